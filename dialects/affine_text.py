@@ -1,0 +1,193 @@
+"""
+Affine expressions in text, with the names of loops or values in place of `d0` and `s0`.
+
+Our dialects keep accesses as affine maps over dimensions only (no symbols): what a dimension stands
+for, an iterator of `te.compute` or an SSA value of `loop`, is decided by the operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+    AffineSymExpr,
+)
+from xdsl.parser import AffineParser, Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+_SYMBOL = {
+    AffineBinaryOpKind.Mul: "*",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+}
+_ADDITIVE, _MULTIPLICATIVE, _PRIMARY = 10, 20, 30
+
+
+def write_affine(
+    expr: AffineExpr,
+    write: Callable[[str], object],
+    write_dim: Callable[[int], object],
+    binding: int = 0,
+) -> None:
+    """
+    Write the expression so that it parses back to the same tree.
+
+    `write_dim(i)` writes the name of dimension i. Parentheses are put where an operator binds weaker
+    than `binding`, the operator around it.
+    """
+    match expr:
+        case AffineConstantExpr():
+            write(str(expr.value))
+        case AffineDimExpr():
+            write_dim(expr.position)
+        case AffineSymExpr():
+            write(f"s{expr.position}")
+        case AffineBinaryOpExpr():
+            own = _ADDITIVE if expr.kind is AffineBinaryOpKind.Add else _MULTIPLICATIVE
+            if own < binding:
+                write("(")
+            write_affine(expr.lhs, write, write_dim, own)
+            _write_operator_and_rhs(expr, write, write_dim)
+            if own < binding:
+                write(")")
+        case _:
+            raise ValueError(f"not an affine expression: {expr}")
+
+
+def _write_operator_and_rhs(
+    expr: AffineBinaryOpExpr, write: Callable[[str], object], write_dim: Callable[[int], object]
+) -> None:
+    rhs = expr.rhs
+    if expr.kind is not AffineBinaryOpKind.Add:
+        write(f" {_SYMBOL[expr.kind]} ")
+        write_affine(rhs, write, write_dim, _PRIMARY)
+        return
+    negated = _negated(rhs)
+    if negated is None:
+        write(" + ")
+        write_affine(rhs, write, write_dim, _MULTIPLICATIVE)
+    else:
+        write(" - ")
+        write_affine(negated, write, write_dim, _PRIMARY)
+
+
+def _negated(expr: AffineExpr) -> AffineExpr | None:
+    """`x` when `expr` is `-x` in the form the parser makes of it, else None."""
+    if isinstance(expr, AffineConstantExpr) and expr.value < 0:
+        return AffineExpr.constant(-expr.value)
+    if (
+        isinstance(expr, AffineBinaryOpExpr)
+        and expr.kind is AffineBinaryOpKind.Mul
+        and expr.rhs == AffineConstantExpr(-1)
+    ):
+        return expr.lhs
+    return None
+
+
+def format_affine(expr: AffineExpr, dims: Sequence[str]) -> str:
+    """The expression as text with `dims[i]` for dimension i."""
+    parts: list[str] = []
+    write_affine(expr, parts.append, lambda i: parts.append(dims[i]))
+    return "".join(parts)
+
+
+class _NamedAffineParser(AffineParser):
+    """xDSL's affine parser over names whose meaning the caller decides."""
+
+    def __init__(self, parser: Parser, leaf: Callable[[], AffineExpr | None]):
+        super().__init__(parser._parser_state)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownArgumentType, reportArgumentType]
+        self._leaf = leaf
+
+    def expr(self) -> AffineExpr:
+        return self._parse_affine_expr(self._leaf)
+
+    def constraint(self) -> AffineConstraintExpr:
+        return self._parse_affine_constraint(self._leaf)
+
+
+def parse_affine(parser: Parser, leaf: Callable[[], AffineExpr | None]) -> AffineExpr:
+    """
+    Parse one affine expression at the parser's position.
+
+    `leaf` parses a name there into an expression, or returns None when no name stands there.
+    """
+    return _NamedAffineParser(parser, leaf).expr()
+
+
+class ValueSpace:
+    """The dimensions of an affine text over SSA values: the i-th new name is dimension i."""
+
+    def __init__(self, parser: Parser):
+        self._parser = parser
+        self._dims: dict[str, int] = {}
+        self._operands: list[UnresolvedOperand] = []
+
+    def leaf(self) -> AffineExpr | None:
+        operand = self._parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return None
+        key = f"{operand.span.text}#{operand.index}"
+        if key not in self._dims:
+            self._dims[key] = len(self._operands)
+            self._operands.append(operand)
+        return AffineExpr.dimension(self._dims[key])
+
+    def expr(self) -> AffineExpr:
+        return parse_affine(self._parser, self.leaf)
+
+    def constraint(self) -> AffineConstraintExpr:
+        return _NamedAffineParser(self._parser, self.leaf).constraint()
+
+    def map(self, results: Sequence[AffineExpr]) -> AffineMap:
+        return AffineMap(len(self._operands), 0, tuple(results))
+
+    def set(self, constraints: Sequence[AffineConstraintExpr]) -> AffineSet:
+        return AffineSet(len(self._operands), 0, tuple(constraints))
+
+    def operands(self) -> list[SSAValue]:
+        """The values named, all of type index, in the order of their dimensions."""
+        return [self._parser.resolve_operand(operand, IndexType()) for operand in self._operands]
+
+
+def print_affine(printer: Printer, expr: AffineExpr, values: Sequence[SSAValue]) -> None:
+    """Print the expression with `values[i]` for dimension i."""
+    write_affine(expr, printer.print_string, lambda i: printer.print_ssa_value(values[i]))
+
+
+def print_affine_list(
+    printer: Printer, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> None:
+    """Print the expressions separated by commas, with `values[i]` for dimension i."""
+    printer.print_list(exprs, lambda expr: print_affine(printer, expr, values))
+
+
+def compact(
+    exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
+) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
+    """The same expressions over each operand they use, once, in order of first use."""
+    order: list[SSAValue] = []
+    position: dict[int, int] = {}
+
+    def visit(i: int) -> None:
+        value = operands[i]
+        if value in order:
+            position[i] = order.index(value)
+        else:
+            position[i] = len(order)
+            order.append(value)
+
+    for expr in exprs:
+        write_affine(expr, lambda _text: None, lambda i: visit(i) if i not in position else None)
+    dims = [AffineExpr.dimension(position.get(i, 0)) for i in range(len(operands))]
+    return tuple(expr.replace_dims_and_symbols(dims, ()) for expr in exprs), order

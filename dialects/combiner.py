@@ -1,0 +1,145 @@
+"""How the values of reduction iterations are joined: the combiners of `te.compute` and their facts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, SSAValue
+
+from .dtypes import is_bool, is_float, numpy_dtype
+
+
+class Combiner(StrEnum):
+    """
+    An associative and commutative way to join values, of signless types as `arith` has them.
+
+    `max` and `min` propagate NaN and compare integers as signed; `umax` and `umin` as unsigned.
+    """
+
+    ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
+    UMAX = "umax"
+    UMIN = "umin"
+    AND = "and"
+    OR = "or"
+    ARGMAX = "argmax"
+    ARGMIN = "argmin"
+
+    @property
+    def is_arg(self) -> bool:
+        """
+        Whether the body yields a value and its index, and the result is the index of the extreme value.
+
+        Of equal values the smallest index wins, and NaN wins over numbers, as in NumPy. Integers
+        compare as signed.
+        """
+        return self in (Combiner.ARGMAX, Combiner.ARGMIN)
+
+    def identity(self, type_: Attribute) -> FloatAttr | IntegerAttr:
+        """
+        The value that leaves others of `type_` as they are; for an arg-reduction, of its values.
+
+        Raises ValueError when the combiner is not defined on the type.
+        """
+        dtype = numpy_dtype(type_)
+        if is_float(type_):
+            values = {
+                Combiner.ADD: 0.0,
+                Combiner.MUL: 1.0,
+                Combiner.MAX: -np.inf,
+                Combiner.MIN: np.inf,
+                Combiner.ARGMAX: -np.inf,
+                Combiner.ARGMIN: np.inf,
+            }
+            if self not in values:
+                raise ValueError(f"combiner '{self}' is not defined on {type_}")
+            return FloatAttr(values[self], type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        low, high = (0, 1) if is_bool(type_) else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        ones = 1 if is_bool(type_) else -1
+        value = {
+            Combiner.ADD: 0,
+            Combiner.MUL: 1,
+            Combiner.MAX: low,
+            Combiner.MIN: high,
+            Combiner.UMAX: 0,
+            Combiner.UMIN: ones,
+            Combiner.AND: ones,
+            Combiner.OR: 0,
+            Combiner.ARGMAX: low,
+            Combiner.ARGMIN: high,
+        }[self]
+        return IntegerAttr(int(value), type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def combine(
+        self,
+        builder: Builder,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        flags: arith.FastMathFlagsAttr | None = None,
+    ) -> SSAValue:
+        """Insert the operation that joins two values (not for arg-reductions; see `combine_arg`)."""
+        if is_float(lhs.type):
+            float_op = {
+                Combiner.ADD: arith.AddfOp,
+                Combiner.MUL: arith.MulfOp,
+                Combiner.MAX: arith.MaximumfOp,
+                Combiner.MIN: arith.MinimumfOp,
+            }[self]
+            return builder.insert(float_op(lhs, rhs, flags)).results[0]
+        integer_op = {
+            Combiner.ADD: arith.AddiOp,
+            Combiner.MUL: arith.MuliOp,
+            Combiner.MAX: arith.MaxSIOp,
+            Combiner.MIN: arith.MinSIOp,
+            Combiner.UMAX: arith.MaxUIOp,
+            Combiner.UMIN: arith.MinUIOp,
+            Combiner.AND: arith.AndIOp,
+            Combiner.OR: arith.OrIOp,
+        }[self]
+        return builder.insert(integer_op(lhs, rhs)).results[0]
+
+    def combine_arg(
+        self,
+        builder: Builder,
+        best: tuple[SSAValue, SSAValue],
+        new: tuple[SSAValue, SSAValue],
+    ) -> tuple[SSAValue, SSAValue]:
+        """Insert the operations that keep the better of two (value, index) pairs."""
+        better = self._better(builder, new[0], best[0])
+        tie = self._tie(builder, new[0], best[0])
+        earlier = builder.insert(arith.CmpiOp(new[1], best[1], "slt")).result
+        wins = builder.insert(arith.AndIOp(tie, earlier)).result
+        take = builder.insert(arith.OrIOp(better, wins)).result
+        return (
+            builder.insert(arith.SelectOp(take, new[0], best[0])).result,
+            builder.insert(arith.SelectOp(take, new[1], best[1])).result,
+        )
+
+    def _better(self, builder: Builder, new: SSAValue, best: SSAValue) -> SSAValue:
+        greater = self is Combiner.ARGMAX
+        if not is_float(new.type):
+            return builder.insert(arith.CmpiOp(new, best, "sgt" if greater else "slt")).result
+        beyond = builder.insert(arith.CmpfOp(new, best, "ogt" if greater else "olt")).result
+        new_nan = builder.insert(arith.CmpfOp(new, new, "uno")).result
+        best_number = builder.insert(arith.CmpfOp(best, best, "ord")).result
+        first_nan = builder.insert(arith.AndIOp(new_nan, best_number)).result
+        return builder.insert(arith.OrIOp(beyond, first_nan)).result
+
+    def _tie(self, builder: Builder, new: SSAValue, best: SSAValue) -> SSAValue:
+        if not is_float(new.type):
+            return builder.insert(arith.CmpiOp(new, best, "eq")).result
+        equal = builder.insert(arith.CmpfOp(new, best, "oeq")).result
+        new_nan = builder.insert(arith.CmpfOp(new, new, "uno")).result
+        best_nan = builder.insert(arith.CmpfOp(best, best, "uno")).result
+        both_nan = builder.insert(arith.AndIOp(new_nan, best_nan)).result
+        return builder.insert(arith.OrIOp(equal, both_nan)).result
+
+
+REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])

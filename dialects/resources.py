@@ -1,0 +1,128 @@
+"""
+Constant data: NumPy arrays as `dense` or `dense_resource` attributes, and back.
+
+Small constants are `dense` and stand in the text. Large ones are resources: a name in the text, the
+bytes beside it. A name ends in a digest of the contents, so that equal names mean equal bytes: xDSL
+keeps the blobs in one table for the whole process, where modules would otherwise overwrite each
+other's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import (
+    Builtin,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    MemRefType,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from ..errors import StepwellError
+from .dtypes import element_type, numpy_dtype
+
+INLINE_LIMIT = 64
+"""Constants of more elements than this, unless all are equal, are kept beside the text."""
+
+_ALIGNMENT = 64
+"""Alignment in bytes that a blob's header promises (upstream's blob format: 4 bytes, then the data)."""
+
+ElementsAttr = DenseIntOrFPElementsAttr | DenseResourceAttr
+
+_arrays: dict[str, tuple[str, np.ndarray]] = {}
+"""Resource name -> (the blob it was decoded from, the array)."""
+
+
+def _storage() -> OpAsmDialectInterface:
+    interface = Builtin.get_interface(OpAsmDialectInterface)
+    assert interface is not None
+    return interface
+
+
+def _shaped(attr: Attribute) -> TensorType | MemRefType:
+    assert isinstance(attr, TensorType | MemRefType)
+    return attr
+
+
+def declare(array: np.ndarray, hint: str = "constant") -> str:
+    """Keep the bytes of `array` under a name made from `hint` and a digest of them; the name."""
+    data = np.ascontiguousarray(array).tobytes()
+    digest = hashlib.sha256(repr((array.shape, array.dtype.str)).encode() + data).hexdigest()[:12]
+    stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
+    name = f"{stem}_{digest}" if not stem[0].isdigit() else f"c{stem}_{digest}"
+    storage = _storage()
+    if storage.lookup(name) is None:
+        storage.declare_resource(name)
+        storage.parse_resource(name, "0x" + (_ALIGNMENT.to_bytes(4, "little") + data).hex().upper())
+    return name
+
+
+def numpy_to_elements(
+    array: np.ndarray, type_: TensorType | MemRefType, hint: str = "constant"
+) -> ElementsAttr:
+    """The attribute of type `type_` holding `array`; same shape and element width, C order."""
+    array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
+    is_splat = array.size > 0 and bool(
+        (array.reshape(-1).view(np.uint8).reshape(array.size, -1) == array.reshape(-1)[:1].view(np.uint8)).all()
+    )
+    if array.size <= INLINE_LIMIT or is_splat:
+        return DenseIntOrFPElementsAttr(type_, BytesAttr(array.tobytes()))
+    return DenseResourceAttr.from_params(declare(array, hint), type_)
+
+
+def tensor_elements(array: np.ndarray, hint: str = "constant") -> ElementsAttr:
+    """The attribute holding `array` as a tensor of its own shape and dtype."""
+    array = np.asarray(array)
+    return numpy_to_elements(array, TensorType(element_type(array.dtype), array.shape), hint)
+
+
+def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
+    """
+    The contents as a read-only array of the attribute's shape.
+
+    Raises StepwellError when a resource has no bytes, or not as many as its type needs.
+    """
+    type_ = _shaped(attr.type)
+    dtype = numpy_dtype(type_.get_element_type())
+    shape = type_.get_shape()
+    if isinstance(attr, DenseResourceAttr):
+        return _resource_array(attr.resource_handle.data, dtype, shape)
+    flat = np.frombuffer(attr.data.data, dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    if flat.size == 1 and count != 1:
+        return np.broadcast_to(flat, shape)
+    return flat.reshape(shape)
+
+
+def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    blob = _storage().lookup(name)
+    if not blob:
+        raise StepwellError(
+            f"resource '{name}' has no bytes; give them in the file's dialect_resources section"
+        )
+    known = _arrays.get(name)
+    if known is not None and known[0] is blob:
+        raw = known[1]
+    else:
+        raw = np.frombuffer(bytes.fromhex(blob[2:])[4:], np.uint8)
+        _arrays[name] = (blob, raw)
+    expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if raw.size != expected:
+        raise StepwellError(
+            f"resource '{name}' holds {raw.size} bytes, but its type needs {expected}; "
+            "mend the bytes or the type"
+        )
+    return raw.view(dtype).reshape(shape)
+
+
+def retyped(attr: ElementsAttr, type_: TensorType | MemRefType) -> ElementsAttr:
+    """The same bytes under another type of the same number of elements and width (no copy)."""
+    if isinstance(attr, DenseResourceAttr):
+        return DenseResourceAttr(attr.resource_handle, type_)
+    return DenseIntOrFPElementsAttr(type_, attr.data)

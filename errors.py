@@ -1,0 +1,34 @@
+"""The one kind of exception a user's mistake raises."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+
+
+class StepwellError(Exception):
+    """
+    A mistake the user can mend, said in one line: what was found, what was expected, what to do.
+
+    `where` is `FILE:LINE:COL` when the mistake stands in a file. It is taken from `op` when the
+    operation was parsed from text; an operation made in memory is named instead.
+    """
+
+    def __init__(self, message: str, *, op: Operation | None = None, where: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.where = where or (location_of(op) if op is not None else None)
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+def location_of(op: Operation) -> str | None:
+    """`FILE:LINE:COL` of the nearest enclosing operation that has a position, or None."""
+    current: Operation | None = op
+    while current is not None:
+        location = current.location
+        if isinstance(location, FileLineColLoc):
+            return f"{location.filename.data}:{location.line.data}:{location.column.data}"
+        current = current.parent_op()
+    return None

@@ -1,0 +1,184 @@
+"""Affine expressions as `arith` operations on `index` values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineDimExpr,
+    AffineExpr,
+)
+from xdsl.rewriter import InsertPoint
+
+Range = tuple[int | None, int | None]
+"""Least and greatest value, both included; None where unknown."""
+
+_OPS = {AffineBinaryOpKind.Add: arith.AddiOp, AffineBinaryOpKind.Mul: arith.MuliOp}
+
+
+@dataclass
+class AffineExpander:
+    """
+    Expands affine expressions of one function.
+
+    Constants are made once, at the start of `entry`. `ranges` tells what is known of values; where a
+    dividend cannot be negative, floordiv and mod become the cheap unsigned operations.
+    """
+
+    entry: Block
+    ranges: dict[SSAValue, Range] = field(default_factory=dict[SSAValue, Range])
+    _constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def constant(self, value: int) -> SSAValue:
+        """The index constant `value`."""
+        known = self._constants.get(value)
+        if known is None:
+            op = arith.ConstantOp(IntegerAttr(value, IndexType()))
+            op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+            known = self._constants[value] = Builder(self._after_constants()).insert(op).result
+        return known
+
+    def _after_constants(self) -> InsertPoint:
+        if self._constants:
+            last = next(reversed(self._constants.values())).owner
+            assert isinstance(last, arith.ConstantOp)
+            return InsertPoint.after(last)
+        first = self.entry.first_op
+        return InsertPoint.before(first) if first is not None else InsertPoint.at_end(self.entry)
+
+    def expand(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+        """The value of the expression with `operands[i]` for dimension i."""
+        match expr:
+            case AffineConstantExpr():
+                return self.constant(expr.value)
+            case AffineDimExpr():
+                return operands[expr.position]
+            case AffineBinaryOpExpr():
+                return self._binary(builder, expr, operands)
+            case _:
+                raise ValueError(f"symbols are not used here: {expr}")
+
+    def _binary(
+        self, builder: Builder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
+    ) -> SSAValue:
+        lhs = self.expand(builder, expr.lhs, operands)
+        rhs = expr.rhs
+        if (
+            expr.kind is AffineBinaryOpKind.Add
+            and isinstance(rhs, AffineBinaryOpExpr)
+            and rhs.kind is AffineBinaryOpKind.Mul
+            and rhs.rhs == AffineConstantExpr(-1)
+        ):
+            subtrahend = self.expand(builder, rhs.lhs, operands)
+            return builder.insert(arith.SubiOp(lhs, subtrahend)).result
+        simple = _OPS.get(expr.kind)
+        if simple is not None:
+            return builder.insert(simple(lhs, self.expand(builder, rhs, operands))).result
+        low, _ = self.range_of(expr.lhs, operands)
+        divisor = self.expand(builder, rhs, operands)
+        if low is not None and low >= 0 and isinstance(rhs, AffineConstantExpr) and rhs.value > 0:
+            return self._divide_unsigned(builder, expr.kind, lhs, divisor, rhs.value)
+        return self._divide(builder, expr.kind, lhs, divisor)
+
+    def _divide_unsigned(
+        self, builder: Builder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue, value: int
+    ) -> SSAValue:
+        if kind is AffineBinaryOpKind.Mod:
+            return builder.insert(arith.RemUIOp(lhs, rhs)).result
+        if kind is AffineBinaryOpKind.CeilDiv:
+            lhs = builder.insert(arith.AddiOp(lhs, self.constant(value - 1))).result
+        return builder.insert(arith.DivUIOp(lhs, rhs)).result
+
+    def _divide(
+        self, builder: Builder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        if kind is AffineBinaryOpKind.CeilDiv:
+            return builder.insert(arith.CeilDivSIOp(lhs, rhs)).result
+        quotient = builder.insert(arith.FloorDivSIOp(lhs, rhs)).result
+        if kind is AffineBinaryOpKind.FloorDiv:
+            return quotient
+        product = builder.insert(arith.MuliOp(quotient, rhs)).result
+        return builder.insert(arith.SubiOp(lhs, product)).result
+
+    def condition(
+        self,
+        builder: Builder,
+        constraints: Sequence[AffineConstraintExpr],
+        operands: Sequence[SSAValue],
+    ) -> SSAValue:
+        """An i1 that is true where all constraints (against zero) hold."""
+        predicates = {
+            AffineConstraintKind.ge: "sge",
+            AffineConstraintKind.le: "sle",
+            AffineConstraintKind.eq: "eq",
+        }
+        result: SSAValue | None = None
+        for constraint in constraints:
+            value = self.expand(builder, constraint.lhs, operands)
+            holds = builder.insert(
+                arith.CmpiOp(value, self.constant(0), predicates[constraint.kind])
+            ).result
+            result = (
+                holds if result is None else builder.insert(arith.AndIOp(result, holds)).result
+            )
+        assert result is not None
+        return result
+
+    def extreme(
+        self,
+        builder: Builder,
+        exprs: Sequence[AffineExpr],
+        operands: Sequence[SSAValue],
+        join: type[arith.MaxSIOp | arith.MinSIOp],
+    ) -> SSAValue:
+        """The greatest or least of the expressions."""
+        result = self.expand(builder, exprs[0], operands)
+        for expr in exprs[1:]:
+            result = builder.insert(join(result, self.expand(builder, expr, operands))).result
+        return result
+
+    def range_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Range:
+        """Interval arithmetic over what `ranges` knows of the operands."""
+        match expr:
+            case AffineConstantExpr():
+                return expr.value, expr.value
+            case AffineDimExpr():
+                return self.ranges.get(operands[expr.position], (None, None))
+            case AffineBinaryOpExpr():
+                lhs = self.range_of(expr.lhs, operands)
+                rhs = self.range_of(expr.rhs, operands)
+                return _combine_ranges(expr.kind, lhs, rhs)
+            case _:
+                return None, None
+
+
+def _combine_ranges(kind: AffineBinaryOpKind, lhs: Range, rhs: Range) -> Range:
+    if kind is AffineBinaryOpKind.Add:
+        return _plus(lhs[0], rhs[0]), _plus(lhs[1], rhs[1])
+    factor = rhs[0]
+    if factor is None or factor != rhs[1]:
+        return None, None
+    if kind is AffineBinaryOpKind.Mul:
+        scaled = tuple(None if bound is None else bound * factor for bound in lhs)
+        return (scaled[0], scaled[1]) if factor >= 0 else (scaled[1], scaled[0])
+    if factor <= 0:
+        return None, None
+    if kind is AffineBinaryOpKind.Mod:
+        return 0, factor - 1
+    up = factor - 1 if kind is AffineBinaryOpKind.CeilDiv else 0
+    low, high = ((None if bound is None else (bound + up) // factor) for bound in lhs)
+    return low, high
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b

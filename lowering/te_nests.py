@@ -1,0 +1,330 @@
+"""Loop nests for computes: the body of each element inside the loops its iterators ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, get_args
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from ..analysis.fusion import is_epilogue_of
+from ..dialects import loop, te
+from ..dialects.affine_bounds import attained_range, linear_form
+from ..dialects.combiner import Combiner
+from ..dialects.dtypes import bit_width, is_float
+from ..errors import StepwellError
+from .te_loop_order import LoopOrder, choose_order
+
+FpMode = Literal["strict", "contract", "fast"]
+
+STACK_LIMIT_BYTES = 16 * 1024
+"""Larger accumulator buffers do not go on the stack; half of a usual L1 data cache."""
+
+
+def fp_mode(text: str) -> FpMode:
+    """The mode named by a pass option. Raises StepwellError for another word."""
+    for mode in get_args(FpMode):
+        if text == mode:
+            return mode
+    raise StepwellError(f"fp is '{text}', expected one of {', '.join(get_args(FpMode))}")
+
+
+_BODY_FLAGS = {
+    "strict": None,
+    "contract": arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT]),
+    "fast": arith.FastMathFlagsAttr("fast"),
+}
+_COMBINE_FLAGS = {
+    "strict": None,
+    "contract": arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT]),
+    "fast": arith.FastMathFlagsAttr("fast"),
+}
+
+
+@dataclass(frozen=True)
+class NestGroup:
+    """
+    Computes that share their outer loops: one anchor, then what is computed from its value in place.
+
+    `materialized` are those whose tensor is stored.
+    """
+
+    anchor: te.ComputeOp
+    epilogue: te.ComputeOp | None
+    order: LoopOrder
+
+    @property
+    def materialized(self) -> tuple[te.ComputeOp, ...]:
+        return (self.anchor,) if self.epilogue is None else (self.epilogue,)
+
+
+class NestBuilder:
+    """Builds nests at a builder's insertion point; `values` maps tensors to buffers."""
+
+    def __init__(self, builder: Builder, values: dict[SSAValue, SSAValue], fp: FpMode):
+        self.builder = builder
+        self.values = values
+        self.fp: FpMode = fp
+
+    def plan(self, computes: Sequence[te.ComputeOp]) -> list[NestGroup]:
+        """Join each reduction with its epilogue where that is allowed and its accumulators fit."""
+        groups: list[NestGroup] = []
+        joined: set[te.ComputeOp] = set()
+        consumers: dict[te.ComputeOp, te.ComputeOp] = {}
+        for compute in computes:
+            for read in compute.reads:
+                producer = read.source.owner
+                if (
+                    isinstance(producer, te.ComputeOp)
+                    and producer in computes
+                    and producer not in consumers
+                    and compute not in joined
+                    and is_epilogue_of(compute, producer)
+                    and self._accumulators_fit(producer)
+                ):
+                    consumers[producer] = compute
+                    joined.add(compute)
+        anchor_of = {epilogue: anchor for anchor, epilogue in consumers.items()}
+        for compute in computes:
+            if compute in consumers:
+                continue
+            anchor = anchor_of.get(compute, compute)
+            epilogue = compute if compute in anchor_of else None
+            groups.append(NestGroup(anchor, epilogue, choose_order(anchor)))
+        return groups
+
+    def _accumulators_fit(self, anchor: te.ComputeOp) -> bool:
+        extents = anchor.static_extents
+        elements = prod(extents[it] for it in choose_order(anchor).inner)
+        bits = bit_width(anchor.result.type.get_element_type())
+        return elements * max(bits, 8) // 8 <= STACK_LIMIT_BYTES
+
+    def build(self, group: NestGroup) -> None:
+        """Insert the nest of one group. The buffers of its materialized tensors exist."""
+        nest = _Nest(self, group)
+        nest.build()
+
+
+@dataclass
+class _Scope:
+    """A place to insert at, with the loop variables (by iterator number) around it."""
+
+    builder: Builder
+    variables: dict[int, SSAValue]
+
+
+class _Nest:
+    """The construction of one group's loops."""
+
+    def __init__(self, parent: NestBuilder, group: NestGroup):
+        self.parent = parent
+        self.group = group
+        self.anchor = group.anchor
+        self.fp: FpMode = parent.fp
+
+    def build(self) -> None:
+        scope = _Scope(self.parent.builder, {})
+        scope = self._loops(scope, self.anchor, self.group.order.outer)
+        combiner = self.anchor.combining
+        if combiner is None:
+            (value,) = self._element(scope, self.anchor)
+            self._store(scope, self.anchor, value)
+        elif combiner.is_arg:
+            self._arg_reduction(scope, combiner)
+        else:
+            self._reduction(scope, combiner)
+
+    # Loops.
+
+    def _loops(self, scope: _Scope, compute: te.ComputeOp, iterators: Sequence[int]) -> _Scope:
+        """Open a loop for each iterator, in order; the scope of the innermost body."""
+        parallel = len(compute.parallel)
+        for number in iterators:
+            iterator = compute.iterators[number]
+            extent = iterator.extent
+            upper = extent if isinstance(extent, int) else self.parent.values[extent]
+            kind = loop.LoopKind.PARALLEL if number < parallel else loop.LoopKind.REDUCTION
+            for_op = scope.builder.insert(loop.ForOp(iterator.name, 0, upper, kind=kind))
+            last = for_op.body.block.last_op
+            assert last is not None
+            inside = Builder(InsertPoint.before(last))
+            scope = _Scope(inside, {**scope.variables, number: for_op.induction_variable})
+        return scope
+
+    # Accumulation.
+
+    def _reduction(self, scope: _Scope, combiner: Combiner) -> None:
+        order = self.group.order
+        accumulators, indices = self._accumulators(scope, order.inner)
+        element = self.anchor.result.type.get_element_type()
+
+        init = self._loops(scope, self.anchor, order.inner)
+        identity = init.builder.insert(arith.ConstantOp(combiner.identity(element)))
+        init.builder.insert(loop.StoreOp(identity.result, accumulators, indices(init)))
+
+        update = self._loops(scope, self.anchor, (*order.reduction, *order.inner))
+        (value,) = self._element(update, self.anchor)
+        old = update.builder.insert(loop.LoadOp(accumulators, indices(update))).result
+        new = combiner.combine(update.builder, old, value, _COMBINE_FLAGS[self.fp])
+        update.builder.insert(loop.StoreOp(new, accumulators, indices(update)))
+
+        if accumulators is self.parent.values.get(self.anchor.result):
+            return
+        finish = self._loops(scope, self.anchor, order.inner)
+        total = finish.builder.insert(loop.LoadOp(accumulators, indices(finish))).result
+        self._finish(finish, total)
+
+    def _accumulators(
+        self, scope: _Scope, inner: Sequence[int]
+    ) -> tuple[SSAValue, Callable[[_Scope], list[SSAValue]]]:
+        """The buffer that accumulates, and how it is subscripted from inside a scope."""
+        count = len(self.anchor.parallel)
+        if inner and self.group.epilogue is None:
+            result = self.parent.values[self.anchor.result]
+            return result, lambda at: [at.variables[it] for it in range(count)]
+        shape = [self.anchor.static_extents[it] for it in inner]
+        buffer = self._scratch(scope, shape, self.anchor.result.type)
+        buffer.name_hint = "acc"
+        return buffer, lambda at: [at.variables[it] for it in inner]
+
+    def _scratch(self, scope: _Scope, shape: Sequence[int], like: TensorType) -> SSAValue:
+        kind = loop.Scope.STACK if shape else loop.Scope.REGISTER
+        type_ = MemRefType(like.get_element_type(), shape)
+        return scope.builder.insert(loop.AllocOp(kind, type_)).buffer
+
+    def _arg_reduction(self, scope: _Scope, combiner: Combiner) -> None:
+        value_type = self.anchor.yielded[0].type
+        index_type = self.anchor.result.type.get_element_type()
+        values = scope.builder.insert(
+            loop.AllocOp(loop.Scope.REGISTER, MemRefType(value_type, ()))
+        ).buffer
+        indices = scope.builder.insert(
+            loop.AllocOp(loop.Scope.REGISTER, MemRefType(index_type, ()))
+        ).buffer
+        values.name_hint, indices.name_hint = "best", "best_index"
+        first = scope.builder.insert(arith.ConstantOp(combiner.identity(value_type))).result
+        last = scope.builder.insert(arith.ConstantOp(Combiner.MIN.identity(index_type))).result
+        scope.builder.insert(loop.StoreOp(first, values, ()))
+        scope.builder.insert(loop.StoreOp(last, indices, ()))
+
+        update = self._loops(scope, self.anchor, self.group.order.reduction)
+        value, index = self._element(update, self.anchor)
+        old = update.builder.insert(loop.LoadOp(values, ())).result
+        old_index = update.builder.insert(loop.LoadOp(indices, ())).result
+        new, new_index = combiner.combine_arg(update.builder, (old, old_index), (value, index))
+        update.builder.insert(loop.StoreOp(new, values, ()))
+        update.builder.insert(loop.StoreOp(new_index, indices, ()))
+
+        total = scope.builder.insert(loop.LoadOp(indices, ())).result
+        self._finish(scope, total)
+
+    def _finish(self, scope: _Scope, total: SSAValue) -> None:
+        """Store the anchor's finished element, or what the epilogue makes of it."""
+        epilogue = self.group.epilogue
+        if epilogue is None:
+            self._store(scope, self.anchor, total)
+            return
+        (value,) = self._element(scope, epilogue, {self.anchor.result: total})
+        self._store(scope, epilogue, value)
+
+    def _store(self, scope: _Scope, compute: te.ComputeOp, value: SSAValue) -> None:
+        subscripts = [scope.variables[it] for it in range(len(compute.parallel))]
+        scope.builder.insert(
+            loop.StoreOp(value, self.parent.values[compute.result], subscripts)
+        )
+
+    # Elements.
+
+    def _element(
+        self,
+        scope: _Scope,
+        compute: te.ComputeOp,
+        known: dict[SSAValue, SSAValue] | None = None,
+    ) -> list[SSAValue]:
+        """Insert the body of one element; what it yields. `known` are tensors read in registers."""
+        mapping = dict(self.parent.values)
+        variables = [scope.variables[it] for it in range(len(compute.extents))]
+        for arg, variable in zip(compute.iterator_args, variables, strict=True):
+            mapping[arg] = variable
+        for arg, read in zip(compute.read_args, compute.reads, strict=True):
+            if known and read.source in known:
+                mapping[arg] = known[read.source]
+            elif read.map is None:
+                mapping[arg] = self.parent.values[read.source]
+            else:
+                value = self._read(scope.builder, compute, read, variables)
+                value.name_hint = arg.name_hint
+                mapping[arg] = value
+        for op in compute.body.block.ops:
+            if isinstance(op, te.YieldOp):
+                return [mapping[value] for value in op.values]
+            self._clone_scalar(scope.builder, op, mapping)
+        raise AssertionError("a compute's body ends with te.yield")
+
+    def _clone_scalar(
+        self, builder: Builder, op: Operation, mapping: dict[SSAValue, SSAValue]
+    ) -> None:
+        if isinstance(op, tensor.ExtractOp):
+            indices = [mapping[index] for index in op.indices]
+            load = builder.insert(memref.LoadOp.get(mapping[op.tensor], indices))
+            load.res.name_hint = op.result.name_hint
+            mapping[op.result] = load.res
+            return
+        clone = builder.insert(op.clone(mapping))
+        flags = _BODY_FLAGS[self.fp]
+        if (
+            flags is not None
+            and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp)
+            and is_float(clone.result.type)
+        ):
+            clone.fastmath = flags
+
+    def _read(
+        self,
+        builder: Builder,
+        compute: te.ComputeOp,
+        read: te.Read,
+        variables: Sequence[SSAValue],
+    ) -> SSAValue:
+        assert read.map is not None
+        buffer = self.parent.values[read.source]
+        constraints = _guards(read, compute.static_extents) if read.pad is not None else []
+        if not constraints:
+            return builder.insert(loop.LoadOp(buffer, read.map, variables)).result
+        assert read.pad is not None
+        inside, outside = Block(), Block()
+        load = loop.LoadOp(buffer, read.map, variables)
+        inside.add_ops([load, loop.YieldOp(load.result)])
+        pad = arith.ConstantOp(read.pad)
+        outside.add_ops([pad, loop.YieldOp(pad.result)])
+        guarded = loop.IfOp(
+            [loop.at_least_zero(expr) for expr in constraints],
+            variables,
+            Region(inside),
+            Region(outside),
+            [load.result.type],
+        )
+        return builder.insert(guarded).outputs[0]
+
+
+def _guards(read: te.Read, extents: Sequence[int]) -> list[AffineExpr]:
+    """Expressions that are all at least zero exactly where the read is inside its tensor."""
+    assert read.map is not None and isinstance(read.source.type, TensorType)
+    guards: list[AffineExpr] = []
+    static = DYNAMIC_INDEX not in extents and 0 not in extents
+    for expr, size in zip(read.map.results, read.source.type.get_shape(), strict=True):
+        exact = static and linear_form(expr, len(extents)) is not None
+        low, high = attained_range(expr, extents) if exact else (-1, size)
+        if low < 0:
+            guards.append(expr)
+        if high >= size:
+            guards.append(AffineExpr.constant(size - 1) - expr)
+    return guards

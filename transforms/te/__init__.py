@@ -1,0 +1,1 @@
+"""Passes on level 2, `te`."""
