@@ -21,7 +21,14 @@ _DIVISIONS = (
     math.SqrtOp,
     math.RsqrtOp,
 )
-_INEXPENSIVE_MATH = (math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp, math.FloorOp, math.CeilOp)
+_INEXPENSIVE_MATH = (
+    math.AbsFOp,
+    math.AbsIOp,
+    math.CopySignOp,
+    math.FmaOp,
+    math.FloorOp,
+    math.CeilOp,
+)
 _FREE = (arith.ConstantOp, te.YieldOp)
 
 

@@ -39,9 +39,7 @@ def level_of(module: ModuleOp) -> Level:
             return Level.GRAPH
         if level is not None:
             found.add(level)
-        elif any(isinstance(value.type, TensorType) for value in op.results):
-            found.add(Level.TE)
-        elif any(
+        elif any(isinstance(value.type, TensorType) for value in op.results) or any(
             isinstance(arg.type, TensorType)
             for region in op.regions
             for block in region.blocks

@@ -88,7 +88,7 @@ def bit_width(attr: Attribute) -> int:
     """Bits of one element; an i1 takes a whole byte in memory but is one bit here."""
     if isinstance(attr, Float32Type):
         return 32
-    if isinstance(attr, Float64Type) or isinstance(attr, IndexType):
+    if isinstance(attr, Float64Type | IndexType):
         return 64
     assert isinstance(attr, IntegerType)
     return attr.width.data

@@ -69,7 +69,10 @@ def numpy_to_elements(
     """The attribute of type `type_` holding `array`; same shape and element width, C order."""
     array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
     is_splat = array.size > 0 and bool(
-        (array.reshape(-1).view(np.uint8).reshape(array.size, -1) == array.reshape(-1)[:1].view(np.uint8)).all()
+        (
+            array.reshape(-1).view(np.uint8).reshape(array.size, -1)
+            == array.reshape(-1)[:1].view(np.uint8)
+        ).all()
     )
     if array.size <= INLINE_LIMIT or is_splat:
         return DenseIntOrFPElementsAttr(type_, BytesAttr(array.tobytes()))

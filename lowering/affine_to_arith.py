@@ -45,10 +45,11 @@ class AffineExpander:
         if known is None:
             op = arith.ConstantOp(IntegerAttr(value, IndexType()))
             op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
-            known = self._constants[value] = Builder(self._after_constants()).insert(op).result
+            known = self._constants[value] = Builder(self.after_constants()).insert(op).result
         return known
 
-    def _after_constants(self) -> InsertPoint:
+    def after_constants(self) -> InsertPoint:
+        """The place in the entry block after the constants made so far."""
         if self._constants:
             last = next(reversed(self._constants.values())).owner
             assert isinstance(last, arith.ConstantOp)
@@ -128,9 +129,7 @@ class AffineExpander:
             holds = builder.insert(
                 arith.CmpiOp(value, self.constant(0), predicates[constraint.kind])
             ).result
-            result = (
-                holds if result is None else builder.insert(arith.AndIOp(result, holds)).result
-            )
+            result = holds if result is None else builder.insert(arith.AndIOp(result, holds)).result
         assert result is not None
         return result
 

@@ -110,9 +110,7 @@ class _FunctionConverter:
         self, op: loop.LoadOp | loop.StoreOp, builder: Builder
     ) -> tuple[SSAValue, list[SSAValue]]:
         operands = [self.values[v] for v in op.operands_]
-        indices = [
-            self.expander.expand(builder, expr, operands) for expr in op.map.data.results
-        ]
+        indices = [self.expander.expand(builder, expr, operands) for expr in op.map.data.results]
         return self.values[op.buffer], indices
 
     def _load(self, op: loop.LoadOp, builder: Builder) -> None:
@@ -130,7 +128,9 @@ class _FunctionConverter:
         shape = type_.get_shape()
         element = type_.get_element_type()
         if op.scope.data in (loop.Scope.REGISTER, loop.Scope.STACK):
-            new = builder.insert(memref.AllocaOp.get(element, shape=shape))
+            # At the start of the function: an alloca inside a loop would grow the stack at each turn.
+            entry = Builder(self.expander.after_constants())
+            new = entry.insert(memref.AllocaOp.get(element, shape=shape))
         else:
             new = builder.insert(memref.AllocOp.get(element, shape=shape, dynamic_sizes=sizes))
             allocated.append(new.memref)

@@ -76,7 +76,7 @@ def choose_order(compute: te.ComputeOp) -> LoopOrder:
     if not reduction:
         return LoopOrder(parallel, (), ())
     best_reduction = max(reduction, key=lambda it: (_innermost_rank(compute, it), it))
-    last = tuple(it for it in reduction if it != best_reduction) + (best_reduction,)
+    last = (*(it for it in reduction if it != best_reduction), best_reduction)
     if compute.combining is None or compute.combining.is_arg or not parallel:
         return LoopOrder(parallel, last, ())
     best_parallel = max(parallel, key=lambda it: (_innermost_rank(compute, it), it))

@@ -237,9 +237,7 @@ class _Nest:
 
     def _store(self, scope: _Scope, compute: te.ComputeOp, value: SSAValue) -> None:
         subscripts = [scope.variables[it] for it in range(len(compute.parallel))]
-        scope.builder.insert(
-            loop.StoreOp(value, self.parent.values[compute.result], subscripts)
-        )
+        scope.builder.insert(loop.StoreOp(value, self.parent.values[compute.result], subscripts))
 
     # Elements.
 

@@ -242,9 +242,7 @@ class _BodyConverter:
             self._convert_constant(op)
         elif isinstance(op, tensor.DimOp):
             new = self.builder.insert(
-                memref.DimOp.from_source_and_index(
-                    self.values[op.source], self.values[op.index]
-                )
+                memref.DimOp.from_source_and_index(self.values[op.source], self.values[op.index])
             )
             self.values[op.result] = new.result
         elif any(_is_tensor(v) for v in (*op.operands, *op.results)):

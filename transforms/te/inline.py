@@ -125,9 +125,7 @@ def inline_read(consumer: te.ComputeOp, number: int) -> te.ComputeOp:
             *zip(consumer.reads, consumer.read_args, strict=True),
         )
     }
-    hints |= {
-        new: arg.name_hint for new, arg in zip(moved, producer.read_args, strict=True)
-    }
+    hints |= {new: arg.name_hint for new, arg in zip(moved, producer.read_args, strict=True)}
     block = te.compute_block(consumer.iterators, reads, [hints.get(r) for r in reads])
     builder = Builder(InsertPoint.at_end(block))
     variables = block.args[: len(consumer.extents)]
@@ -177,8 +175,13 @@ def _replace(consumer: te.ComputeOp, reads: Sequence[te.Read], block: Block) -> 
     new.location = consumer.location
     Builder(InsertPoint.before(consumer)).insert(new)
     consumer.result.replace_all_uses_with(new.result)
+    sources = [source.owner for source in consumer.sources]
     consumer.detach()
     consumer.erase()
+    for source in dict.fromkeys(sources):
+        if isinstance(source, te.ComputeOp) and not source.result.uses:
+            source.detach()
+            source.erase()
     return new
 
 
@@ -198,16 +201,12 @@ class TeInlinePass(StepwellPass):
 
 
 def inline_block(block: Block) -> None:
-    """Inline what can be inlined in one block, producers first, and drop what nobody reads then."""
+    """Inline what can be inlined in one block, producers first."""
     for op in list(block.ops):
         if isinstance(op, te.KernelOp):
             inline_block(op.body.block)
         if isinstance(op, te.ComputeOp):
             _inline_into(op)
-    for op in list(reversed(block.ops)):
-        if isinstance(op, te.ComputeOp) and not op.result.uses:
-            op.detach()
-            op.erase()
 
 
 def _inline_into(compute: te.ComputeOp) -> None:
@@ -218,4 +217,3 @@ def _inline_into(compute: te.ComputeOp) -> None:
             number = 0
         else:
             number += 1
-

@@ -1,14 +1,4 @@
-"""
-Level 2, `te`: tensors defined element by element.
-
-    %r = te.compute [%i = 8, %j = 10] add [%k = 64] (%a = %x[%i, %k], %b = %w[%k, %j])
-        : (tensor<8x64xf32>, tensor<64x10xf32>) -> tensor<8x10xf32> {
-      %p = arith.mulf %a, %b : f32
-      te.yield %p : f32
-    }
-
-reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j].
-"""
+"""`te.compute`: one tensor, element by element."""
 
 from __future__ import annotations
 
@@ -23,14 +13,13 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    StringAttr,
     TensorType,
     UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -42,16 +31,16 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .affine_bounds import attained_range
-from .affine_text import parse_affine, write_affine
-from .combiner import Combiner
+from ..affine_bounds import attained_range
+from ..affine_text import write_affine
+from ..combiner import Combiner
+from .text import parse_iterators, parse_read, print_iterators, shape_text, types_text
 
 
 @irdl_attr_definition
@@ -142,7 +131,10 @@ class ComputeOp(IRDLOperation):
             properties={
                 "extents": DenseArrayBase.from_list(
                     i64,
-                    [it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX for it in iterators],
+                    [
+                        it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX
+                        for it in iterators
+                    ],
                 ),
                 "num_parallel": IntegerAttr(len(parallel), i64),
                 "maps": ArrayAttr(
@@ -241,8 +233,8 @@ class ComputeOp(IRDLOperation):
             s != e for s, e in zip(shape, expected, strict=True) if DYNAMIC_INDEX not in (s, e)
         ):
             raise VerifyException(
-                f"result shape {_shape_text(shape)} differs from the parallel extents "
-                f"{_shape_text(expected)}"
+                f"result shape {shape_text(shape)} differs from the parallel extents "
+                f"{shape_text(expected)}"
             )
 
     def _verify_read(self, number: int, read: Read) -> None:
@@ -287,7 +279,7 @@ class ComputeOp(IRDLOperation):
         found = [arg.type for arg in self.body.block.args]
         if found != expected:
             raise VerifyException(
-                f"body takes ({_types_text(found)}), expected ({_types_text(expected)})"
+                f"body takes ({types_text(found)}), expected ({types_text(expected)})"
             )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp):
@@ -297,11 +289,11 @@ class ComputeOp(IRDLOperation):
             if len(types) != 2 or types[1] != elements:
                 raise VerifyException(
                     f"{self.combining} body must yield a value and an index of type {elements}, "
-                    f"found ({_types_text(types)})"
+                    f"found ({types_text(types)})"
                 )
         elif types != [elements]:
             raise VerifyException(
-                f"body must yield one value of type {elements}, found ({_types_text(types)})"
+                f"body must yield one value of type {elements}, found ({types_text(types)})"
             )
 
     # Text.
@@ -311,10 +303,10 @@ class ComputeOp(IRDLOperation):
         extents = [it.extent for it in self.iterators]
         args = self.body.block.args
         printer.print_string(" ")
-        _print_iterators(printer, args[:parallel], extents[:parallel])
+        print_iterators(printer, args[:parallel], extents[:parallel])
         if self.combiner is not None:
             printer.print_string(f" {self.combiner.data.value} ")
-            _print_iterators(printer, args[parallel : len(extents)], extents[parallel:])
+            print_iterators(printer, args[parallel : len(extents)], extents[parallel:])
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(
@@ -348,16 +340,16 @@ class ComputeOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ComputeOp:
         names: list[Parser.UnresolvedArgument] = []
-        parallel = _parse_iterators(parser, names)
+        parallel = parse_iterators(parser, names)
         reduction: list[int | SSAValue] = []
         combiner = None
         for candidate in Combiner:
             if parser.parse_optional_keyword(candidate.value) is not None:
                 combiner = candidate
-                reduction = _parse_iterators(parser, names)
+                reduction = parse_iterators(parser, names)
                 break
         reads = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: _parse_read(parser, names)
+            parser.Delimiter.PAREN, lambda: parse_read(parser, names)
         )
         parser.parse_punctuation(":")
         position = parser.pos
@@ -404,196 +396,9 @@ def compute_block(
     types: list[Attribute] = [IndexType()] * len(iterators)
     for read in reads:
         assert isinstance(read.source.type, TensorType)
-        types.append(
-            read.source.type if read.map is None else read.source.type.get_element_type()
-        )
+        types.append(read.source.type if read.map is None else read.source.type.get_element_type())
     block = Block(arg_types=types)
     hints = [*(it.name for it in iterators), *(names or [read.source.name_hint for read in reads])]
     for arg, hint in zip(block.args, hints, strict=True):
         arg.name_hint = hint
     return block
-
-
-def _print_iterators(
-    printer: Printer, args: Sequence[SSAValue], extents: Sequence[int | SSAValue]
-) -> None:
-    def print_one(pair: tuple[SSAValue, int | SSAValue]) -> None:
-        printer.print_ssa_value(pair[0])
-        printer.print_string(" = ")
-        if isinstance(pair[1], int):
-            printer.print_string(str(pair[1]))
-        else:
-            printer.print_ssa_value(pair[1])
-
-    with printer.in_square_brackets():
-        printer.print_list(zip(args, extents, strict=True), print_one)
-
-
-def _parse_iterators(
-    parser: Parser, names: list[Parser.UnresolvedArgument]
-) -> list[int | SSAValue]:
-    def parse_one() -> int | SSAValue:
-        names.append(parser.parse_argument(expect_type=False))
-        parser.parse_punctuation("=")
-        extent = parser.parse_optional_integer(allow_boolean=False, allow_negative=True)
-        return extent if extent is not None else parser.parse_operand(IndexType())
-
-    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
-
-
-_ParsedRead = tuple[
-    Parser.UnresolvedArgument,
-    UnresolvedOperand,
-    tuple[AffineExpr, ...] | None,
-    FloatAttr | IntegerAttr | None,
-]
-
-
-def _parse_read(parser: Parser, names: Sequence[Parser.UnresolvedArgument]) -> _ParsedRead:
-    dims = {name.name.text: i for i, name in enumerate(names)}
-
-    def leaf() -> AffineExpr | None:
-        position = parser.pos
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return None
-        dim = dims.get(operand.span.text)
-        if dim is None:
-            parser.raise_error(
-                f"{operand.span.text} is not an iterator of this compute; "
-                f"the iterators are {', '.join(dims)}",
-                position,
-                parser.pos,
-            )
-        return AffineExpr.dimension(dim)
-
-    arg = parser.parse_argument(expect_type=False)
-    parser.parse_punctuation("=")
-    source = parser.parse_unresolved_operand()
-    exprs = parser.parse_optional_comma_separated_list(
-        parser.Delimiter.SQUARE, lambda: parse_affine(parser, leaf)
-    )
-    pad = None
-    if exprs is not None and parser.parse_optional_keyword("else") is not None:
-        position = parser.pos
-        pad = parser.parse_attribute()
-        if not isinstance(pad, FloatAttr | IntegerAttr):
-            parser.raise_error(f"expected a number after 'else', found {pad}", position)
-    return arg, source, None if exprs is None else tuple(exprs), pad
-
-
-def _shape_text(shape: Sequence[int]) -> str:
-    return "x".join("?" if s == DYNAMIC_INDEX else str(s) for s in shape) or "()"
-
-
-def _types_text(types: Sequence[Attribute]) -> str:
-    return ", ".join(str(type_) for type_ in types)
-
-
-@irdl_op_definition
-class KernelOp(IRDLOperation):
-    """
-    Groups computes that become one native function.
-
-        %r = te.kernel "softmax" (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> { ... te.yield %v : ... }
-    """
-
-    name = "te.kernel"
-
-    inputs = var_operand_def()
-    kernel_name = prop_def(StringAttr)
-    outputs = var_result_def(TensorType)
-    body = region_def("single_block")
-
-    traits = traits_def(Pure(), IsolatedFromAbove())
-
-    def __init__(
-        self,
-        kernel_name: str,
-        inputs: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        body: Region,
-    ):
-        super().__init__(
-            operands=[inputs],
-            properties={"kernel_name": StringAttr(kernel_name)},
-            result_types=[result_types],
-            regions=[body],
-        )
-
-    @property
-    def yielded(self) -> tuple[SSAValue, ...]:
-        terminator = self.body.block.last_op
-        assert isinstance(terminator, YieldOp)
-        return tuple(terminator.values)
-
-    def verify_(self) -> None:
-        found = [arg.type for arg in self.body.block.args]
-        expected = [value.type for value in self.inputs]
-        if found != expected:
-            raise VerifyException(
-                f"body takes ({_types_text(found)}), expected ({_types_text(expected)})"
-            )
-        terminator = self.body.block.last_op
-        if not isinstance(terminator, YieldOp):
-            raise VerifyException("body must end with te.yield")
-        types = [value.type for value in terminator.values]
-        results = [value.type for value in self.outputs]
-        if types != results:
-            raise VerifyException(
-                f"body yields ({_types_text(types)}), expected ({_types_text(results)})"
-            )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_string_literal(self.kernel_name.data)
-        printer.print_string(" ")
-        # The operands belong to the scope around, the arguments to the kernel's own.
-        with printer.in_parens():
-            printer.print_list(
-                zip(self.body.block.args, self.inputs, strict=True),
-                lambda pair: _print_binding(printer, *pair),
-            )
-        printer.print_string(" : ")
-        printer.print_function_type(
-            [value.type for value in self.inputs], [value.type for value in self.outputs]
-        )
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> KernelOp:
-        kernel_name = parser.parse_str_literal()
-
-        def parse_binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-            arg = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            return arg, parser.parse_unresolved_operand()
-
-        bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_binding)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        function_type = parser.parse_function_type()
-        types = function_type.inputs.data
-        if len(types) != len(bindings):
-            parser.raise_error(
-                f"expected {len(bindings)} operand types, found {len(types)}", position
-            )
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        inputs = parser.resolve_operands([source for _, source in bindings], types, position)
-        args = [arg.resolve(type_) for (arg, _), type_ in zip(bindings, types, strict=True)]
-        body = parser.parse_region(args)
-        op = cls(kernel_name, inputs, function_type.outputs.data, body)
-        if attributes is not None:
-            op.attributes |= attributes.data
-        return op
-
-
-def _print_binding(printer: Printer, arg: SSAValue, value: SSAValue) -> None:
-    printer.print_ssa_value(arg)
-    printer.print_string(" = ")
-    printer.print_ssa_value(value)
-
-
-Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])

@@ -1,0 +1,58 @@
+"""
+Level 3, `loop`: named affine loops over buffers.
+
+    loop.for parallel "i" %i = 0 to 8 {
+      loop.for reduction "k" %k = max(0, %i - 2) to min(%i + 3, 64) step 2 {
+        %a = loop.load %A[%i, %k + 1] : memref<8x65xf32>
+        loop.store %a, %B[%i] : memref<8xf32>
+      }
+    }
+
+Bounds, subscripts and conditions are affine in the values they name: loop variables, or any other
+`index` value, which is then a symbol. Other operations (`memref.load` at a computed index, a call) may
+stand between them; analyses treat them as opaque.
+"""
+
+from xdsl.ir import Dialect
+
+from .access import Index, access, at_least_zero
+from .attributes import (
+    ARENA,
+    MARK,
+    RESULT,
+    UNSIGNED,
+    LoopKind,
+    LoopKindAttr,
+    RunMode,
+    RunModeAttr,
+    Scope,
+    ScopeAttr,
+)
+from .control import ForOp, IfOp, YieldOp
+from .memory import AllocOp, LoadOp, StoreOp
+
+Loop = Dialect(
+    "loop",
+    [AllocOp, ForOp, IfOp, LoadOp, StoreOp, YieldOp],
+    [LoopKindAttr, RunModeAttr, ScopeAttr],
+)
+
+__all__ = [
+    "ARENA",
+    "MARK",
+    "RESULT",
+    "UNSIGNED",
+    "AllocOp",
+    "ForOp",
+    "IfOp",
+    "Index",
+    "LoadOp",
+    "Loop",
+    "LoopKind",
+    "RunMode",
+    "Scope",
+    "StoreOp",
+    "YieldOp",
+    "access",
+    "at_least_zero",
+]

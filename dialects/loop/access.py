@@ -1,0 +1,101 @@
+"""Affine subscripts and bounds of the loop dialect, as values, as text and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr, AffineMap
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ..affine_text import ValueSpace, compact, print_affine_list
+
+Index = int | SSAValue | AffineExpr
+"""A subscript or bound: a number, a value, or an expression over the operation's operands."""
+
+
+def access(indices: Sequence[Index]) -> tuple[AffineMap, list[SSAValue]]:
+    """
+    The map and operands for a list of subscripts given as numbers and values.
+
+    For subscripts that are expressions build the `AffineMap` yourself and pass it with its operands.
+    """
+    operands: list[SSAValue] = []
+    exprs: list[AffineExpr] = []
+    for index in indices:
+        if isinstance(index, int):
+            exprs.append(AffineExpr.constant(index))
+        elif isinstance(index, AffineExpr):
+            raise TypeError("an expression needs its operands; pass an AffineMap")
+        else:
+            exprs.append(AffineExpr.dimension(len(operands)))
+            operands.append(index)
+    compacted, values = compact(exprs, operands)
+    return AffineMap(len(values), 0, compacted), values
+
+
+def bound(bound: Index | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap, list[SSAValue]]:
+    if isinstance(bound, tuple):
+        exprs, values = compact(bound[0].results, bound[1])
+        return AffineMap(len(values), 0, exprs), values
+    return access([bound])
+
+
+def verify_map(what: str, map_: AffineMap, operands: Sequence[SSAValue]) -> None:
+    if map_.num_symbols or map_.num_dims != len(operands):
+        raise VerifyException(
+            f"{what} {map_} takes {map_.num_dims} dimensions and {map_.num_symbols} symbols, "
+            f"expected one dimension for each of its {len(operands)} operands and no symbols"
+        )
+
+
+def at_least_zero(expr: AffineExpr) -> AffineConstraintExpr:
+    """The constraint `expr >= 0`."""
+    return AffineConstraintExpr(
+        AffineConstraintKind.ge, expr, AffineExpr.constant(0), canonicalize=False
+    )
+
+
+def parse_subscripts(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
+    space = ValueSpace(parser)
+    exprs = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, space.expr)
+    return space.map(exprs), space.operands()
+
+
+def parse_memref_type(parser: Parser) -> MemRefType:
+    position = parser.pos
+    type_ = parser.parse_type()
+    if not isinstance(type_, MemRefType):
+        parser.raise_error(f"expected a memref type, found {type_}", position)
+    return type_
+
+
+def verify_subscripts(map_: AffineMap, operands: Sequence[SSAValue], type_: Attribute) -> None:
+    assert isinstance(type_, MemRefType)
+    verify_map("subscripts", map_, operands)
+    rank = type_.get_num_dims()
+    if len(map_.results) != rank:
+        raise VerifyException(f"{len(map_.results)} subscripts for a buffer of rank {rank}")
+    for axis, (expr, size) in enumerate(zip(map_.results, type_.get_shape(), strict=True)):
+        if map_.num_dims == 0 and size != DYNAMIC_INDEX and not 0 <= expr.eval((), ()) < size:
+            raise VerifyException(
+                f"subscript {axis} is {expr}, outside the {size} elements of that axis"
+            )
+
+
+def print_access(
+    printer: Printer,
+    buffer: SSAValue,
+    map_: AffineMap,
+    operands: Sequence[SSAValue],
+    attributes: dict[str, Attribute],
+) -> None:
+    printer.print_ssa_value(buffer)
+    with printer.in_square_brackets():
+        print_affine_list(printer, map_.results, operands)
+    printer.print_op_attributes(attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(buffer.type)

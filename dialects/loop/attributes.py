@@ -1,0 +1,65 @@
+"""Attributes of the loop dialect: what a loop is, how it runs, where a buffer lives, what an argument is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+
+
+class LoopKind(StrEnum):
+    """What is known of a loop's iterations."""
+
+    PARALLEL = "parallel"
+    """no iteration depends on another"""
+    REDUCTION = "reduction"
+    """iterations depend on each other only through an associative update"""
+    SERIAL = "serial"
+    """they must run in order, or nothing is known"""
+
+
+class RunMode(StrEnum):
+    """How a loop will run; without one it runs plainly, one iteration after the other."""
+
+    THREADS = "threads"
+    VECTOR = "vector"
+    UNROLL = "unroll"
+
+
+class Scope(StrEnum):
+    """Where a scratch buffer lives."""
+
+    REGISTER = "register"
+    STACK = "stack"
+    THREAD = "thread"
+    ARENA = "arena"
+
+
+@irdl_attr_definition
+class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
+    name = "loop.kind"
+
+
+@irdl_attr_definition
+class RunModeAttr(EnumAttribute[RunMode], SpacedOpaqueSyntaxAttribute):
+    name = "loop.mode"
+
+
+@irdl_attr_definition
+class ScopeAttr(EnumAttribute[Scope], SpacedOpaqueSyntaxAttribute):
+    name = "loop.scope"
+
+
+RESULT = "stepwell.result"
+"""Argument attribute: this buffer is a result, written by the function and not read before."""
+
+ARENA = "stepwell.arena"
+"""Argument attribute: scratch memory the caller provides, 64-byte aligned, undefined contents."""
+
+UNSIGNED = "stepwell.unsigned"
+"""Argument or result attribute: the elements are unsigned for the caller, though the type is signless."""
+
+MARK = UnitAttr()

@@ -1,0 +1,325 @@
+"""`loop.for`, `loop.if` and the `loop.yield` that ends their regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap, AffineSet
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
+from .access import Index, bound, verify_map
+from .attributes import LoopKind, LoopKindAttr, RunMode, RunModeAttr
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a loop body, or a branch of `loop.if` with its values. Not printed without values."""
+
+    name = "loop.yield"
+
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, *values: SSAValue | Operation):
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """
+    Runs its body for `max(lower) <= iv < min(upper)` in steps of `step`.
+
+    No iteration runs when the range is empty. Names are unique among the loops around each other.
+    """
+
+    name = "loop.for"
+
+    lower_operands = var_operand_def(IndexType())
+    upper_operands = var_operand_def(IndexType())
+    loop_name = prop_def(StringAttr)
+    kind = prop_def(LoopKindAttr)
+    mode = opt_prop_def(RunModeAttr)
+    lower_map = prop_def(AffineMapAttr)
+    upper_map = prop_def(AffineMapAttr)
+    step = prop_def(IntegerAttr.constr(IndexType()))
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        loop_name: str,
+        lower: Index | tuple[AffineMap, Sequence[SSAValue]],
+        upper: Index | tuple[AffineMap, Sequence[SSAValue]],
+        body: Region | None = None,
+        *,
+        step: int = 1,
+        kind: LoopKind = LoopKind.SERIAL,
+        mode: RunMode | None = None,
+    ):
+        """Without `body` an empty one is made, whose variable is called as the loop."""
+        if body is None:
+            block = Block([YieldOp()], arg_types=[IndexType()])
+            block.args[0].name_hint = loop_name.replace(".", "_")
+            body = Region(block)
+        lower_map, lower_operands = bound(lower)
+        upper_map, upper_operands = bound(upper)
+        super().__init__(
+            operands=[lower_operands, upper_operands],
+            properties={
+                "loop_name": StringAttr(loop_name),
+                "kind": LoopKindAttr(kind),
+                "mode": None if mode is None else RunModeAttr(mode),
+                "lower_map": AffineMapAttr(lower_map),
+                "upper_map": AffineMapAttr(upper_map),
+                "step": IntegerAttr(step, IndexType()),
+            },
+            regions=[body],
+        )
+
+    @property
+    def induction_variable(self) -> SSAValue:
+        return self.body.block.args[0]
+
+    def constant_trip_count(self) -> int | None:
+        """The number of iterations when both bounds are numbers, else None."""
+        bounds = (self.lower_map.data, self.upper_map.data)
+        if any(map_.num_dims for map_ in bounds):
+            return None
+        low = max(expr.eval((), ()) for expr in bounds[0].results)
+        high = min(expr.eval((), ()) for expr in bounds[1].results)
+        return max(0, -(-(high - low) // self.step.value.data))
+
+    def verify_(self) -> None:
+        verify_map("lower bound", self.lower_map.data, self.lower_operands)
+        verify_map("upper bound", self.upper_map.data, self.upper_operands)
+        if not self.lower_map.data.results or not self.upper_map.data.results:
+            raise VerifyException("expected at least one lower and one upper bound")
+        if self.step.value.data < 1:
+            raise VerifyException(f"step is {self.step.value.data}, expected at least 1")
+        found = [arg.type for arg in self.body.block.args]
+        if found != [IndexType()]:
+            raise VerifyException("body takes one argument of type index, the loop variable")
+        terminator = self.body.block.last_op
+        if not isinstance(terminator, YieldOp) or terminator.values:
+            raise VerifyException("body must end with loop.yield without values")
+        self._verify_name()
+
+    def _verify_name(self) -> None:
+        around = self.parent_op()
+        while around is not None:
+            if isinstance(around, ForOp) and around.loop_name == self.loop_name:
+                raise VerifyException(
+                    f'a loop "{self.loop_name.data}" stands inside another of the same name; '
+                    "rename one, schedules address loops by name"
+                )
+            around = around.parent_op()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data.value} ")
+        if self.mode is not None:
+            printer.print_string(f"{self.mode.data.value} ")
+        printer.print_string_literal(self.loop_name.data)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.induction_variable)
+        printer.print_string(" = ")
+        _print_bound(printer, "max", self.lower_map.data, self.lower_operands)
+        printer.print_string(" to ")
+        _print_bound(printer, "min", self.upper_map.data, self.upper_operands)
+        if self.step.value.data != 1:
+            printer.print_string(f" step {self.step.value.data}")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(
+            self.body,
+            print_entry_block_args=False,
+            print_empty_block=False,
+            print_block_terminators=False,
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        kind = parser.parse_str_enum(LoopKind)
+        mode = next((m for m in RunMode if parser.parse_optional_keyword(m.value)), None)
+        loop_name = parser.parse_str_literal()
+        variable = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        lower = _parse_bound(parser, "max")
+        parser.parse_keyword("to")
+        upper = _parse_bound(parser, "min")
+        step = 1
+        if parser.parse_optional_keyword("step") is not None:
+            step = parser.parse_integer(allow_boolean=False)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region([variable.resolve(IndexType())])
+        _end_with_yield(body)
+        op = cls(loop_name, lower, upper, body, step=step, kind=kind, mode=mode)
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+
+def _end_with_yield(region: Region) -> None:
+    if not region.blocks:
+        region.add_block(Block())
+    last = region.block.last_op
+    if last is None or not last.has_trait(IsTerminator):
+        region.block.add_op(YieldOp())
+
+
+def _print_bound(
+    printer: Printer, join: str, map_: AffineMap, operands: Sequence[SSAValue]
+) -> None:
+    if len(map_.results) == 1:
+        print_affine(printer, map_.results[0], operands)
+        return
+    printer.print_string(join)
+    with printer.in_parens():
+        print_affine_list(printer, map_.results, operands)
+
+
+def _parse_bound(parser: Parser, join: str) -> tuple[AffineMap, list[SSAValue]]:
+    space = ValueSpace(parser)
+    if parser.parse_optional_keyword(join) is not None:
+        exprs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, space.expr)
+    else:
+        exprs = [space.expr()]
+    return space.map(exprs), space.operands()
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """
+    Runs one of two branches by an affine condition, all of whose constraints must hold.
+
+        %v = loop.if (%i - 1 >= 0, %i - 65 <= 0) -> (f32) { ... loop.yield %a : f32 } else { ... }
+    """
+
+    name = "loop.if"
+
+    condition_operands = var_operand_def(IndexType())
+    condition = prop_def(AffineSetAttr)
+    outputs = var_result_def()
+    then_region = region_def("single_block")
+    else_region = region_def()
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        constraints: Sequence[AffineConstraintExpr],
+        operands: Sequence[SSAValue],
+        then_region: Region,
+        else_region: Region | None = None,
+        result_types: Sequence[Attribute] = (),
+    ):
+        """`constraints` are over `operands`, compared with zero."""
+        exprs, values = compact([constraint.lhs for constraint in constraints], operands)
+        zero = AffineExpr.constant(0)
+        normal = tuple(
+            AffineConstraintExpr(constraint.kind, expr, zero, canonicalize=False)
+            for constraint, expr in zip(constraints, exprs, strict=True)
+        )
+        super().__init__(
+            operands=[values],
+            properties={"condition": AffineSetAttr(AffineSet(len(values), 0, normal))},
+            result_types=[result_types],
+            regions=[then_region, Region() if else_region is None else else_region],
+        )
+
+    def verify_(self) -> None:
+        condition = self.condition.data
+        if condition.num_symbols or condition.num_dims != len(self.condition_operands):
+            raise VerifyException(
+                f"condition {condition} takes {condition.num_dims} dimensions, "
+                f"expected one for each of its {len(self.condition_operands)} operands"
+            )
+        if not condition.constraints:
+            raise VerifyException("expected at least one constraint")
+        if self.outputs and not self.else_region.blocks:
+            raise VerifyException("a loop.if with results needs an else branch")
+        expected = [value.type for value in self.outputs]
+        for region in self.regions:
+            if not region.blocks:
+                continue
+            terminator = region.block.last_op
+            if not isinstance(terminator, YieldOp):
+                raise VerifyException("each branch must end with loop.yield")
+            found = [value.type for value in terminator.values]
+            if found != expected:
+                raise VerifyException(
+                    f"a branch yields ({', '.join(map(str, found))}), "
+                    f"expected ({', '.join(map(str, expected))})"
+                )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(
+                self.condition.data.constraints,
+                lambda constraint: _print_constraint(
+                    printer, constraint, tuple(self.condition_operands)
+                ),
+            )
+        if self.outputs:
+            printer.print_string(" -> ")
+            with printer.in_parens():
+                printer.print_list(self.outputs.types, printer.print_attribute)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        with_yield = bool(self.outputs)
+        printer.print_region(self.then_region, print_block_terminators=with_yield)
+        if self.else_region.blocks:
+            printer.print_string(" else ")
+            printer.print_region(self.else_region, print_block_terminators=with_yield)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        space = ValueSpace(parser)
+        constraints = parser.parse_comma_separated_list(parser.Delimiter.PAREN, space.constraint)
+        types: Sequence[Attribute] = ()
+        if parser.parse_optional_punctuation("->") is not None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        then_region = parser.parse_region()
+        _end_with_yield(then_region)
+        else_region = None
+        if parser.parse_optional_keyword("else") is not None:
+            else_region = parser.parse_region()
+            _end_with_yield(else_region)
+        op = cls(constraints, space.operands(), then_region, else_region, types)
+        if attributes is not None:
+            op.attributes |= attributes.data
+        return op
+
+
+def _print_constraint(
+    printer: Printer, constraint: AffineConstraintExpr, operands: Sequence[SSAValue]
+) -> None:
+    print_affine(printer, constraint.lhs, operands)
+    printer.print_string(f" {constraint.kind.value} 0")

@@ -1,0 +1,203 @@
+"""`loop.load`, `loop.store` and the scratch buffers of `loop.alloc`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from .access import (
+    Index,
+    access,
+    bound,
+    parse_memref_type,
+    parse_subscripts,
+    print_access,
+    verify_subscripts,
+)
+from .attributes import Scope, ScopeAttr
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """Reads one element of a buffer at affine subscripts: `%v = loop.load %A[%i, %k + 1] : memref<..>`."""
+
+    name = "loop.load"
+
+    buffer = operand_def(MemRefType)
+    operands_ = var_operand_def(IndexType())
+    map = prop_def(AffineMapAttr)
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[Index] | AffineMap,
+        operands: Sequence[SSAValue] = (),
+    ):
+        """`indices` are numbers and values, or a map over `operands`."""
+        map_, values = (
+            bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
+        )
+        assert isinstance(buffer.type, MemRefType)
+        super().__init__(
+            operands=[buffer, values],
+            properties={"map": AffineMapAttr(map_)},
+            result_types=[buffer.type.get_element_type()],
+        )
+
+    def verify_(self) -> None:
+        verify_subscripts(self.map.data, self.operands_, self.buffer.type)
+        assert isinstance(self.buffer.type, MemRefType)
+        if self.result.type != self.buffer.type.get_element_type():
+            raise VerifyException(
+                f"result is {self.result.type}, expected {self.buffer.type.get_element_type()}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_access(printer, self.buffer, self.map.data, self.operands_, self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        buffer = parser.parse_unresolved_operand()
+        map_, values = parse_subscripts(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(parser.resolve_operand(buffer, parse_memref_type(parser)), map_, values)
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Writes one element of a buffer at affine subscripts: `loop.store %v, %A[%i] : memref<..>`."""
+
+    name = "loop.store"
+
+    value = operand_def()
+    buffer = operand_def(MemRefType)
+    operands_ = var_operand_def(IndexType())
+    map = prop_def(AffineMapAttr)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        indices: Sequence[Index] | AffineMap,
+        operands: Sequence[SSAValue] = (),
+    ):
+        """`indices` are numbers and values, or a map over `operands`."""
+        map_, values = (
+            bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
+        )
+        super().__init__(operands=[value, buffer, values], properties={"map": AffineMapAttr(map_)})
+
+    def verify_(self) -> None:
+        verify_subscripts(self.map.data, self.operands_, self.buffer.type)
+        assert isinstance(self.buffer.type, MemRefType)
+        if self.value.type != self.buffer.type.get_element_type():
+            raise VerifyException(
+                f"value is {self.value.type}, expected {self.buffer.type.get_element_type()}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        print_access(printer, self.buffer, self.map.data, self.operands_, self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer = parser.parse_unresolved_operand()
+        map_, values = parse_subscripts(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parse_memref_type(parser)
+        op = cls(
+            parser.resolve_operand(value, type_.get_element_type()),
+            parser.resolve_operand(buffer, type_),
+            map_,
+            values,
+        )
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """
+    A scratch buffer, alive to the end of the block that has it: `%t = loop.alloc stack : memref<64xf32>`.
+
+    Its contents are undefined. `register` and `stack` buffers have a static shape.
+    """
+
+    name = "loop.alloc"
+
+    dynamic_sizes = var_operand_def(IndexType())
+    scope = prop_def(ScopeAttr)
+    buffer = result_def(MemRefType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, scope: Scope, type_: MemRefType, dynamic_sizes: Sequence[SSAValue] = ()):
+        super().__init__(
+            operands=[dynamic_sizes],
+            properties={"scope": ScopeAttr(scope)},
+            result_types=[type_],
+        )
+
+    def verify_(self) -> None:
+        assert isinstance(self.buffer.type, MemRefType)
+        dynamic = list(self.buffer.type.get_shape()).count(DYNAMIC_INDEX)
+        if dynamic != len(self.dynamic_sizes):
+            raise VerifyException(
+                f"{self.buffer.type} has {dynamic} dynamic sizes, "
+                f"found {len(self.dynamic_sizes)} size operands"
+            )
+        if dynamic and self.scope.data in (Scope.REGISTER, Scope.STACK):
+            raise VerifyException(
+                f"a {self.scope.data.value} buffer needs a static shape, found {self.buffer.type}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.scope.data.value}")
+        if self.dynamic_sizes:
+            with printer.in_parens():
+                printer.print_list(self.dynamic_sizes, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllocOp:
+        scope = parser.parse_str_enum(Scope)
+        sizes = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(scope, parse_memref_type(parser), sizes or ())
+        op.attributes |= attributes
+        return op

@@ -1,0 +1,30 @@
+"""
+Level 2, `te`: tensors defined element by element.
+
+    %r = te.compute [%i = 8, %j = 10] add [%k = 64] (%a = %x[%i, %k], %b = %w[%k, %j])
+        : (tensor<8x64xf32>, tensor<64x10xf32>) -> tensor<8x10xf32> {
+      %p = arith.mulf %a, %b : f32
+      te.yield %p : f32
+    }
+
+reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j].
+"""
+
+from xdsl.ir import Dialect
+
+from ..combiner import Combiner
+from .compute import CombinerAttr, ComputeOp, Iterator, Read, YieldOp, compute_block
+from .kernel import KernelOp
+
+Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])
+
+__all__ = [
+    "Combiner",
+    "ComputeOp",
+    "Iterator",
+    "KernelOp",
+    "Read",
+    "Te",
+    "YieldOp",
+    "compute_block",
+]

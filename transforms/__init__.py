@@ -1,0 +1,1 @@
+"""Passes that stay on one level."""

@@ -1,0 +1,1 @@
+"""Passes on level 4, the upstream dialects."""
