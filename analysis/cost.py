@@ -58,5 +58,5 @@ def body_cost(compute: te.ComputeOp) -> float:
 
 
 def is_data_movement(compute: te.ComputeOp) -> bool:
-    """Whether each element is one element of one operand, unchanged (transpose, slice, broadcast …)."""
-    return compute.combining is None and body_cost(compute) == 0 and len(compute.reads) == 1
+    """Whether each element is one element of the only operand, unchanged (transpose, slice, broadcast …)."""
+    return compute.combining is None and compute.yielded == compute.read_args

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ..dialects import te
+
+
+def _extents(iterators: Sequence[te.Iterator]) -> list[int | SSAValue]:
+    return [iterator.extent for iterator in iterators]
 
 
 def is_epilogue_of(consumer: te.ComputeOp, anchor: te.ComputeOp) -> bool:
@@ -16,7 +23,7 @@ def is_epilogue_of(consumer: te.ComputeOp, anchor: te.ComputeOp) -> bool:
     """
     if consumer.combining is not None or anchor.combining is None:
         return False
-    if consumer.static_extents != anchor.static_extents[: len(anchor.parallel)]:
+    if _extents(consumer.iterators) != _extents(anchor.parallel):
         return False
     if any(use.operation is not consumer for use in anchor.result.uses):
         return False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 ALIGNMENT = 64
 """Every offset is a multiple of this: a cache line, and the widest vector's natural alignment."""
@@ -39,12 +41,27 @@ def _position_in(block: Block, op: Operation, numbers: dict[Operation, int]) -> 
     return numbers[ancestor]
 
 
+def _users(buffer: SSAValue) -> Iterator[Operation]:
+    """What uses the buffer, or a view of it: whatever makes a buffer from it, or yields it."""
+    seen: set[SSAValue] = {buffer}
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            yield use.operation
+            ends_region = use.operation.has_trait(IsTerminator)
+            maker = use.operation.parent_op() if ends_region else use.operation
+            for result in maker.results if maker is not None else ():
+                if isinstance(result.type, MemRefType) and result not in seen:
+                    seen.add(result)
+                    pending.append(result)
+
+
 def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
     """The live ranges, within `block`, of the buffers it defines; `sizes` gives their bytes."""
     numbers = {op: number for number, op in enumerate(block.ops)}
     ranges: list[LiveRange] = []
     for buffer, size in sizes.items():
-        uses = [_position_in(block, use.operation, numbers) for use in buffer.uses]
+        uses = [_position_in(block, user, numbers) for user in _users(buffer)]
         if uses:
             ranges.append(LiveRange(buffer, size, min(uses), max(uses)))
     return ranges

@@ -1,16 +1,46 @@
-"""Small exact facts about affine expressions over boxes, cheap enough for verifiers."""
+"""Facts about affine expressions over boxes, cheap enough for verifiers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
 
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineSymExpr,
 )
+
+Range = tuple[int | None, int | None]
+"""Least and greatest value, both included; None where unknown."""
+
+SEARCH_LIMIT = 1 << 14
+"""Boxes of at most this many points are searched through for what cannot be deduced."""
+
+
+def why_not_affine(expr: AffineExpr) -> str | None:
+    """Why an expression over dimensions only is not one that we compute with; None when it is."""
+    match expr:
+        case AffineSymExpr():
+            return f"{expr} is a symbol; use a dimension"
+        case AffineBinaryOpExpr():
+            reason = why_not_affine(expr.lhs) or why_not_affine(expr.rhs)
+            if reason is not None or expr.kind is AffineBinaryOpKind.Add:
+                return reason
+            factor = expr.rhs
+            if not isinstance(factor, AffineConstantExpr):
+                return f"{expr} does not have a number on its right"
+            if expr.kind is not AffineBinaryOpKind.Mul and factor.value <= 0:
+                return f"{expr} divides by {factor.value}, which is not positive"
+            return None
+        case _:
+            return None
 
 
 def linear_form(expr: AffineExpr, num_dims: int) -> tuple[list[int], int] | None:
@@ -34,21 +64,82 @@ def linear_form(expr: AffineExpr, num_dims: int) -> tuple[list[int], int] | None
             return None
 
 
+def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
+    """
+    Bounds of the expression for dimensions within their ranges: never too narrow, and exact when it is
+    linear.
+    """
+    linear = linear_form(expr, len(ranges))
+    if linear is not None:
+        low: int | None = linear[1]
+        high: int | None = linear[1]
+        for coefficient, range_ in zip(linear[0], ranges, strict=True):
+            if coefficient:
+                term = _scaled(range_, coefficient)
+                low, high = _plus(low, term[0]), _plus(high, term[1])
+        return low, high
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return None, None
+    lhs, rhs = bounds(expr.lhs, ranges), bounds(expr.rhs, ranges)
+    if expr.kind is AffineBinaryOpKind.Add:
+        return _plus(lhs[0], rhs[0]), _plus(lhs[1], rhs[1])
+    factor = rhs[0]
+    if factor is None or factor != rhs[1]:
+        return None, None
+    if expr.kind is AffineBinaryOpKind.Mul:
+        return _scaled(lhs, factor)
+    return _divided(expr.kind, lhs, factor)
+
+
+def _divided(kind: AffineBinaryOpKind, lhs: Range, divisor: int) -> Range:
+    if divisor <= 0:
+        return None, None
+    up = divisor - 1 if kind is AffineBinaryOpKind.CeilDiv else 0
+    low, high = ((None if bound is None else (bound + up) // divisor) for bound in lhs)
+    if kind is not AffineBinaryOpKind.Mod:
+        return low, high
+    if low is not None and low == high:  # no multiple of the divisor is crossed
+        return _plus(lhs[0], -low * divisor), _plus(lhs[1], -low * divisor)
+    return 0, divisor - 1
+
+
+def _scaled(range_: Range, factor: int) -> Range:
+    low, high = (None if bound is None else bound * factor for bound in range_)
+    return (low, high) if factor >= 0 else (high, low)
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def box(extents: Sequence[int]) -> list[Range]:
+    """The ranges of `0 <= d_i < extents[i]`, where an extent may be DYNAMIC_INDEX."""
+    return [(0, None if extent == DYNAMIC_INDEX else extent - 1) for extent in extents]
+
+
+def is_within(expr: AffineExpr, extents: Sequence[int], size: int) -> bool:
+    """Whether it follows from `bounds` that `0 <= expr < size` on the box."""
+    low, high = bounds(expr, box(extents))
+    return low is not None and high is not None and low >= 0 and high < size
+
+
 def attained_range(expr: AffineExpr, extents: Sequence[int]) -> tuple[int, int]:
     """
-    Two values the expression takes on the box `0 <= d_i < extents[i]`, its extremes when it is linear.
+    Two values the expression takes on the box `0 <= d_i < extents[i]`, which must not be empty.
 
-    The box must not be empty. For an expression with floordiv or mod the two corners are evaluated, so
-    that a bound broken by the result is truly broken, but one that holds may still be broken inside.
+    They are its extremes when it is linear or uses few enough points to try them all. Otherwise two
+    corners are evaluated, so that a bound broken by the result is truly broken, but one that holds may
+    still be broken inside.
     """
-    linear = linear_form(expr, len(extents))
-    if linear is None:
+    if linear_form(expr, len(extents)) is not None:
+        return cast("tuple[int, int]", bounds(expr, box(extents)))
+    used = sorted(expr.used_dims())
+    if prod(extents[dim] for dim in used) > SEARCH_LIMIT:
         first = expr.eval([0] * len(extents), ())
         last = expr.eval([extent - 1 for extent in extents], ())
         return min(first, last), max(first, last)
-    coefficients, constant = linear
-    low = high = constant
-    for coefficient, extent in zip(coefficients, extents, strict=True):
-        span = coefficient * (extent - 1)
-        low, high = low + min(span, 0), high + max(span, 0)
-    return low, high
+    grids: list[Any] = [0] * len(extents)
+    for dim, grid in zip(used, np.ogrid[*(slice(extents[dim]) for dim in used)], strict=True):
+        grids[dim] = grid
+    values = np.asarray(expr.eval(grids, ()))  # arithmetic on arrays, as on ints
+    return int(values.min()), int(values.max())

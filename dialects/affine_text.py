@@ -24,6 +24,8 @@ from xdsl.ir.affine import (
 )
 from xdsl.parser import AffineParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.mlir_lexer import MLIRToken
 
 _SYMBOL = {
     AffineBinaryOpKind.Mul: "*",
@@ -31,6 +33,7 @@ _SYMBOL = {
     AffineBinaryOpKind.FloorDiv: "floordiv",
     AffineBinaryOpKind.CeilDiv: "ceildiv",
 }
+_DIVISIONS = ("mod", "floordiv", "ceildiv")
 _ADDITIVE, _MULTIPLICATIVE, _PRIMARY = 10, 20, 30
 
 
@@ -103,7 +106,7 @@ def format_affine(expr: AffineExpr, dims: Sequence[str]) -> str:
 
 
 class _NamedAffineParser(AffineParser):
-    """xDSL's affine parser over names whose meaning the caller decides."""
+    """xDSL's affine parser over names whose meaning the caller decides, refusing what is not affine."""
 
     def __init__(self, parser: Parser, leaf: Callable[[], AffineExpr | None]):
         super().__init__(parser._parser_state)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownArgumentType, reportArgumentType]
@@ -114,6 +117,23 @@ class _NamedAffineParser(AffineParser):
 
     def constraint(self) -> AffineConstraintExpr:
         return self._parse_affine_constraint(self._leaf)
+
+    def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
+        number = rhs.value if isinstance(rhs, AffineConstantExpr) else None
+        if binop.text == "*" and number is None and not isinstance(lhs, AffineConstantExpr):
+            raise ParseError(
+                binop.span,
+                "found a product of two variables, expected an affine expression; "
+                "multiply by a number",
+            )
+        if binop.text in _DIVISIONS and (number is None or number <= 0):
+            found = "a variable" if number is None else number
+            raise ParseError(
+                binop.span,
+                f"found '{binop.text}' by {found}, expected an affine expression; "
+                "divide by a positive number",
+            )
+        return super()._create_binop_expr(lhs, rhs, binop)
 
 
 def parse_affine(parser: Parser, leaf: Callable[[], AffineExpr | None]) -> AffineExpr:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.str_enum import StrEnum
 
 from .dtypes import is_bool, is_float, numpy_dtype
 
@@ -38,9 +36,19 @@ class Combiner(StrEnum):
         Whether the body yields a value and its index, and the result is the index of the extreme value.
 
         Of equal values the smallest index wins, and NaN wins over numbers, as in NumPy. Integers
-        compare as signed.
+        compare as signed. The index of an empty reduction is 0.
         """
         return self in (Combiner.ARGMAX, Combiner.ARGMIN)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it keeps the greatest or the least value."""
+        return self in (Combiner.MAX, Combiner.MIN, Combiner.UMAX, Combiner.UMIN)
+
+    def is_defined_on(self, type_: Attribute) -> bool:
+        """Whether values of this element type can be joined."""
+        integers_only = (Combiner.UMAX, Combiner.UMIN, Combiner.AND, Combiner.OR)
+        return not (is_float(type_) and self in integers_only)
 
     def identity(self, type_: Attribute) -> FloatAttr | IntegerAttr:
         """
@@ -50,6 +58,8 @@ class Combiner(StrEnum):
         """
         dtype = numpy_dtype(type_)
         if is_float(type_):
+            if not self.is_defined_on(type_):
+                raise ValueError(f"combiner '{self}' is not defined on {type_}")
             values = {
                 Combiner.ADD: 0.0,
                 Combiner.MUL: 1.0,
@@ -58,10 +68,9 @@ class Combiner(StrEnum):
                 Combiner.ARGMAX: -np.inf,
                 Combiner.ARGMIN: np.inf,
             }
-            if self not in values:
-                raise ValueError(f"combiner '{self}' is not defined on {type_}")
             return FloatAttr(values[self], type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        low, high = (0, 1) if is_bool(type_) else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        # As a signed number the one bit of an i1 is 0 or -1.
+        low, high = (1, 0) if is_bool(type_) else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         ones = 1 if is_bool(type_) else -1
         value = {
             Combiner.ADD: 0,
@@ -140,6 +149,3 @@ class Combiner(StrEnum):
         best_nan = builder.insert(arith.CmpfOp(best, best, "uno")).result
         both_nan = builder.insert(arith.AndIOp(new_nan, best_nan)).result
         return builder.insert(arith.OrIOp(equal, both_nan)).result
-
-
-REASSOCIATE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])

@@ -35,6 +35,13 @@ _ALIGNMENT = 64
 
 ElementsAttr = DenseIntOrFPElementsAttr | DenseResourceAttr
 
+GLOBAL_VALUE = "stepwell.value"
+"""
+Attribute of an uninitialized `memref.global`: the resource with its contents.
+
+xDSL 0.74 admits no `dense_resource` as a global's initial value, though MLIR does.
+"""
+
 _arrays: dict[str, tuple[str, np.ndarray]] = {}
 """Resource name -> (the blob it was decoded from, the array)."""
 

@@ -20,8 +20,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
-Range = tuple[int | None, int | None]
-"""Least and greatest value, both included; None where unknown."""
+from ..dialects.affine_bounds import Range, bounds
 
 _OPS = {AffineBinaryOpKind.Add: arith.AddiOp, AffineBinaryOpKind.Mul: arith.MuliOp}
 
@@ -147,37 +146,5 @@ class AffineExpander:
         return result
 
     def range_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Range:
-        """Interval arithmetic over what `ranges` knows of the operands."""
-        match expr:
-            case AffineConstantExpr():
-                return expr.value, expr.value
-            case AffineDimExpr():
-                return self.ranges.get(operands[expr.position], (None, None))
-            case AffineBinaryOpExpr():
-                lhs = self.range_of(expr.lhs, operands)
-                rhs = self.range_of(expr.rhs, operands)
-                return _combine_ranges(expr.kind, lhs, rhs)
-            case _:
-                return None, None
-
-
-def _combine_ranges(kind: AffineBinaryOpKind, lhs: Range, rhs: Range) -> Range:
-    if kind is AffineBinaryOpKind.Add:
-        return _plus(lhs[0], rhs[0]), _plus(lhs[1], rhs[1])
-    factor = rhs[0]
-    if factor is None or factor != rhs[1]:
-        return None, None
-    if kind is AffineBinaryOpKind.Mul:
-        scaled = tuple(None if bound is None else bound * factor for bound in lhs)
-        return (scaled[0], scaled[1]) if factor >= 0 else (scaled[1], scaled[0])
-    if factor <= 0:
-        return None, None
-    if kind is AffineBinaryOpKind.Mod:
-        return 0, factor - 1
-    up = factor - 1 if kind is AffineBinaryOpKind.CeilDiv else 0
-    low, high = ((None if bound is None else (bound + up) // factor) for bound in lhs)
-    return low, high
-
-
-def _plus(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b
+        """Bounds of the expression by what `ranges` knows of the operands."""
+        return bounds(expr, [self.ranges.get(value, (None, None)) for value in operands])

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator
 
+from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
 from ..dialects import loop
+from ..dialects.affine_bounds import Range
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
-from .affine_to_arith import AffineExpander, Range
+from .affine_to_arith import AffineExpander
 
 
 @dataclass
@@ -24,14 +28,17 @@ class _FunctionConverter:
 
     expander: AffineExpander
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    blocks: dict[Block, Block] = field(default_factory=dict[Block, Block])
 
     def convert(self, block: Block, builder: Builder) -> None:
-        """Append what the operations of `block`, its terminator excepted, become."""
+        """Append what the operations of `block` become, a `loop.yield` excepted."""
         allocated: list[SSAValue] = []
         for op in block.ops:
+            if op is block.last_op and op.has_trait(IsTerminator):
+                self._free(builder, allocated)
             match op:
                 case loop.YieldOp():
-                    self._free(builder, allocated)
+                    pass
                 case loop.ForOp():
                     self._for(op, builder)
                 case loop.IfOp():
@@ -43,13 +50,19 @@ class _FunctionConverter:
                 case loop.AllocOp():
                     self._alloc(op, builder, allocated)
                 case affine.ApplyOp():
-                    operands = [self.values[v] for v in op.mapOperands]
-                    value = self.expander.expand(builder, op.map.data.results[0], operands)
-                    self.values[op.result] = value
+                    self._apply(op, builder)
                 case _:
-                    if isinstance(op, func.ReturnOp):
-                        self._free(builder, allocated)
                     self._clone(op, builder)
+
+    def convert_region(self, old: Region, new: Region) -> None:
+        """Fill the blocks of `new`, made by `_empty_copy`, with what those of `old` become."""
+        for old_block, new_block in zip(old.blocks, new.blocks, strict=True):
+            self.blocks[old_block] = new_block
+            for old_arg, new_arg in zip(old_block.args, new_block.args, strict=True):
+                self._named(old_arg, new_arg)
+        # Definitions come before uses; blocks that nothing leads to come last.
+        for block in dict.fromkeys((*reachable_order(old), *old.blocks)):
+            self.convert(block, Builder(InsertPoint.at_end(self.blocks[block])))
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -57,18 +70,21 @@ class _FunctionConverter:
 
     def _clone(self, op: Operation, builder: Builder) -> None:
         """Copy an operation that is core already; loops inside its regions are converted."""
-        new = op.clone_without_regions(self.values)
+        new = op.clone_without_regions(self.values, self.blocks)
         for old_region, new_region in zip(op.regions, new.regions, strict=True):
-            blocks = {old: Block(arg_types=old.arg_types) for old in old_region.blocks}
-            for old_block, new_block in blocks.items():
-                for old_arg, new_arg in zip(old_block.args, new_block.args, strict=True):
-                    self._named(old_arg, new_arg)
-                new_region.add_block(new_block)
-                self.convert(old_block, Builder(InsertPoint.at_end(new_block)))
+            new_region.add_block(_empty_copy(old_region))
+            self.convert_region(old_region, new_region)
         builder.insert(new)
 
+    def _apply(self, op: affine.ApplyOp, builder: Builder) -> None:
+        map_ = op.map.data
+        dims = [AffineExpr.dimension(n) for n in range(map_.num_dims + map_.num_symbols)]
+        symbols = dims[map_.num_dims :]
+        expr = map_.results[0].replace_dims_and_symbols(dims, symbols)
+        value = self.expander.expand(builder, expr, [self.values[v] for v in op.mapOperands])
+        self.values[op.result] = value
+
     def _for(self, op: loop.ForOp, builder: Builder) -> None:
-        _check_runnable(op)
         expander = self.expander
         lower_operands = [self.values[v] for v in op.lower_operands]
         upper_operands = [self.values[v] for v in op.upper_operands]
@@ -123,16 +139,13 @@ class _FunctionConverter:
 
     def _alloc(self, op: loop.AllocOp, builder: Builder, allocated: list[SSAValue]) -> None:
         type_ = op.buffer.type
-        assert isinstance(type_, MemRefType)
-        sizes = [self.values[v] for v in op.dynamic_sizes]
-        shape = type_.get_shape()
-        element = type_.get_element_type()
         if op.scope.data in (loop.Scope.REGISTER, loop.Scope.STACK):
             # At the start of the function: an alloca inside a loop would grow the stack at each turn.
             entry = Builder(self.expander.after_constants())
-            new = entry.insert(memref.AllocaOp.get(element, shape=shape))
+            new = entry.insert(memref.AllocaOp(operands=[(), ()], result_types=[type_]))
         else:
-            new = builder.insert(memref.AllocOp.get(element, shape=shape, dynamic_sizes=sizes))
+            sizes = [self.values[v] for v in op.dynamic_sizes]
+            new = builder.insert(memref.AllocOp(sizes, (), type_))
             allocated.append(new.memref)
         self._named(op.buffer, new.memref)
 
@@ -151,8 +164,8 @@ def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
 def _check_runnable(op: loop.ForOp) -> None:
     if op.mode is not None:
         raise StepwellError(
-            f"loop '{op.loop_name.data}' is marked '{op.mode.data.value}', which "
-            "convert-loop-to-core does not lower yet; remove the mark",
+            f"found loop '{op.loop_name.data}' marked '{op.mode.data.value}', expected no mark: "
+            "convert-loop-to-core does not lower it yet; remove the mark",
             op=op,
         )
 
@@ -175,15 +188,14 @@ class ConvertLoopToCorePass(StepwellPass):
             _convert_function(function)
 
 
+def _empty_copy(region: Region) -> list[Block]:
+    return [Block(arg_types=block.arg_types) for block in region.blocks]
+
+
 def _convert_function(function: func.FuncOp) -> None:
-    new_blocks = [Block(arg_types=block.arg_types) for block in function.body.blocks]
-    converter = _FunctionConverter(AffineExpander(new_blocks[0]))
-    for old, new in zip(function.body.blocks, new_blocks, strict=True):
-        for old_arg, new_arg in zip(old.args, new.args, strict=True):
-            new_arg.name_hint = old_arg.name_hint
-            converter.values[old_arg] = new_arg
-        converter.convert(old, Builder(InsertPoint.at_end(new)))
-    replacement = Region(new_blocks)
-    old_region = function.detach_region(function.body)
-    function.add_region(replacement)
-    old_region.drop_all_references()
+    old = function.detach_region(function.body)
+    new = Region(_empty_copy(old))
+    function.add_region(new)
+    converter = _FunctionConverter(AffineExpander(new.blocks[0]))
+    converter.convert_region(old, new)
+    old.drop_all_references()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ..analysis.levels import Level, level_of
 from ..errors import StepwellError
+from ..universe import multiverse
+from .pass_manager import Instrumentation, PassManager
 
 
 class Stage(NamedTuple):
@@ -42,9 +43,6 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 
 _ORDER = tuple(Level)
 
-RunPass = Callable[[ModulePass, ModuleOp], None]
-"""How a pass is run; callers add timing, verification or printing."""
-
 
 def passes_to(level_in: Level, level_out: Level) -> tuple[str, ...]:
     """The names of the passes that lead from one level down to another."""
@@ -53,10 +51,15 @@ def passes_to(level_in: Level, level_out: Level) -> tuple[str, ...]:
 
 
 def lower_to(
-    module: ModuleOp, level: Level, *, ctx: Context | None = None, run: RunPass | None = None
-) -> None:
+    module: ModuleOp,
+    level: Level,
+    *,
+    ctx: Context | None = None,
+    instrumentations: Sequence[Instrumentation] = (),
+    verify_each: bool = False,
+) -> list[tuple[str, float]]:
     """
-    Lower the module in place from the level it stands on to `level`.
+    Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
     Raises StepwellError when it stands below already, or when a pass refuses.
     """
@@ -65,24 +68,8 @@ def lower_to(
         raise StepwellError(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
-    run_passes(module, passes_to(found, level), ctx=ctx, run=run)
-
-
-def run_passes(
-    module: ModuleOp,
-    names: Sequence[str],
-    *,
-    ctx: Context | None = None,
-    run: RunPass | None = None,
-) -> None:
-    """Run passes, given by name with their default options, in order."""
-    from ..universe import multiverse
-
-    context = Context() if ctx is None else ctx
     available = multiverse().all_passes
-    for name in names:
-        pass_ = available[name]()()
-        if run is None:
-            pass_.apply(context, module)
-        else:
-            run(pass_, module)
+    passes = [available[name]()() for name in passes_to(found, level)]
+    manager = PassManager(passes, instrumentations, verify_each)
+    manager.run(Context() if ctx is None else ctx, module)
+    return manager.seconds

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir.affine import AffineMap
 
 from ..dialects import te
 from ..dialects.affine_bounds import linear_form
+from ..dialects.shaped import tensor_type
 
 
 @dataclass(frozen=True)
@@ -57,25 +57,28 @@ def _innermost_rank(compute: te.ComputeOp, iterator: int) -> float:
     rank = 0.0
     for read in compute.reads:
         if read.map is not None:
-            assert isinstance(read.source.type, TensorType)
-            rank += _rank(_stride_along(read.map, read.source.type.get_shape(), iterator))
+            shape = tensor_type(read.source).get_shape()
+            rank += _rank(_stride_along(read.map, shape, iterator))
     parallel = len(compute.parallel)
     if iterator >= parallel:
         return rank + _INVARIANT
     return rank + _rank(row_major_strides(compute.result.type.get_shape())[iterator])
 
 
-def choose_order(compute: te.ComputeOp) -> LoopOrder:
+def choose_order(compute: te.ComputeOp, *, keep_reductions: bool = False) -> LoopOrder:
     """
     Reduction loops innermost, unless one parallel loop has strictly more contiguous accesses.
 
-    An element-wise compute keeps the order of its result, whose stores are then contiguous.
+    An element-wise compute keeps the order of its result, whose stores are then contiguous. With
+    `keep_reductions` the reduction loops keep their order too, and so each element the order of its sum.
     """
     parallel = tuple(range(len(compute.parallel)))
     reduction = tuple(range(len(parallel), len(compute.extents)))
     if not reduction:
         return LoopOrder(parallel, (), ())
-    best_reduction = max(reduction, key=lambda it: (_innermost_rank(compute, it), it))
+    best_reduction = reduction[-1]
+    if not keep_reductions:
+        best_reduction = max(reduction, key=lambda it: (_innermost_rank(compute, it), it))
     last = (*(it for it in reduction if it != best_reduction), best_reduction)
     if compute.combining is None or compute.combining.is_arg or not parallel:
         return LoopOrder(parallel, last, ())

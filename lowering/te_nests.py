@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -17,9 +17,10 @@ from xdsl.rewriter import InsertPoint
 
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
-from ..dialects.affine_bounds import attained_range, linear_form
+from ..dialects.affine_bounds import bounds, box
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import bit_width, is_float
+from ..dialects.shaped import Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from .te_loop_order import LoopOrder, choose_order
 
@@ -73,6 +74,16 @@ class NestBuilder:
         self.builder = builder
         self.values = values
         self.fp: FpMode = fp
+        self._loop_names: set[str] = set()
+
+    def unique_loop_name(self, name: str) -> str:
+        """`name`, or with a number after it when a loop of this function has it already."""
+        candidate, number = name, 0
+        while candidate in self._loop_names:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._loop_names.add(candidate)
+        return candidate
 
     def plan(self, computes: Sequence[te.ComputeOp]) -> list[NestGroup]:
         """Join each reduction with its epilogue where that is allowed and its accumulators fit."""
@@ -98,12 +109,15 @@ class NestBuilder:
                 continue
             anchor = anchor_of.get(compute, compute)
             epilogue = compute if compute in anchor_of else None
-            groups.append(NestGroup(anchor, epilogue, choose_order(anchor)))
+            groups.append(NestGroup(anchor, epilogue, self._order(anchor)))
         return groups
 
+    def _order(self, anchor: te.ComputeOp) -> LoopOrder:
+        return choose_order(anchor, keep_reductions=self.fp == "strict")
+
     def _accumulators_fit(self, anchor: te.ComputeOp) -> bool:
-        extents = anchor.static_extents
-        elements = prod(extents[it] for it in choose_order(anchor).inner)
+        shape = anchor.result.type.get_shape()
+        elements = prod(shape[it] for it in self._order(anchor).inner)
         bits = bit_width(anchor.result.type.get_element_type())
         return elements * max(bits, 8) // 8 <= STACK_LIMIT_BYTES
 
@@ -144,15 +158,24 @@ class _Nest:
 
     # Loops.
 
-    def _loops(self, scope: _Scope, compute: te.ComputeOp, iterators: Sequence[int]) -> _Scope:
-        """Open a loop for each iterator, in order; the scope of the innermost body."""
-        parallel = len(compute.parallel)
+    def _loops(
+        self, scope: _Scope, compute: te.ComputeOp, iterators: Sequence[int], part: str = ""
+    ) -> _Scope:
+        """
+        Open a loop for each iterator, in order; the scope of the innermost body.
+
+        `part` is added to the loops' names: schedules address loops by names unique in a function.
+        """
+        shape = compute.result.type.get_shape()
+        parallel = len(shape)
         for number in iterators:
             iterator = compute.iterators[number]
-            extent = iterator.extent
+            extent = shape[number] if number < parallel else iterator.extent
             upper = extent if isinstance(extent, int) else self.parent.values[extent]
             kind = loop.LoopKind.PARALLEL if number < parallel else loop.LoopKind.REDUCTION
-            for_op = scope.builder.insert(loop.ForOp(iterator.name, 0, upper, kind=kind))
+            name = self.parent.unique_loop_name(iterator.name + part)
+            for_op = scope.builder.insert(loop.ForOp(name, 0, upper, kind=kind))
+            for_op.induction_variable.name_hint = iterator.name
             last = for_op.body.block.last_op
             assert last is not None
             inside = Builder(InsertPoint.before(last))
@@ -166,19 +189,21 @@ class _Nest:
         accumulators, indices = self._accumulators(scope, order.inner)
         element = self.anchor.result.type.get_element_type()
 
-        init = self._loops(scope, self.anchor, order.inner)
+        init = self._loops(scope, self.anchor, order.inner, ".init")
         identity = init.builder.insert(arith.ConstantOp(combiner.identity(element)))
         init.builder.insert(loop.StoreOp(identity.result, accumulators, indices(init)))
 
         update = self._loops(scope, self.anchor, (*order.reduction, *order.inner))
         (value,) = self._element(update, self.anchor)
         old = update.builder.insert(loop.LoadOp(accumulators, indices(update))).result
-        new = combiner.combine(update.builder, old, value, _COMBINE_FLAGS[self.fp])
+        # Flags that promise finite numbers would not be true of the identity of max and min.
+        fp = "contract" if self.fp == "fast" and combiner.is_extreme else self.fp
+        new = combiner.combine(update.builder, old, value, _COMBINE_FLAGS[fp])
         update.builder.insert(loop.StoreOp(new, accumulators, indices(update)))
 
         if accumulators is self.parent.values.get(self.anchor.result):
             return
-        finish = self._loops(scope, self.anchor, order.inner)
+        finish = self._loops(scope, self.anchor, order.inner, ".finish")
         total = finish.builder.insert(loop.LoadOp(accumulators, indices(finish))).result
         self._finish(finish, total)
 
@@ -190,12 +215,12 @@ class _Nest:
         if inner and self.group.epilogue is None:
             result = self.parent.values[self.anchor.result]
             return result, lambda at: [at.variables[it] for it in range(count)]
-        shape = [self.anchor.static_extents[it] for it in inner]
+        shape = [self.anchor.result.type.get_shape()[it] for it in inner]
         buffer = self._scratch(scope, shape, self.anchor.result.type)
         buffer.name_hint = "acc"
         return buffer, lambda at: [at.variables[it] for it in inner]
 
-    def _scratch(self, scope: _Scope, shape: Sequence[int], like: TensorType) -> SSAValue:
+    def _scratch(self, scope: _Scope, shape: Sequence[int], like: Tensor) -> SSAValue:
         kind = loop.Scope.STACK if shape else loop.Scope.REGISTER
         type_ = MemRefType(like.get_element_type(), shape)
         return scope.builder.insert(loop.AllocOp(kind, type_)).buffer
@@ -203,6 +228,10 @@ class _Nest:
     def _arg_reduction(self, scope: _Scope, combiner: Combiner) -> None:
         value_type = self.anchor.yielded[0].type
         index_type = self.anchor.result.type.get_element_type()
+        if 0 in self.anchor.static_extents[len(self.anchor.parallel) :]:
+            zero = scope.builder.insert(arith.ConstantOp(Combiner.ADD.identity(index_type)))
+            self._finish(scope, zero.result)
+            return
         values = scope.builder.insert(
             loop.AllocOp(loop.Scope.REGISTER, MemRefType(value_type, ()))
         ).buffer
@@ -276,6 +305,7 @@ class _Nest:
             load.res.name_hint = op.result.name_hint
             mapping[op.result] = load.res
             return
+        _refuse_tensors(op)
         clone = builder.insert(op.clone(mapping))
         flags = _BODY_FLAGS[self.fp]
         if (
@@ -313,16 +343,24 @@ class _Nest:
         return builder.insert(guarded).outputs[0]
 
 
+def _refuse_tensors(op: Operation) -> None:
+    for nested in op.walk():
+        if any(is_tensor(value) for value in (*nested.operands, *nested.results)):
+            raise StepwellError(
+                f"found '{nested.name}' on a tensor in the body of a te.compute, expected scalars and "
+                "tensor.extract; read the elements as operands",
+                op=nested,
+            )
+
+
 def _guards(read: te.Read, extents: Sequence[int]) -> list[AffineExpr]:
     """Expressions that are all at least zero exactly where the read is inside its tensor."""
-    assert read.map is not None and isinstance(read.source.type, TensorType)
+    assert read.map is not None
     guards: list[AffineExpr] = []
-    static = DYNAMIC_INDEX not in extents and 0 not in extents
-    for expr, size in zip(read.map.results, read.source.type.get_shape(), strict=True):
-        exact = static and linear_form(expr, len(extents)) is not None
-        low, high = attained_range(expr, extents) if exact else (-1, size)
-        if low < 0:
+    for expr, size in zip(read.map.results, tensor_type(read.source).get_shape(), strict=True):
+        low, high = bounds(expr, box(extents))
+        if low is None or low < 0:
             guards.append(expr)
-        if high >= size:
+        if high is None or high >= size:
             guards.append(AffineExpr.constant(size - 1) - expr)
     return guards

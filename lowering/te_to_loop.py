@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -32,13 +33,14 @@ from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
 from ..dialects import loop, te
-from ..dialects.resources import retyped
+from ..dialects.resources import GLOBAL_VALUE
+from ..dialects.shaped import Buffer, Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
 from .te_nests import FpMode, NestBuilder, fp_mode
 
 
-def buffer_type(type_: TensorType) -> MemRefType:
+def buffer_type(type_: Tensor) -> Buffer:
     """The type of the buffer that holds a tensor: the same shape, in row-major order."""
     return MemRefType(type_.get_element_type(), type_.get_shape())
 
@@ -59,7 +61,9 @@ class _ModuleConverter:
             for op in self.module.ops
             if "sym_name" in op.properties
         }
-        functions = [op for op in self.module.ops if isinstance(op, func.FuncOp)]
+        functions = [
+            op for op in self.module.ops if isinstance(op, func.FuncOp) and _has_tensors(op)
+        ]
         for function in functions:
             _check_function(function)
         converted = [self._convert_function(function) for function in functions]
@@ -82,57 +86,70 @@ class _ModuleConverter:
         known = self.globals.get(value)
         if known is not None:
             return known
-        assert isinstance(value.type, TensorType)
         name = self.unique(f"constant_{hint}" if hint else "constant")
-        type_ = buffer_type(value.type)
-        contents = (
-            DenseIntOrFPElementsAttr(value.type, value.data)
-            if isinstance(value, DenseIntOrFPElementsAttr)
-            else retyped(value, value.type)
+        type_ = buffer_type(cast(Tensor, value.type))
+        is_resource = isinstance(value, DenseResourceAttr)
+        global_op = memref.GlobalOp.get(
+            StringAttr(name),
+            type_,
+            UnitAttr() if is_resource else value,
+            sym_visibility=StringAttr("private"),
+            constant=UnitAttr(),
         )
-        self.new_ops.append(
-            memref.GlobalOp.get(
-                StringAttr(name),
-                type_,
-                contents,
-                sym_visibility=StringAttr("private"),
-                constant=UnitAttr(),
-            )
-        )
+        if is_resource:
+            global_op.attributes[GLOBAL_VALUE] = value
+        self.new_ops.append(global_op)
         self.globals[value] = name
         return name
 
     def _convert_function(self, function: func.FuncOp) -> func.FuncOp:
-        if not function.body.blocks:
-            return function.clone()
+        inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+        arg_types = [_as_buffer(type_) for type_ in inputs]
+        result_types = [_as_buffer(type_) for type_ in outputs if _is_tensor_type(type_)]
+        scalar_types = [type_ for type_ in outputs if not _is_tensor_type(type_)]
+        new = func.FuncOp(
+            function.sym_name.data,
+            FunctionType.from_lists([*arg_types, *result_types], scalar_types),
+            Region(),
+            visibility=function.sym_visibility,
+            arg_attrs=_argument_attributes(function),
+            res_attrs=_scalar_result_attributes(function),
+        )
+        new.attributes |= function.attributes
+        new.location = function.location
+        if function.body.blocks:
+            new.body.add_block(self._convert_body(function, [*arg_types, *result_types]))
+        return new
+
+    def _convert_body(self, function: func.FuncOp, arg_types: Sequence[Attribute]) -> Block:
         old = function.body.block
         terminator = old.last_op
         assert isinstance(terminator, func.ReturnOp)
-        arg_types = [_argument_type(arg.type) for arg in old.args]
-        result_types = [buffer_type(v.type) for v in terminator.operands if _is_tensor(v)]
-        scalar_types = [v.type for v in terminator.operands if not _is_tensor(v)]
-        block = Block(arg_types=[*arg_types, *result_types])
-        body = _BodyConverter(self, Builder(InsertPoint.at_end(block)))
+        block = Block(arg_types=arg_types)
+        body = _BodyConverter(self, function.sym_name.data, Builder(InsertPoint.at_end(block)))
         for old_arg, new_arg in zip(old.args, block.args, strict=False):
             new_arg.name_hint = old_arg.name_hint
             body.values[old_arg] = new_arg
-        outputs = block.args[len(arg_types) :]
-        body.convert_block(old, terminator, outputs)
-        return func.FuncOp(
-            function.sym_name.data,
-            FunctionType.from_lists([*arg_types, *result_types], scalar_types),
-            Region(block),
-            visibility=function.sym_visibility,
-            arg_attrs=_argument_attributes(function, len(arg_types), len(result_types)),
-        )
+        body.convert_block(old, terminator, block.args[len(old.args) :])
+        return block
 
 
-def _is_tensor(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType)
+def _is_tensor_type(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType)
 
 
-def _argument_type(type_: Attribute) -> Attribute:
-    return buffer_type(type_) if isinstance(type_, TensorType) else type_
+def _as_buffer(type_: Attribute) -> Attribute:
+    return buffer_type(cast(Tensor, type_)) if isinstance(type_, TensorType) else type_
+
+
+def _touches_tensors(op: Operation) -> bool:
+    """Whether the operation or one inside it has tensors as operands or results."""
+    return any(is_tensor(v) for inner in op.walk() for v in (*inner.operands, *inner.results))
+
+
+def _has_tensors(function: func.FuncOp) -> bool:
+    types = (*function.function_type.inputs, *function.function_type.outputs)
+    return any(_is_tensor_type(type_) for type_ in types) or _touches_tensors(function)
 
 
 def _check_function(function: func.FuncOp) -> None:
@@ -142,48 +159,58 @@ def _check_function(function: func.FuncOp) -> None:
             "straight-line code over tensors; express the branch with te.compute",
             op=function,
         )
-    for op in function.body.ops:
+    for op in function.walk():
         if op.dialect_name() == "graph":
             raise StepwellError(
                 f"found '{op.name}', expected only te operations; run convert-graph-to-te first",
                 op=op,
             )
-        for value in (*op.operands, *op.results):
-            if isinstance(value.type, TensorType) and not value.type.has_static_shape():
-                raise StepwellError(
-                    f"'{op.name}' has the dynamic shape {value.type}, but convert-te-to-loop needs "
-                    "static extents; give the sizes as numbers",
-                    op=op,
-                )
+        _check_shapes(op, [value.type for value in (*op.operands, *op.results)])
+    function_type = function.function_type
+    _check_shapes(function, (*function_type.inputs, *function_type.outputs))
 
 
-def _argument_attributes(
-    function: func.FuncOp, inputs: int, results: int
-) -> ArrayAttr[DictionaryAttr] | None:
-    """The attributes of the old arguments, then those of the results with the result mark."""
-    empty = DictionaryAttr({})
-    old = list(function.arg_attrs) if function.arg_attrs is not None else [empty] * inputs
-    if function.res_attrs is None:
-        result_attrs = [empty] * results
-    else:
-        result_attrs = [
-            attrs
-            for attrs, type_ in zip(
-                function.res_attrs, function.function_type.outputs.data, strict=True
+def _check_shapes(op: Operation, types: Sequence[Attribute]) -> None:
+    for type_ in types:
+        if isinstance(type_, TensorType) and not type_.has_static_shape():
+            raise StepwellError(
+                f"found '{op.name}' with the dynamic shape {type_}, expected static extents for "
+                "convert-te-to-loop; give the sizes as numbers",
+                op=op,
             )
-            if isinstance(type_, TensorType)
-        ]
-    marked = [DictionaryAttr({loop.RESULT: loop.MARK, **attrs.data}) for attrs in result_attrs]
-    if not any(attrs.data for attrs in (*old, *marked)):
-        return None
+
+
+def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of the old arguments, then those of the tensor results with the result mark."""
+    old = _attributes_or_empty(function.arg_attrs, function.function_type.inputs)
+    results = _attributes_or_empty(function.res_attrs, function.function_type.outputs)
+    marked = [
+        DictionaryAttr({loop.RESULT: loop.MARK, **attrs.data})
+        for attrs, type_ in zip(results, function.function_type.outputs, strict=True)
+        if _is_tensor_type(type_)
+    ]
     return ArrayAttr([*old, *marked])
+
+
+def _scalar_result_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | None:
+    if function.res_attrs is None:
+        return None
+    outputs = zip(function.res_attrs, function.function_type.outputs, strict=True)
+    return ArrayAttr([attrs for attrs, type_ in outputs if not _is_tensor_type(type_)])
+
+
+def _attributes_or_empty(
+    attributes: ArrayAttr[DictionaryAttr] | None, types: ArrayAttr[Attribute]
+) -> Sequence[DictionaryAttr]:
+    return [DictionaryAttr({})] * len(types) if attributes is None else attributes.data
 
 
 @dataclass
 class _BodyConverter:
-    """Converts the straight-line code of one function or kernel into a block over buffers."""
+    """Converts the straight-line code of the function or kernel `symbol` into a block over buffers."""
 
     module: _ModuleConverter
+    symbol: str
     builder: Builder
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
@@ -201,19 +228,20 @@ class _BodyConverter:
             self._flush(pending, nests)
             self._convert_op(op, terminator)
         self._copy_results(terminator, outputs)
-        scalars = [self.values[v] for v in terminator.operands if not _is_tensor(v)]
+        scalars = [self.values[v] for v in terminator.operands if not is_tensor(v)]
         self.builder.insert(func.ReturnOp(*scalars))
 
     def _place_results(self, terminator: Operation, outputs: Sequence[SSAValue]) -> None:
         """Let what defines a returned tensor write straight into the result buffer."""
-        tensors = [v for v in terminator.operands if _is_tensor(v)]
+        tensors = [v for v in terminator.operands if is_tensor(v)]
         for value, output in zip(tensors, outputs, strict=True):
             output.name_hint = value.name_hint if value.name_hint else "result"
-            if isinstance(value.owner, te.ComputeOp | te.KernelOp) and value not in self.values:
+            computed = isinstance(value.owner, te.ComputeOp | te.KernelOp | func.CallOp)
+            if computed and value not in self.values:
                 self.values[value] = output
 
     def _copy_results(self, terminator: Operation, outputs: Sequence[SSAValue]) -> None:
-        tensors = [v for v in terminator.operands if _is_tensor(v)]
+        tensors = [v for v in terminator.operands if is_tensor(v)]
         for value, output in zip(tensors, outputs, strict=True):
             if self.values[value] is not output:
                 self.builder.insert(memref.CopyOp(self.values[value], output))
@@ -227,8 +255,8 @@ class _BodyConverter:
 
     def _buffer_for(self, value: SSAValue) -> SSAValue:
         if value not in self.values:
-            assert isinstance(value.type, TensorType)
-            alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(value.type)))
+            type_ = buffer_type(tensor_type(value))
+            alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, type_))
             alloc.buffer.name_hint = value.name_hint
             self.values[value] = alloc.buffer
         return self.values[value]
@@ -238,37 +266,45 @@ class _BodyConverter:
             return
         if isinstance(op, te.KernelOp):
             self._convert_kernel(op)
-        elif isinstance(op, arith.ConstantOp) and _is_tensor(op.result):
+        elif isinstance(op, arith.ConstantOp) and is_tensor(op.result):
             self._convert_constant(op)
         elif isinstance(op, tensor.DimOp):
-            new = self.builder.insert(
-                memref.DimOp.from_source_and_index(self.values[op.source], self.values[op.index])
-            )
-            self.values[op.result] = new.result
-        elif any(_is_tensor(v) for v in (*op.operands, *op.results)):
+            size = memref.DimOp(self.values[op.source], self.values[op.index])
+            self.values[op.result] = self.builder.insert(size).result
+        elif isinstance(op, func.CallOp):
+            self._convert_call(op)
+        elif _touches_tensors(op):
             raise StepwellError(
-                f"convert-te-to-loop has no lowering for '{op.name}' on tensors; "
+                f"found '{op.name}' on tensors, which convert-te-to-loop has no lowering for; "
                 "express it with te.compute",
                 op=op,
             )
         else:
             self.builder.insert(op.clone(self.values))
 
+    def _convert_call(self, op: func.CallOp) -> None:
+        inputs = [self.values[value] for value in op.arguments]
+        outputs = [self._buffer_for(value) for value in op.res if is_tensor(value)]
+        scalars = [value for value in op.res if not is_tensor(value)]
+        types = [value.type for value in scalars]
+        call = self.builder.insert(func.CallOp(op.callee, [*inputs, *outputs], types))
+        self.values.update(zip(scalars, call.res, strict=True))
+
     def _convert_constant(self, op: arith.ConstantOp) -> None:
         value = op.value
         assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
-        assert isinstance(op.result.type, TensorType)
         name = self.module.global_for(value, op.result.name_hint or "")
-        get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(op.result.type)))
+        get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(tensor_type(op.result))))
         get.memref.name_hint = op.result.name_hint
         self.values[op.result] = get.memref
 
     def _convert_kernel(self, op: te.KernelOp) -> None:
-        name = self.module.unique(op.kernel_name.data)
+        # With a dot in it, so that it is not the name of a C function, which code may call.
+        name = self.module.unique(f"{self.symbol}.{op.kernel_name.data}")
         outputs = [self._buffer_for(value) for value in op.outputs]
         inputs = [self.values[value] for value in op.inputs]
         block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
-        body = _BodyConverter(self.module, Builder(InsertPoint.at_end(block)))
+        body = _BodyConverter(self.module, name, Builder(InsertPoint.at_end(block)))
         for old, new in zip(op.body.block.args, block.args, strict=False):
             new.name_hint = old.name_hint
             body.values[old] = new
@@ -277,15 +313,15 @@ class _BodyConverter:
         body.convert_block(op.body.block, terminator, block.args[len(inputs) :])
         attributes = [DictionaryAttr({})] * len(inputs)
         attributes += [DictionaryAttr({loop.RESULT: loop.MARK})] * len(outputs)
-        self.module.new_ops.append(
-            func.FuncOp(
-                name,
-                FunctionType.from_lists([arg.type for arg in block.args], []),
-                Region(block),
-                visibility="private",
-                arg_attrs=ArrayAttr(attributes),
-            )
+        function = func.FuncOp(
+            name,
+            FunctionType.from_lists([arg.type for arg in block.args], []),
+            Region(block),
+            visibility="private",
+            arg_attrs=ArrayAttr(attributes),
         )
+        function.location = op.location
+        self.module.new_ops.append(function)
         self.builder.insert(func.CallOp(name, [*inputs, *outputs], []))
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..affine_bounds import why_not_affine
 from ..affine_text import ValueSpace, compact, print_affine_list
+from ..shaped import Buffer
 
 Index = int | SSAValue | AffineExpr
 """A subscript or bound: a number, a value, or an expression over the operation's operands."""
@@ -47,9 +55,17 @@ def bound(bound: Index | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMa
 def verify_map(what: str, map_: AffineMap, operands: Sequence[SSAValue]) -> None:
     if map_.num_symbols or map_.num_dims != len(operands):
         raise VerifyException(
-            f"{what} {map_} takes {map_.num_dims} dimensions and {map_.num_symbols} symbols, "
-            f"expected one dimension for each of its {len(operands)} operands and no symbols"
+            f"found {what} {map_}, expected one dimension for each of its {len(operands)} operands "
+            "and no symbols"
         )
+    for expr in map_.results:
+        verify_affine(what, expr)
+
+
+def verify_affine(what: str, expr: AffineExpr) -> None:
+    reason = why_not_affine(expr)
+    if reason is not None:
+        raise VerifyException(f"found {what} {expr}, expected an affine expression: {reason}")
 
 
 def at_least_zero(expr: AffineExpr) -> AffineConstraintExpr:
@@ -65,25 +81,21 @@ def parse_subscripts(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:
     return space.map(exprs), space.operands()
 
 
-def parse_memref_type(parser: Parser) -> MemRefType:
+def parse_memref_type(parser: Parser) -> Buffer:
     position = parser.pos
     type_ = parser.parse_type()
     if not isinstance(type_, MemRefType):
-        parser.raise_error(f"expected a memref type, found {type_}", position)
-    return type_
+        parser.raise_error(f"found the type {type_}, expected a memref; mend it", position)
+    return cast(Buffer, type_)
 
 
-def verify_subscripts(map_: AffineMap, operands: Sequence[SSAValue], type_: Attribute) -> None:
-    assert isinstance(type_, MemRefType)
+def verify_subscripts(map_: AffineMap, operands: Sequence[SSAValue], type_: Buffer) -> None:
     verify_map("subscripts", map_, operands)
     rank = type_.get_num_dims()
     if len(map_.results) != rank:
-        raise VerifyException(f"{len(map_.results)} subscripts for a buffer of rank {rank}")
-    for axis, (expr, size) in enumerate(zip(map_.results, type_.get_shape(), strict=True)):
-        if map_.num_dims == 0 and size != DYNAMIC_INDEX and not 0 <= expr.eval((), ()) < size:
-            raise VerifyException(
-                f"subscript {axis} is {expr}, outside the {size} elements of that axis"
-            )
+        raise VerifyException(
+            f"found {len(map_.results)} subscripts, expected {rank}, the rank of {type_}"
+        )
 
 
 def print_access(

@@ -26,11 +26,11 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
-from .access import Index, bound, verify_map
+from .access import Index, bound, verify_affine, verify_map
 from .attributes import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 
 
@@ -119,15 +119,17 @@ class ForOp(IRDLOperation):
         verify_map("lower bound", self.lower_map.data, self.lower_operands)
         verify_map("upper bound", self.upper_map.data, self.upper_operands)
         if not self.lower_map.data.results or not self.upper_map.data.results:
-            raise VerifyException("expected at least one lower and one upper bound")
+            raise VerifyException("found no bound, expected at least one lower and one upper bound")
         if self.step.value.data < 1:
-            raise VerifyException(f"step is {self.step.value.data}, expected at least 1")
-        found = [arg.type for arg in self.body.block.args]
-        if found != [IndexType()]:
-            raise VerifyException("body takes one argument of type index, the loop variable")
+            raise VerifyException(f"found step {self.step.value.data}, expected at least 1")
+        if tuple(self.body.block.arg_types) != (IndexType(),):
+            raise VerifyException(
+                f"found a body of {len(self.body.block.args)} arguments, expected one of type index, "
+                "the loop variable"
+            )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp) or terminator.values:
-            raise VerifyException("body must end with loop.yield without values")
+            raise VerifyException("found no plain loop.yield, expected one at the end of the body")
         self._verify_name()
 
     def _verify_name(self) -> None:
@@ -135,8 +137,8 @@ class ForOp(IRDLOperation):
         while around is not None:
             if isinstance(around, ForOp) and around.loop_name == self.loop_name:
                 raise VerifyException(
-                    f'a loop "{self.loop_name.data}" stands inside another of the same name; '
-                    "rename one, schedules address loops by name"
+                    f'found loop "{self.loop_name.data}" inside another of that name, expected '
+                    "another name: schedules address loops by name; rename one"
                 )
             around = around.parent_op()
 
@@ -182,6 +184,14 @@ class ForOp(IRDLOperation):
         if attributes is not None:
             op.attributes |= attributes.data
         return op
+
+
+def is_surely_run(op: Operation) -> bool:
+    """Whether the operation runs whenever its function does: under loops that are not empty, and no if."""
+    around = op.parent_op()
+    while isinstance(around, ForOp) and around.constant_trip_count():
+        around = around.parent_op()
+    return around is None or around.has_trait(IsolatedFromAbove)
 
 
 def _end_with_yield(region: Region) -> None:
@@ -238,8 +248,9 @@ class IfOp(IRDLOperation):
         else_region: Region | None = None,
         result_types: Sequence[Attribute] = (),
     ):
-        """`constraints` are over `operands`, compared with zero."""
-        exprs, values = compact([constraint.lhs for constraint in constraints], operands)
+        """`constraints` are over `operands`; they are kept as comparisons with zero."""
+        differences = [constraint.lhs - constraint.rhs for constraint in constraints]
+        exprs, values = compact(differences, operands)
         zero = AffineExpr.constant(0)
         normal = tuple(
             AffineConstraintExpr(constraint.kind, expr, zero, canonicalize=False)
@@ -253,29 +264,39 @@ class IfOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
+        self._verify_condition()
+        if self.outputs and not self.else_region.blocks:
+            raise VerifyException("found results without an else branch, expected one; add it")
+        for region in self.regions:
+            if region.blocks:
+                self._verify_branch(region.block)
+
+    def _verify_condition(self) -> None:
         condition = self.condition.data
         if condition.num_symbols or condition.num_dims != len(self.condition_operands):
             raise VerifyException(
-                f"condition {condition} takes {condition.num_dims} dimensions, "
-                f"expected one for each of its {len(self.condition_operands)} operands"
+                f"found condition {condition}, expected one dimension for each of its "
+                f"{len(self.condition_operands)} operands and no symbols"
             )
         if not condition.constraints:
-            raise VerifyException("expected at least one constraint")
-        if self.outputs and not self.else_region.blocks:
-            raise VerifyException("a loop.if with results needs an else branch")
-        expected = [value.type for value in self.outputs]
-        for region in self.regions:
-            if not region.blocks:
-                continue
-            terminator = region.block.last_op
-            if not isinstance(terminator, YieldOp):
-                raise VerifyException("each branch must end with loop.yield")
-            found = [value.type for value in terminator.values]
-            if found != expected:
-                raise VerifyException(
-                    f"a branch yields ({', '.join(map(str, found))}), "
-                    f"expected ({', '.join(map(str, expected))})"
-                )
+            raise VerifyException("found an empty condition, expected at least one constraint")
+        for constraint in condition.constraints:
+            verify_affine("condition", constraint.lhs)
+            if constraint.rhs != AffineExpr.constant(0):
+                raise VerifyException(f"found {constraint}, expected a comparison with 0")
+
+    def _verify_branch(self, block: Block) -> None:
+        if block.args:
+            raise VerifyException("found a branch with arguments, expected none")
+        terminator = block.last_op
+        if not isinstance(terminator, YieldOp):
+            raise VerifyException("found a branch without loop.yield, expected it at the end")
+        found, expected = list(terminator.operand_types), list(self.outputs.types)
+        if found != expected:
+            raise VerifyException(
+                f"found a branch that yields ({', '.join(map(str, found))}), expected "
+                f"({', '.join(map(str, expected))}), the result types"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, MemRefType
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..shaped import Buffer, memref_type
 from .access import (
     Index,
     access,
@@ -31,6 +32,7 @@ from .access import (
     verify_subscripts,
 )
 from .attributes import Scope, ScopeAttr
+from .control import is_surely_run
 
 
 @irdl_op_definition
@@ -39,7 +41,7 @@ class LoadOp(IRDLOperation):
 
     name = "loop.load"
 
-    buffer = operand_def(MemRefType)
+    buffer = operand_def(MemRefType.constr())
     operands_ = var_operand_def(IndexType())
     map = prop_def(AffineMapAttr)
     result = result_def()
@@ -56,20 +58,14 @@ class LoadOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        assert isinstance(buffer.type, MemRefType)
         super().__init__(
             operands=[buffer, values],
             properties={"map": AffineMapAttr(map_)},
-            result_types=[buffer.type.get_element_type()],
+            result_types=[memref_type(buffer).get_element_type()],
         )
 
     def verify_(self) -> None:
-        verify_subscripts(self.map.data, self.operands_, self.buffer.type)
-        assert isinstance(self.buffer.type, MemRefType)
-        if self.result.type != self.buffer.type.get_element_type():
-            raise VerifyException(
-                f"result is {self.result.type}, expected {self.buffer.type.get_element_type()}"
-            )
+        _verify_access(self, self.result.type)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -93,7 +89,7 @@ class StoreOp(IRDLOperation):
     name = "loop.store"
 
     value = operand_def()
-    buffer = operand_def(MemRefType)
+    buffer = operand_def(MemRefType.constr())
     operands_ = var_operand_def(IndexType())
     map = prop_def(AffineMapAttr)
 
@@ -113,12 +109,7 @@ class StoreOp(IRDLOperation):
         super().__init__(operands=[value, buffer, values], properties={"map": AffineMapAttr(map_)})
 
     def verify_(self) -> None:
-        verify_subscripts(self.map.data, self.operands_, self.buffer.type)
-        assert isinstance(self.buffer.type, MemRefType)
-        if self.value.type != self.buffer.type.get_element_type():
-            raise VerifyException(
-                f"value is {self.value.type}, expected {self.buffer.type.get_element_type()}"
-            )
+        _verify_access(self, self.value.type)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -145,6 +136,25 @@ class StoreOp(IRDLOperation):
         return op
 
 
+def _verify_access(op: LoadOp | StoreOp, element: Attribute) -> None:
+    type_ = memref_type(op.buffer)
+    verify_subscripts(op.map.data, op.operands_, type_)
+    if element != type_.get_element_type():
+        raise VerifyException(
+            f"found a value of type {element}, expected {type_.get_element_type()}, the elements of "
+            f"{type_}"
+        )
+    # Behind a condition that never holds, as unrolling leaves them, subscripts may be outside.
+    for axis, (expr, size) in enumerate(zip(op.map.data.results, type_.get_shape(), strict=True)):
+        if not isinstance(expr, AffineConstantExpr) or size == DYNAMIC_INDEX:
+            continue
+        if not 0 <= expr.value < size and is_surely_run(op):
+            raise VerifyException(
+                f"found {expr} as subscript {axis}, expected it inside the {size} elements of that "
+                "axis; mend it"
+            )
+
+
 @irdl_op_definition
 class AllocOp(IRDLOperation):
     """
@@ -157,11 +167,11 @@ class AllocOp(IRDLOperation):
 
     dynamic_sizes = var_operand_def(IndexType())
     scope = prop_def(ScopeAttr)
-    buffer = result_def(MemRefType)
+    buffer = result_def(MemRefType.constr())
 
     traits = traits_def(MemoryAllocEffect())
 
-    def __init__(self, scope: Scope, type_: MemRefType, dynamic_sizes: Sequence[SSAValue] = ()):
+    def __init__(self, scope: Scope, type_: Buffer, dynamic_sizes: Sequence[SSAValue] = ()):
         super().__init__(
             operands=[dynamic_sizes],
             properties={"scope": ScopeAttr(scope)},
@@ -169,17 +179,27 @@ class AllocOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        assert isinstance(self.buffer.type, MemRefType)
-        dynamic = list(self.buffer.type.get_shape()).count(DYNAMIC_INDEX)
+        dynamic = self.buffer.type.get_shape().count(DYNAMIC_INDEX)
         if dynamic != len(self.dynamic_sizes):
             raise VerifyException(
-                f"{self.buffer.type} has {dynamic} dynamic sizes, "
-                f"found {len(self.dynamic_sizes)} size operands"
+                f"found {len(self.dynamic_sizes)} sizes given as values, expected {dynamic} for "
+                f"{self.buffer.type}"
             )
         if dynamic and self.scope.data in (Scope.REGISTER, Scope.STACK):
             raise VerifyException(
-                f"a {self.scope.data.value} buffer needs a static shape, found {self.buffer.type}"
+                f"found a {self.scope.data.value} buffer of type {self.buffer.type}, expected a "
+                "static shape; give the sizes or choose another scope"
             )
+        self._verify_uses()
+
+    def _verify_uses(self) -> None:
+        block = self.parent
+        for use in self.buffer.uses:
+            if block is not None and block.find_ancestor_op_in_block(use.operation) is None:
+                raise VerifyException(
+                    f"found a use of the buffer by '{use.operation.name}' in another block, expected "
+                    "uses inside the block that has it, where it is alive; allocate it there"
+                )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.scope.data.value}")

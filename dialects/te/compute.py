@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,10 +20,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    base,
     irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
@@ -37,10 +39,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine_bounds import attained_range
+from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..combiner import Combiner
-from .text import parse_iterators, parse_read, print_iterators, shape_text, types_text
+from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
+from ..shaped import Tensor, tensor_type
+from .text import Number, parse_iterators, parse_read, print_iterators, shape_text, types_text
 
 
 @irdl_attr_definition
@@ -68,7 +72,13 @@ class Read:
 
     source: SSAValue
     map: AffineMap | None
-    pad: FloatAttr | IntegerAttr | None = None
+    pad: Number | None = None
+
+
+def _verify_element(what: str, element: Attribute) -> None:
+    if not is_element_type(element) or element != signless(element):
+        names = ", ".join(str(type_) for type_ in ELEMENT_TYPES if type_ == signless(type_))
+        raise VerifyException(f"found {what} of element type {element}, expected one of {names}")
 
 
 @irdl_op_definition
@@ -96,14 +106,14 @@ class ComputeOp(IRDLOperation):
 
     name = "te.compute"
 
-    sources = var_operand_def(TensorType)
+    sources = var_operand_def(TensorType.constr())
     dynamic_extents = var_operand_def(IndexType())
     extents = prop_def(DenseArrayBase.constr(i64))
     num_parallel = prop_def(IntegerAttr.constr(i64))
-    maps = prop_def(ArrayAttr)
-    pads = prop_def(ArrayAttr)
+    maps = prop_def(ArrayAttr.constr(base(AffineMapAttr) | base(UnitAttr)))
+    pads = prop_def(ArrayAttr.constr(base(FloatAttr) | base(IntegerAttr) | base(UnitAttr)))
     combiner = opt_prop_def(CombinerAttr)
-    result = result_def(TensorType)
+    result = result_def(TensorType.constr())
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -113,7 +123,7 @@ class ComputeOp(IRDLOperation):
         self,
         parallel: Sequence[Iterator],
         reads: Sequence[Read],
-        result_type: TensorType,
+        result_type: Tensor,
         body: Region,
         *,
         reduction: Sequence[Iterator] = (),
@@ -151,13 +161,16 @@ class ComputeOp(IRDLOperation):
 
     @property
     def iterators(self) -> tuple[Iterator, ...]:
+        """The iterators, whose names are all different."""
         dynamic = iter(self.dynamic_extents)
-        return tuple(
-            Iterator(arg.name_hint or f"i{n}", next(dynamic) if extent == DYNAMIC_INDEX else extent)
-            for n, (arg, extent) in enumerate(
-                zip(self.body.block.args, self.extents.iter_values(), strict=False)
-            )
-        )
+        iterators: dict[str, Iterator] = {}
+        pairs = zip(self.iterator_args, self.static_extents, strict=True)
+        for n, (arg, extent) in enumerate(pairs):
+            name = arg.name_hint or f"i{n}"
+            while name in iterators:
+                name = f"{name}_{n}"
+            iterators[name] = Iterator(name, next(dynamic) if extent == DYNAMIC_INDEX else extent)
+        return tuple(iterators.values())
 
     @property
     def parallel(self) -> tuple[Iterator, ...]:
@@ -182,7 +195,7 @@ class ComputeOp(IRDLOperation):
             Read(
                 source,
                 map_.data if isinstance(map_, AffineMapAttr) else None,
-                pad if isinstance(pad, FloatAttr | IntegerAttr) else None,
+                None if isinstance(pad, UnitAttr) else pad,
             )
             for source, map_, pad in zip(self.sources, self.maps, self.pads, strict=True)
         )
@@ -204,27 +217,36 @@ class ComputeOp(IRDLOperation):
     # Verification.
 
     def verify_(self) -> None:
-        count = len(self.extents)
-        parallel = self.num_parallel.value.data
-        if not 0 <= parallel <= count:
-            raise VerifyException(f"num_parallel is {parallel}, expected 0 to {count}")
-        if (self.combiner is not None) != (parallel < count):
-            raise VerifyException(
-                "a combiner and reduction iterators go together; found "
-                + ("a combiner alone" if self.combiner else "reduction iterators alone")
-            )
-        if any(e < 0 and e != DYNAMIC_INDEX for e in self.static_extents):
-            raise VerifyException(f"extents {list(self.static_extents)} must not be negative")
-        if self.static_extents.count(DYNAMIC_INDEX) != len(self.dynamic_extents):
-            raise VerifyException("expected one index operand for each dynamic extent")
+        self._verify_iterators()
         self._verify_result()
-        if not len(self.sources) == len(self.maps) == len(self.pads):
+        counts = (len(self.sources), len(self.maps), len(self.pads))
+        if len(set(counts)) != 1:
             raise VerifyException(
-                f"{len(self.sources)} operands but {len(self.maps)} maps and {len(self.pads)} pads"
+                "found {} operands, {} maps and {} pads, expected as many of each".format(*counts)
             )
         for number, read in enumerate(self.reads):
             self._verify_read(number, read)
         self._verify_block()
+
+    def _verify_iterators(self) -> None:
+        count = len(self.extents)
+        parallel = self.num_parallel.value.data
+        if not 0 <= parallel <= count:
+            raise VerifyException(f"found num_parallel = {parallel}, expected 0 to {count}")
+        if (self.combiner is not None) != (parallel < count):
+            raise VerifyException(
+                f"found {'a combiner' if self.combiner else 'reduction iterators'} alone, expected "
+                "a combiner and reduction iterators, or neither"
+            )
+        if any(e < 0 and e != DYNAMIC_INDEX for e in self.static_extents):
+            raise VerifyException(
+                f"found extents {list(self.static_extents)}, expected none to be negative"
+            )
+        dynamic = self.static_extents.count(DYNAMIC_INDEX)
+        if dynamic != len(self.dynamic_extents):
+            raise VerifyException(
+                f"found {len(self.dynamic_extents)} extents given as values, expected {dynamic}"
+            )
 
     def _verify_result(self) -> None:
         shape = self.result.type.get_shape()
@@ -233,67 +255,92 @@ class ComputeOp(IRDLOperation):
             s != e for s, e in zip(shape, expected, strict=True) if DYNAMIC_INDEX not in (s, e)
         ):
             raise VerifyException(
-                f"result shape {shape_text(shape)} differs from the parallel extents "
-                f"{shape_text(expected)}"
+                f"found a result of shape {shape_text(shape)}, expected {shape_text(expected)}, the "
+                "extents of the parallel iterators; make them agree"
             )
+        _verify_element("a result", self.result.type.get_element_type())
 
     def _verify_read(self, number: int, read: Read) -> None:
-        source_type = read.source.type
-        assert isinstance(source_type, TensorType)
-        element: Attribute = source_type.get_element_type()
-        if read.pad is not None and read.pad.type != element:
+        source_type = tensor_type(read.source)
+        element = source_type.get_element_type()
+        _verify_element(f"operand {number}", element)
+        if read.pad is not None and (read.map is None or read.pad.type != element):
+            where = "a read without subscripts" if read.map is None else f"elements of {element}"
             raise VerifyException(
-                f"operand {number}: pad value of type {read.pad.type}, expected {element}"
+                f"found 'else' value {read.pad} on operand {number}, {where}, expected it on a "
+                "subscripted read and of the tensor's element type"
             )
         if read.map is None:
             return
-        shape = source_type.get_shape()
         if read.map.num_dims != len(self.extents) or read.map.num_symbols:
             raise VerifyException(
-                f"operand {number}: map {read.map} takes {read.map.num_dims} dimensions and "
-                f"{read.map.num_symbols} symbols, expected one dimension for each of the "
+                f"found map {read.map} on operand {number}, expected one dimension for each of the "
                 f"{len(self.extents)} iterators and no symbols"
             )
-        if len(read.map.results) != len(shape):
+        rank = source_type.get_num_dims()
+        if len(read.map.results) != rank:
             raise VerifyException(
-                f"operand {number}: {len(read.map.results)} indices for a tensor of rank {len(shape)}"
+                f"found {len(read.map.results)} subscripts on operand {number}, expected {rank}, "
+                "the tensor's rank"
             )
-        extents = self.static_extents
-        if read.pad is not None or DYNAMIC_INDEX in extents or 0 in extents:
-            return
-        for axis, (expr, size) in enumerate(zip(read.map.results, shape, strict=True)):
-            low, high = attained_range(expr, extents)
-            if low < 0 or (size != DYNAMIC_INDEX and high >= size):
+        for axis, expr in enumerate(read.map.results):
+            reason = why_not_affine(expr)
+            if reason is not None:
                 raise VerifyException(
-                    f"operand {number}: index {axis} runs from {low} to {high}, outside the "
-                    f"{size} elements of that axis; add an 'else' value or mend the map"
+                    f"found subscript {axis} of operand {number} that is not affine: {reason}"
                 )
+            if read.pad is None:
+                self._verify_inside(number, axis, expr, source_type.get_shape()[axis])
+
+    def _verify_inside(self, number: int, axis: int, expr: AffineExpr, size: int) -> None:
+        extents = self.static_extents
+        if 0 in extents:
+            return
+        # Of an extent not known yet, one point is enough to find an index outside.
+        known = [1 if extent == DYNAMIC_INDEX else extent for extent in extents]
+        beyond = (1 << 63) - 1 if size == DYNAMIC_INDEX else size
+        if is_within(expr, known, beyond):
+            return
+        low, high = attained_range(expr, known)
+        if low < 0 or high >= beyond:
+            raise VerifyException(
+                f"found subscript {axis} of operand {number} running from {low} to {high}, expected "
+                f"it inside the {size} elements of that axis; add an 'else' value or mend it"
+            )
 
     def _verify_block(self) -> None:
-        elements = self.result.type.get_element_type()
         expected: list[Attribute] = [IndexType()] * len(self.extents)
         for read in self.reads:
-            assert isinstance(read.source.type, TensorType)
-            whole = read.map is None
-            expected.append(read.source.type if whole else read.source.type.get_element_type())
+            type_ = tensor_type(read.source)
+            expected.append(type_ if read.map is None else type_.get_element_type())
         found = [arg.type for arg in self.body.block.args]
         if found != expected:
             raise VerifyException(
-                f"body takes ({types_text(found)}), expected ({types_text(expected)})"
+                f"found a body that takes ({types_text(found)}), expected ({types_text(expected)})"
             )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp):
-            raise VerifyException("body must end with te.yield")
-        types = [value.type for value in terminator.values]
-        if self.combining is not None and self.combining.is_arg:
-            if len(types) != 2 or types[1] != elements:
+            raise VerifyException("found a body without te.yield, expected it at the end")
+        self._verify_yield([value.type for value in terminator.values])
+
+    def _verify_yield(self, types: Sequence[Attribute]) -> None:
+        element = self.result.type.get_element_type()
+        combiner = self.combining
+        if combiner is not None and combiner.is_arg:
+            is_index = not is_float(element) and not is_bool(element)
+            if len(types) != 2 or types[1] != element or not is_index:
                 raise VerifyException(
-                    f"{self.combining} body must yield a value and an index of type {elements}, "
-                    f"found ({types_text(types)})"
+                    f"found an {combiner} that yields ({types_text(types)}) for elements of "
+                    f"{element}, expected a value and an index of that type, an integer"
                 )
-        elif types != [elements]:
+        elif list(types) != [element]:
             raise VerifyException(
-                f"body must yield one value of type {elements}, found ({types_text(types)})"
+                f"found a body that yields ({types_text(types)}), expected one value of {element}"
+            )
+        _verify_element("a yielded value", types[0])
+        if combiner is not None and not combiner.is_defined_on(types[0]):
+            raise VerifyException(
+                f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them"
             )
 
     # Text.
@@ -354,19 +401,19 @@ class ComputeOp(IRDLOperation):
         parser.parse_punctuation(":")
         position = parser.pos
         function_type = parser.parse_function_type()
-        types = function_type.inputs.data
-        if len(types) != len(reads) or len(function_type.outputs.data) != 1:
-            parser.raise_error(f"expected {len(reads)} operand types and one result type", position)
+        inputs, outputs = function_type.inputs.data, function_type.outputs.data
+        if len(inputs) != len(reads) or len(outputs) != 1:
+            parser.raise_error(
+                f"found {len(inputs)} operand and {len(outputs)} result types, expected "
+                f"{len(reads)} and one; give the types of what is read, then that of the result",
+                position,
+            )
+        types = _tensor_types(parser, (*inputs, *outputs), position)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        sources = parser.resolve_operands([read[1] for read in reads], types, position)
+        sources = parser.resolve_operands([read[1] for read in reads], inputs, position)
         args = [name.resolve(IndexType()) for name in names]
-        for (arg, _, map_, _), type_ in zip(reads, types, strict=True):
-            if not isinstance(type_, TensorType):
-                parser.raise_error(f"expected a tensor type, found {type_}", position)
+        for (arg, _, map_, _), type_ in zip(reads, types, strict=False):
             args.append(arg.resolve(type_ if map_ is None else type_.get_element_type()))
-        result_type = function_type.outputs.data[0]
-        if not isinstance(result_type, TensorType):
-            parser.raise_error(f"expected a tensor type, found {result_type}", position)
         body = parser.parse_region(args)
         count = len(parallel)
         iterators = [
@@ -379,7 +426,7 @@ class ComputeOp(IRDLOperation):
                 Read(source, None if map_ is None else AffineMap(len(names), 0, map_), pad)
                 for source, (_, _, map_, pad) in zip(sources, reads, strict=True)
             ],
-            result_type,
+            types[-1],
             body,
             reduction=iterators[count:],
             combiner=combiner,
@@ -389,14 +436,21 @@ class ComputeOp(IRDLOperation):
         return op
 
 
+def _tensor_types(parser: Parser, types: Sequence[Attribute], position: int) -> list[Tensor]:
+    for type_ in types:
+        if not isinstance(type_, TensorType):
+            parser.raise_error(f"found the type {type_}, expected a tensor; mend it", position)
+    return [cast(Tensor, type_) for type_ in types]
+
+
 def compute_block(
     iterators: Sequence[Iterator], reads: Sequence[Read], names: Sequence[str | None] = ()
 ) -> Block:
     """An empty body block for a compute: its iterators, then one argument per read, named."""
     types: list[Attribute] = [IndexType()] * len(iterators)
     for read in reads:
-        assert isinstance(read.source.type, TensorType)
-        types.append(read.source.type if read.map is None else read.source.type.get_element_type())
+        type_ = tensor_type(read.source)
+        types.append(type_ if read.map is None else type_.get_element_type())
     block = Block(arg_types=types)
     hints = [*(it.name for it in iterators), *(names or [read.source.name_hint for read in reads])]
     for arg, hint in zip(block.args, hints, strict=True):

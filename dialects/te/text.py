@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.parser import Parser, UnresolvedOperand
@@ -38,12 +46,10 @@ def parse_iterators(parser: Parser, names: list[Parser.UnresolvedArgument]) -> l
     return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
 
 
-_ParsedRead = tuple[
-    Parser.UnresolvedArgument,
-    UnresolvedOperand,
-    tuple[AffineExpr, ...] | None,
-    FloatAttr | IntegerAttr | None,
-]
+Number: TypeAlias = "FloatAttr[AnyFloat] | IntegerAttr[IntegerType | IndexType]"
+"""The constant a read outside of its tensor gives."""
+
+_ParsedRead: TypeAlias = "tuple[Parser.UnresolvedArgument, UnresolvedOperand, tuple[AffineExpr, ...] | None, Number | None]"
 
 
 def parse_read(parser: Parser, names: Sequence[Parser.UnresolvedArgument]) -> _ParsedRead:
@@ -57,8 +63,8 @@ def parse_read(parser: Parser, names: Sequence[Parser.UnresolvedArgument]) -> _P
         dim = dims.get(operand.span.text)
         if dim is None:
             parser.raise_error(
-                f"{operand.span.text} is not an iterator of this compute; "
-                f"the iterators are {', '.join(dims)}",
+                f"found {operand.span.text} in a subscript, expected iterators of this compute; "
+                f"they are {', '.join(dims) or 'none'}",
                 position,
                 parser.pos,
             )
@@ -70,13 +76,20 @@ def parse_read(parser: Parser, names: Sequence[Parser.UnresolvedArgument]) -> _P
     exprs = parser.parse_optional_comma_separated_list(
         parser.Delimiter.SQUARE, lambda: parse_affine(parser, leaf)
     )
-    pad = None
-    if exprs is not None and parser.parse_optional_keyword("else") is not None:
-        position = parser.pos
-        pad = parser.parse_attribute()
-        if not isinstance(pad, FloatAttr | IntegerAttr):
-            parser.raise_error(f"expected a number after 'else', found {pad}", position)
-    return arg, source, None if exprs is None else tuple(exprs), pad
+    if exprs is None:
+        return arg, source, None, None
+    pad = _parse_number(parser) if parser.parse_optional_keyword("else") is not None else None
+    return arg, source, tuple(exprs), pad
+
+
+def _parse_number(parser: Parser) -> Number:
+    position = parser.pos
+    number = parser.parse_attribute()
+    if not isinstance(number, FloatAttr | IntegerAttr):
+        parser.raise_error(
+            f"found {number} after 'else', expected a number; write it as in '0.0 : f32'", position
+        )
+    return cast(Number, number)
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -42,9 +42,9 @@ def _size_in_bytes(type_: MemRefType) -> int:
     return prod(type_.get_shape()) * max(bit_width(type_.get_element_type()), 8) // 8
 
 
-def _has_arena(function: func.FuncOp) -> bool:
+def _has_mark(function: func.FuncOp, mark: str) -> bool:
     return function.arg_attrs is not None and any(
-        loop.ARENA in attrs.data for attrs in function.arg_attrs
+        mark in attrs.data for attrs in function.arg_attrs
     )
 
 
@@ -62,7 +62,8 @@ class LoopPlanMemoryPass(StepwellPass):
 
     Before: `%t = loop.alloc arena : memref<8x4xf32>`. After: a last argument
     `%arena: memref<128xi8> {stepwell.arena}` and `%t = memref.view %arena[%c0][] : ...`. Functions
-    that others call keep their allocations.
+    that others call keep their allocations, and so do those without marked results: an arena would make
+    their other buffers, which are read and written in place, inputs only.
     """
 
     name = "loop-plan-memory"
@@ -71,11 +72,9 @@ class LoopPlanMemoryPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.ops):
-            if (
-                not isinstance(function, func.FuncOp)
-                or len(function.body.blocks) != 1
-                or _has_arena(function)
-            ):
+            if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
+                continue
+            if _has_mark(function, loop.ARENA) or not _has_mark(function, loop.RESULT):
                 continue
             allocs = _arena_allocs(function)
             if allocs and not _is_called(function, op):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.fusion import is_epilogue_of
 from ...analysis.levels import Level
 from ...dialects import te
+from ...dialects.shaped import is_tensor
 from ..stepwell_pass import StepwellPass
 
 
@@ -56,13 +57,18 @@ def plan_kernels(block: Block) -> list[KernelPlan]:
 
 def form_kernel(plan: KernelPlan) -> te.KernelOp:
     """Move the computes of the plan into a new kernel in place of the last one."""
-    inputs = _inputs(plan.computes)
+    used = _used_from_outside(plan.computes)
+    constants = [value.owner for value in used if _is_scalar_constant(value)]
+    inputs = [value for value in used if not _is_scalar_constant(value)]
     block = Block(arg_types=[value.type for value in inputs])
     builder = Builder(InsertPoint.at_end(block))
     mapping: dict[SSAValue, SSAValue] = {}
     for value, arg in zip(inputs, block.args, strict=True):
         arg.name_hint = value.name_hint
         mapping[value] = arg
+    for constant in constants:
+        assert isinstance(constant, arith.ConstantOp)
+        builder.insert(constant.clone(mapping))
     for compute in plan.computes:
         builder.insert(compute.clone(mapping))
     last = plan.computes[-1]
@@ -78,9 +84,21 @@ def form_kernel(plan: KernelPlan) -> te.KernelOp:
     return kernel
 
 
-def _inputs(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
-    own = {compute.result for compute in computes}
-    used = [operand for compute in computes for operand in compute.operands]
+def _is_scalar_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.ConstantOp) and not is_tensor(value)
+
+
+def _used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
+    """What the computes use and do not define, in their bodies too: a kernel sees nothing around it."""
+    own: set[SSAValue] = set()
+    used: list[SSAValue] = []
+    for compute in computes:
+        for op in compute.walk():
+            used += op.operands
+            own.update(op.results)
+            own.update(
+                arg for region in op.regions for block in region.blocks for arg in block.args
+            )
     return [value for value in dict.fromkeys(used) if value not in own]
 
 
@@ -94,6 +112,7 @@ class TeFormKernelsPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                for plan in plan_kernels(function.body.block):
-                    form_kernel(plan)
+            if isinstance(function, func.FuncOp):
+                for block in function.body.blocks:
+                    for plan in plan_kernels(block):
+                        form_kernel(plan)

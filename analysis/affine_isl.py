@@ -1,0 +1,70 @@
+"""Affine expressions of the IR as isl's piecewise affine functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+
+def constant(space: isl.Space, value: int) -> isl.PwAff:
+    """The constant function `value` on the (set) space."""
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value)))
+
+
+def variable(space: isl.Space, position: int) -> isl.PwAff:
+    """The function that is the set dimension number `position` of the space."""
+    local = isl.LocalSpace.from_space(space)
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, position))
+
+
+def parameter(space: isl.Space, position: int) -> isl.PwAff:
+    """The function that is the parameter number `position` of the space."""
+    local = isl.LocalSpace.from_space(space)
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.param, position))
+
+
+def pw_aff(expr: AffineExpr, dims: Sequence[isl.PwAff], space: isl.Space) -> isl.PwAff:
+    """The expression with `dims[i]` for dimension i. Divisors must be positive numbers."""
+    match expr:
+        case AffineConstantExpr():
+            return constant(space, expr.value)
+        case AffineDimExpr():
+            return dims[expr.position]
+        case AffineBinaryOpExpr():
+            lhs = pw_aff(expr.lhs, dims, space)
+            if expr.kind is AffineBinaryOpKind.Add:
+                return lhs.add(pw_aff(expr.rhs, dims, space))
+            assert isinstance(expr.rhs, AffineConstantExpr)
+            factor = isl.Val(expr.rhs.value)
+            if expr.kind is AffineBinaryOpKind.Mul:
+                return lhs.scale_val(factor)
+            if expr.kind is AffineBinaryOpKind.Mod:
+                return lhs.mod_val(factor)
+            quotient = lhs.scale_down_val(factor)
+            return quotient.floor() if expr.kind is AffineBinaryOpKind.FloorDiv else quotient.ceil()
+        case _:
+            raise ValueError(f"symbols are not used here: {expr}")
+
+
+def constraint_set(
+    constraint: AffineConstraintExpr, dims: Sequence[isl.PwAff], space: isl.Space
+) -> isl.Set:
+    """Where the constraint (its left side against zero) holds."""
+    value = pw_aff(constraint.lhs, dims, space)
+    zero = constant(space, 0)
+    if constraint.kind is AffineConstraintKind.ge:
+        return value.ge_set(zero)
+    if constraint.kind is AffineConstraintKind.le:
+        return value.le_set(zero)
+    return value.eq_set(zero)

@@ -1,0 +1,71 @@
+"""Which buffers of a function may share memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import BlockArgument, SSAValue
+
+from ..dialects import loop
+
+NOALIAS = "stepwell.noalias"
+"""Function or argument attribute: no other argument shares this argument's memory."""
+
+_VIEWS = (
+    memref.SubviewOp,
+    memref.ViewOp,
+    memref.CastOp,
+    memref.ReinterpretCastOp,
+    memref.ExpandShapeOp,
+    memref.CollapseShapeOp,
+)
+
+
+@dataclass
+class Aliases:
+    """
+    Answers whether two buffers may overlap.
+
+    Arguments of kernels (functions with a `stepwell.result` mark, and private functions, which only our
+    passes make) never overlap; those of other functions may, unless marked `stepwell.noalias` or
+    `llvm.noalias`. Scratch buffers overlap nothing. A view overlaps what it views.
+    """
+
+    function: func.FuncOp
+    _separate: set[SSAValue] = field(init=False)
+
+    def __post_init__(self) -> None:
+        args = self.function.body.block.args
+        attributes = self.function.arg_attrs
+        marks = [dict(attrs.data) for attrs in attributes] if attributes is not None else []
+        is_kernel = (
+            any(loop.RESULT in attrs for attrs in marks)
+            or self.function.sym_visibility is not None
+            or NOALIAS in self.function.attributes
+        )
+        self._separate = {
+            arg
+            for n, arg in enumerate(args)
+            if is_kernel or (n < len(marks) and {NOALIAS, "llvm.noalias"} & marks[n].keys())
+        }
+
+    def root(self, value: SSAValue) -> SSAValue:
+        """The buffer a view was made from, through any number of views."""
+        while isinstance(value.owner, _VIEWS):
+            value = value.owner.operands[0]
+        return value
+
+    def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
+        """Whether two different root buffers may share memory."""
+        if a is b:
+            return True
+        if not (self._is_open(a) and self._is_open(b)):
+            return False
+        # Memory is typed: an f32 buffer and an i32 buffer of the caller are different arrays.
+        assert isinstance(a.type, MemRefType) and isinstance(b.type, MemRefType)
+        return a.type.get_element_type() == b.type.get_element_type()
+
+    def _is_open(self, value: SSAValue) -> bool:
+        return isinstance(value, BlockArgument) and value not in self._separate

@@ -1,0 +1,89 @@
+"""Updates `x = x ⊕ …` whose order does not matter: where a loop reduces rather than depends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects import loop
+
+_EXACT = {
+    arith.AddiOp: "add",
+    arith.MuliOp: "mul",
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.MaxUIOp: "umax",
+    arith.MinUIOp: "umin",
+    arith.AndIOp: "and",
+    arith.OrIOp: "or",
+    arith.XOrIOp: "xor",
+    arith.MaximumfOp: "max",
+    arith.MinimumfOp: "min",
+}
+"""Operators that are associative and commutative exactly."""
+
+_WITH_REASSOCIATION = {arith.AddfOp: "add", arith.MulfOp: "mul"}
+"""Operators that are so only where the operation's flags let it be reassociated."""
+
+
+@dataclass(frozen=True)
+class ReductionUpdate:
+    """A load, a combination with the loaded value, and a store to the same element."""
+
+    operator: str
+    load: loop.LoadOp
+    combine: Operation
+    store: loop.StoreOp
+
+
+def operator_of(op: Operation) -> str | None:
+    """The name of the operator when the operation may be reordered with others of its kind."""
+    exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    if exact is not None:
+        return exact
+    if isinstance(op, arith.AddfOp | arith.MulfOp) and FastMathFlag.REASSOC in op.fastmath.data:
+        return _WITH_REASSOCIATION[type(op)]
+    return None
+
+
+def find_updates(function: func.FuncOp) -> dict[Operation, ReductionUpdate]:
+    """The update each load and store of a function belongs to, for those that belong to one."""
+    found: dict[Operation, ReductionUpdate] = {}
+    for op in function.walk():
+        if isinstance(op, loop.StoreOp):
+            update = _update(op)
+            if update is not None:
+                found[update.load] = update
+                found[update.store] = update
+    return found
+
+
+def _update(store: loop.StoreOp) -> ReductionUpdate | None:
+    combine = store.value.owner
+    if not isinstance(combine, Operation) or not store.value.has_one_use():
+        return None
+    operator = operator_of(combine)
+    if operator is None or combine.parent is not store.parent:
+        return None
+    loads = [load for operand in combine.operands if (load := _own_load(operand, store))]
+    if len(loads) != 1:
+        return None
+    return ReductionUpdate(operator, loads[0], combine, store)
+
+
+def _own_load(value: SSAValue, store: loop.StoreOp) -> loop.LoadOp | None:
+    """The load of the stored element that gives `value`, when nothing else uses it."""
+    load = value.owner
+    if (
+        isinstance(load, loop.LoadOp)
+        and value.has_one_use()
+        and load.parent is store.parent
+        and load.buffer is store.buffer
+        and load.map == store.map
+        and tuple(load.operands_) == tuple(store.operands_)
+    ):
+        return load
+    return None

@@ -1,0 +1,108 @@
+"""Conversion between element types: `cast`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..dtypes import is_element_type, is_float, numpy_dtype
+from ..interfaces import Array, Elementwise
+from ..scalar import ScalarBuilder
+from .base import FLOATS, INTEGERS, GraphOp, Tensor, Value, graph_op, tensor_type
+
+
+def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:
+    """
+    `x` as `dtype`. Integers wrap; floats become integers by truncation, saturating, NaN becoming 0;
+    anything but zero becomes true.
+    """
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype)
+    info = np.iinfo(dtype)
+    # The bounds as floats: powers of two, so exact, the upper one just out of range.
+    low, high = x.dtype.type(info.min), x.dtype.type(2.0) ** (info.bits - (dtype.kind == "i"))
+    inside = (x > low) & (x < high)
+    truncated = np.where(inside, x, 0).astype(dtype)
+    outside: Array = np.where(x >= high, info.max, info.min).astype(dtype)
+    return np.where(inside | np.isnan(x), truncated, outside)
+
+
+@graph_op
+class CastOp(GraphOp, Elementwise):
+    """
+    Another element type. Integers wrap; floats become integers by truncation, saturating, NaN becoming
+    0; anything but zero becomes true.
+
+        %r = graph.cast %x : tensor<2xf32> -> tensor<2xi32>
+    """
+
+    name = "graph.cast"
+
+    operand = operand_def()
+    result = result_def()
+
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: Value, element_type: Attribute):
+        type_ = self.infer_type(tensor_type(operand), element_type)
+        super().__init__(operands=[operand], result_types=[type_])
+
+    @classmethod
+    def infer_type(cls, operand: Tensor, element_type: Attribute) -> Tensor:
+        return TensorType(element_type, operand.get_shape())
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        target = tensor_type(self.result).get_element_type()
+        if not is_element_type(target):
+            raise VerifyException(
+                f"found a cast to {target}, expected f32, f64, i8, ui8, i32, i64 or i1; use one of them"
+            )
+        return (self.infer_type(tensor_type(self.operand), target),)
+
+    @property
+    def body_type(self) -> Attribute:
+        return tensor_type(self.operand).get_element_type()
+
+    @property
+    def target(self) -> Attribute:
+        """The element type of the result."""
+        return tensor_type(self.result).get_element_type()
+
+    def numpy(self, x: Array) -> Array:
+        return saturating_cast(x, numpy_dtype(self.target))
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
+        return b.cast_to(x, self.target)
+
+    def simplified(self) -> SSAValue | None:
+        """
+        A cast to the operand's type → the operand; there and back through a type that holds every value →
+        the first operand.
+        """
+        if self.operand.type == self.result.type:
+            return self.operand
+        source = self.operand.owner
+        if (
+            isinstance(source, CastOp)
+            and source.operand.type == self.result.type
+            and _holds_every(self.body_type, self.target)
+        ):
+            return source.operand
+        return None
+
+
+def _holds_every(wide: Attribute, narrow: Attribute) -> bool:
+    """Whether every value of `narrow` is one of `wide` and comes back by a cast as it was."""
+    if is_float(narrow):
+        return narrow == FLOATS[0] and wide in FLOATS
+    narrow_dtype, wide_dtype = numpy_dtype(narrow), numpy_dtype(wide)
+    if wide not in INTEGERS:
+        # The mantissa: 24 bits of f32, 53 of f64.
+        return is_float(wide) and narrow_dtype.itemsize * 8 <= (24 if wide == FLOATS[0] else 53)
+    return narrow_dtype.itemsize <= wide_dtype.itemsize

@@ -1,0 +1,272 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import StepwellError
+from ..dtypes import numpy_dtype
+from ..interfaces import Array, Decomposable
+from .base import EVERY, FLOATS, NUMBERS, GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
+from .binary import DivOp
+from .constants import ConstantOp
+from .shapes import (
+    element_count,
+    normalized_axes,
+    normalized_axis,
+    reduced,
+    require_canonical_axes,
+    require_canonical_axis,
+    shape_text,
+)
+
+
+class ReductionOp(GraphOp, ABC):
+    """
+    Joins the elements along any axes. The element type stays: cast first to accumulate in a wider one.
+
+        %r = graph.sum %x axes = [1] keepdims : tensor<2x3xf32> -> tensor<2x1xf32>
+    """
+
+    ELEMENTS: ClassVar = NUMBERS
+    HAS_IDENTITY: ClassVar[bool] = True
+    """Whether the result over no elements is defined."""
+
+    operand = operand_def()
+    axes = prop_def(DenseArrayBase.constr(i64))
+    keepdims = opt_prop_def(UnitAttr)
+    result = result_def()
+
+    assembly_format = (
+        "$operand `axes` `=` $axes (`keepdims` $keepdims^)? attr-dict "
+        "`:` type($operand) `->` type($result)"
+    )
+
+    def __init__(
+        self, operand: Value, axes: int | Sequence[int] | None = None, keepdims: bool = False
+    ):
+        """`axes` may be negative; None means all of them."""
+        type_ = tensor_type(operand)
+        axes = normalized_axes(axes, type_.get_num_dims())
+        super().__init__(
+            operands=[operand],
+            properties={
+                "axes": DenseArrayBase.from_list(i64, axes),
+                "keepdims": UnitAttr() if keepdims else None,
+            },
+            result_types=[self.infer_type(type_, axes, keepdims)],
+        )
+
+    @classmethod
+    def infer_type(cls, operand: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
+        """The result type; `axes` counted from 0 and in order."""
+        return TensorType(operand.get_element_type(), reduced(operand.get_shape(), axes, keepdims))
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_ = tensor_type(self.operand)
+        axes = self.axis_tuple
+        require_canonical_axes(axes, type_.get_num_dims())
+        shape = type_.get_shape()
+        inferred = self.infer_type(type_, axes, self.keepdims is not None)
+        if not self.HAS_IDENTITY and any(shape[axis] == 0 for axis in axes):
+            require_elements(shape, axes, inferred.get_shape(), self.name)
+        return (inferred,)
+
+    @property
+    def axis_tuple(self) -> tuple[int, ...]:
+        return tuple(self.axes.get_values())
+
+    def simplified(self) -> SSAValue | None:
+        """Over no axes → the operand"""
+        return self.operand if not self.axes.get_values() else None
+
+    def numpy(self, x: Array) -> Array:
+        keepdims = self.keepdims is not None
+        if x.size == 0 and not self.HAS_IDENTITY:
+            # NumPy refuses, although the result has no elements either.
+            return np.empty(reduced(x.shape, self.axis_tuple, keepdims), x.dtype)
+        return self.ufunc().reduce(x, axis=self.axis_tuple, keepdims=keepdims, dtype=x.dtype)
+
+    @abstractmethod
+    def ufunc(self) -> np.ufunc:
+        """The NumPy function that joins two elements."""
+
+    def flops(self) -> int | None:
+        return element_count(shape_of(self.operand))
+
+
+def require_elements(
+    shape: Sequence[int], axes: Sequence[int], result: Sequence[int], name: str
+) -> None:
+    """Raise VerifyException, as NumPy raises, for a reduction without an identity over no elements."""
+    if element_count(result) == 0:
+        return
+    raise VerifyException(
+        f"found shape {shape_text(shape)} with no elements along axes {list(axes)}, expected at least one: "
+        f"{name} of "
+        "nothing is not defined; reduce over other axes"
+    )
+
+
+@graph_op
+class SumOp(ReductionOp):
+    """The sum; of nothing, 0; integers wrap."""
+
+    name = "graph.sum"
+
+    def ufunc(self) -> np.ufunc:
+        return np.add
+
+
+@graph_op
+class ProdOp(ReductionOp):
+    """The product; of nothing, 1; integers wrap."""
+
+    name = "graph.prod"
+
+    def ufunc(self) -> np.ufunc:
+        return np.multiply
+
+
+@graph_op
+class MaxOp(ReductionOp):
+    """The greatest; NaN if there is one; on i1, whether any is true. Of nothing: not defined."""
+
+    name = "graph.max"
+    ELEMENTS: ClassVar = EVERY
+    HAS_IDENTITY: ClassVar = False
+
+    def ufunc(self) -> np.ufunc:
+        return np.maximum
+
+
+@graph_op
+class MinOp(ReductionOp):
+    """The least; NaN if there is one; on i1, whether all are true. Of nothing: not defined."""
+
+    name = "graph.min"
+    ELEMENTS: ClassVar = EVERY
+    HAS_IDENTITY: ClassVar = False
+
+    def ufunc(self) -> np.ufunc:
+        return np.minimum
+
+
+@graph_op
+class MeanOp(ReductionOp, Decomposable):
+    """The sum divided by the number of elements; floats only; of nothing, NaN."""
+
+    name = "graph.mean"
+    ELEMENTS: ClassVar = FLOATS
+
+    def ufunc(self) -> np.ufunc:
+        return np.add
+
+    def numpy(self, x: Array) -> Array:
+        count = np.prod([x.shape[axis] for axis in self.axis_tuple], dtype=np.int64)
+        return super().numpy(x) / x.dtype.type(count)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """mean(x) → sum(x) / count"""
+        shape = shape_of(self.operand)
+        count = element_count([shape[axis] for axis in self.axis_tuple])
+        if count is None:
+            raise StepwellError(
+                f"found shape {shape_text(shape)} in {self.name}, expected static extents along axes "
+                f"{list(self.axis_tuple)}; give the extents",
+                op=self,
+            )
+        total = builder.insert(SumOp(self.operand, self.axis_tuple, self.keepdims is not None))
+        total.result.name_hint = "sum"
+        number = numpy_dtype(tensor_type(self.operand).get_element_type()).type(count)
+        divisor = builder.insert(ConstantOp(number))
+        divisor.result.name_hint = "count"
+        return (builder.insert(DivOp(total, divisor)).result,)
+
+
+class ArgReductionOp(GraphOp, ABC):
+    """
+    Where along one axis the extreme element is, as i64: of equal ones the first, of NaNs the first.
+
+        %r = graph.argmax %x axis = 1 : tensor<2x3xf32> -> tensor<2xi64>
+    """
+
+    operand = operand_def()
+    axis = prop_def(IntegerAttr.constr(i64))
+    keepdims = opt_prop_def(UnitAttr)
+    result = result_def()
+
+    assembly_format = (
+        "$operand `axis` `=` $axis (`keepdims` $keepdims^)? attr-dict "
+        "`:` type($operand) `->` type($result)"
+    )
+
+    def __init__(self, operand: Value, axis: int, keepdims: bool = False):
+        type_ = tensor_type(operand)
+        axis = normalized_axis(axis, type_.get_num_dims())
+        super().__init__(
+            operands=[operand],
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "keepdims": UnitAttr() if keepdims else None,
+            },
+            result_types=[self.infer_type(type_, axis, keepdims)],
+        )
+
+    @classmethod
+    def infer_type(cls, operand: Tensor, axis: int, keepdims: bool) -> Tensor:
+        """The result type; `axis` counted from 0."""
+        return TensorType(i64, reduced(operand.get_shape(), (axis,), keepdims))
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_ = tensor_type(self.operand)
+        axis = self.axis.value.data
+        require_canonical_axis(axis, type_.get_num_dims())
+        inferred = self.infer_type(type_, axis, self.keepdims is not None)
+        if type_.get_shape()[axis] == 0:
+            require_elements(type_.get_shape(), (axis,), inferred.get_shape(), self.name)
+        return (inferred,)
+
+    def flops(self) -> int | None:
+        return element_count(shape_of(self.operand))
+
+
+@graph_op
+class ArgmaxOp(ArgReductionOp):
+    """Where the greatest element is."""
+
+    name = "graph.argmax"
+
+    def numpy(self, x: Array) -> Array:
+        axis, keepdims = self.axis.value.data, self.keepdims is not None
+        if x.size == 0:
+            return np.zeros(reduced(x.shape, (axis,), keepdims), np.int64)
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@graph_op
+class ArgminOp(ArgReductionOp):
+    """Where the least element is."""
+
+    name = "graph.argmin"
+
+    def numpy(self, x: Array) -> Array:
+        axis, keepdims = self.axis.value.data, self.keepdims is not None
+        if x.size == 0:
+            return np.zeros(reduced(x.shape, (axis,), keepdims), np.int64)
+        return np.argmin(x, axis=axis, keepdims=keepdims)

@@ -1,0 +1,1 @@
+"""Ways in: tracing Python functions and reading files."""

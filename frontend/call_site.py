@@ -1,0 +1,100 @@
+"""Where in the user's file the call stands that is being traced, and what things are called there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from types import FrameType, TracebackType
+from typing import Any, cast
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+_PACKAGE = __name__.partition(".")[0]
+_INTERNAL = tuple(
+    f"{_PACKAGE}.{part}"
+    for part in ("analysis", "dialects", "frontend", "interpreters", "lowering", "runtime", "tools")
+)
+
+
+def call_site() -> FileLineColLoc | None:
+    """The position of the nearest call, up the stack, that is not in Stepwell itself."""
+    frame = next(_user_frames(), None)
+    return None if frame is None else _location(frame, frame.f_lasti, frame.f_lineno)
+
+
+def call_site_text() -> str | None:
+    """`FILE:LINE:COL` of the nearest call outside Stepwell."""
+    return _text(call_site())
+
+
+def raise_site_text(traceback: TracebackType | None) -> str | None:
+    """`FILE:LINE:COL` of the innermost call outside Stepwell that an exception went through."""
+    found: FileLineColLoc | None = None
+    while traceback is not None:
+        if not _is_internal(traceback.tb_frame):
+            found = _location(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return _text(found)
+
+
+def name_of(value: object) -> str | None:
+    """
+    What the function being traced calls an object: a local, captured or global variable, an attribute or
+    item of one; None when it has no name there.
+    """
+    for frame in _user_frames():
+        variables = dict(frame.f_locals)
+        for name in frame.f_code.co_names:
+            if name in frame.f_globals:
+                variables.setdefault(name, frame.f_globals[name])
+        for name, candidate in variables.items():
+            if candidate is value:
+                return name
+        for candidate in variables.values():
+            for name, member in _members(candidate):
+                if member is value:
+                    return name
+    return None
+
+
+def _members(holder: object) -> Iterable[tuple[str, object]]:
+    """The named parts of a dictionary or of an instance of a user's class."""
+    if isinstance(holder, dict):
+        items = list(cast("dict[Any, object]", holder).items())
+        return [(key, value) for key, value in items if isinstance(key, str)]
+    if type(holder).__module__ in ("builtins", "numpy"):
+        return ()
+    return list(cast("dict[str, object]", getattr(holder, "__dict__", {})).items())
+
+
+def _user_frames() -> Iterator[FrameType]:
+    """The frames of the nearest stretch of the stack that is not in Stepwell itself, innermost first."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and _is_internal(frame):
+        frame = frame.f_back
+    while frame is not None and not _is_internal(frame):
+        yield frame
+        frame = frame.f_back
+
+
+def _is_internal(frame: FrameType) -> bool:
+    name = cast("Mapping[str, object]", frame.f_globals).get("__name__")
+    return isinstance(name, str) and (name == _PACKAGE or name.startswith(_INTERNAL))
+
+
+def _location(frame: FrameType, instruction: int, line: int) -> FileLineColLoc:
+    # co_positions has one entry per instruction, which are two bytes each.
+    position = next(islice(frame.f_code.co_positions(), instruction // 2, None), None)
+    found_line, _, column, _ = position or (None, None, None, None)
+    return FileLineColLoc(
+        StringAttr(frame.f_code.co_filename),
+        IntAttr(found_line or line),
+        IntAttr(1 if column is None else column + 1),
+    )
+
+
+def _text(location: FileLineColLoc | None) -> str | None:
+    if location is None:
+        return None
+    return f"{location.filename.data}:{location.line.data}:{location.column.data}"

@@ -1,0 +1,166 @@
+"""A program at every level: `Lowered`, and `load`, which makes one from a file."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+
+from ..analysis.levels import Level, level_of
+from ..analysis.verify import verify
+from ..errors import StepwellError
+from ..lowering.pass_manager import module_text
+from ..lowering.pipelines import lower_to
+from .text import parse_file
+
+if TYPE_CHECKING:
+    from ..runtime.engine import NativeCode
+    from ..runtime.executable import Executable
+    from ..runtime.target import Target
+
+_LEVELS = tuple(Level)
+_LLVM_IR = "llvm-ir"
+_ASSEMBLY = "asm"
+TEXTS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
+"""What `Lowered.as_text` knows."""
+
+
+class Lowered:
+    """
+    A program on its way down: its text, its IR and its code at each level from the one it starts at.
+
+    `name` is what messages call it; `seconds` are the steps that led to the module. Each level is lowered when it is first asked for, and kept.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        *,
+        name: str = "main",
+        target: str | Target = "host",
+        seconds: Sequence[tuple[str, float]] = (),
+    ):
+        self.name = name
+        self.level = level_of(module)
+        """The level the program starts at."""
+        self._target = target
+        self._modules = {self.level: module}
+        self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
+        self._compilation: list[tuple[str, float]] = []
+        self._native: NativeCode | None = None
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<Lowered {self.name} from {self.level}>"
+
+    @property
+    def timings(self) -> list[tuple[str, float]]:
+        """Each step of the last `compile`, in order, and its seconds; empty before."""
+        return list(self._compilation)
+
+    def module(self, level: str) -> ModuleOp:
+        """
+        The program as IR at `level`, to read or to change: a copy.
+
+        Raises StepwellError for a level above the one the program starts at.
+        """
+        with self._lock:
+            return self._at(_level_named(level)).clone()
+
+    def as_text(self, level: str = "graph") -> str:
+        """
+        The program as text: IR at a level (`graph`, `te`, `loop`, `core`, `llvm`), the optimised LLVM IR
+        (`llvm-ir`) or the assembly (`asm`) for its target. IR includes the bytes of its constants.
+
+        Raises StepwellError for another name, or a level above the one the program starts at.
+        """
+        with self._lock:
+            if level in (_LLVM_IR, _ASSEMBLY):
+                native = self._native_code()
+                return native.llvm_ir() if level == _LLVM_IR else native.assembly()
+            ctx = Context()
+            ctx.load_dialect(Builtin)
+            return module_text(self._at(_level_named(level)), ctx).rstrip("\n") + "\n"
+
+    def compile(self, target: str | Target | None = None, threads: int = 1) -> Executable:
+        """
+        The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
+
+        `target` is `host` or a CPU's name. Raises StepwellError when the code would not run here.
+        """
+        from ..runtime.jit import compile_module
+
+        if threads != 1:
+            raise StepwellError(
+                f"found threads={threads}, expected 1: this version compiles for one thread; leave it out"
+            )
+        with self._lock:
+            chosen = _target(self._target if target is None else target)
+            module = self._at(Level.LLVM)
+            start = time.perf_counter()
+            executable = compile_module(module, target=chosen)
+            seconds = time.perf_counter() - start
+            self._compilation = [*self._seconds[Level.LLVM], ("llvm", seconds)]
+            return executable
+
+    def _at(self, level: Level) -> ModuleOp:
+        """The program at a level, lowered from the nearest one above that there is."""
+        if level in self._modules:
+            return self._modules[level]
+        position = _LEVELS.index(level)
+        if position < _LEVELS.index(self.level):
+            raise StepwellError(
+                f"found a program at level '{self.level}', expected one at '{level}' or above to show it "
+                "there; ask for a lower level"
+            )
+        above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
+        module = self._modules[above].clone()
+        seconds = lower_to(module, level)
+        self._modules[level] = module
+        self._seconds[level] = self._seconds[above] + seconds
+        return module
+
+    def _native_code(self) -> NativeCode:
+        """The code with its constants in it, to read."""
+        from ..runtime.jit import native_code
+
+        if self._native is None:
+            self._native = native_code(self._at(Level.LLVM), target=_target(self._target))
+        return self._native
+
+
+def load(path: str | os.PathLike[str], *, target: str | Target = "host") -> Lowered:
+    """
+    The program in a file: IR of any level (.mlir).
+
+    Raises StepwellError when the file cannot be read, or is not valid IR.
+    """
+    if Path(path).suffix == ".onnx":
+        raise StepwellError(
+            "found an ONNX model, which this version cannot read yet, expected a .mlir file; convert it",
+            where=str(path),
+        )
+    module = parse_file(path)
+    verify(module)
+    return Lowered(module, name=Path(path).stem, target=target)
+
+
+def _target(target: str | Target) -> Target:
+    from ..runtime.target import Target
+
+    return Target.parse(target) if isinstance(target, str) else target
+
+
+def _level_named(level: str) -> Level:
+    try:
+        return Level(level)
+    except ValueError:
+        raise StepwellError(
+            f"found level '{level}', expected one of {', '.join(TEXTS)}; name one of these"
+        ) from None

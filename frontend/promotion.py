@@ -1,0 +1,132 @@
+"""
+The dtype an operation on traced values computes in: NumPy 2's promotion (NEP 50).
+
+Arrays promote as `numpy.result_type` says. A Python scalar is weak: it takes the dtype of the arrays it
+meets, unless it is of a higher kind (bool < int < float), when it is int64 or float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from ..errors import StepwellError
+
+Scalar: TypeAlias = bool | int | float
+"""A Python scalar, whose type is weak."""
+
+SUPPORTED = tuple(numpy_dtype(attr) for attr in ELEMENT_TYPES)
+"""The dtypes Stepwell computes with."""
+
+BOOL = np.dtype(np.bool_)
+INT8 = np.dtype(np.int8)
+INT64 = np.dtype(np.int64)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+
+def is_scalar(value: object) -> TypeGuard[Scalar]:
+    """Whether `value` is a weak Python scalar; NumPy's own scalars are arrays, also `numpy.float64`."""
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+
+
+def require_supported(dtype: np.dtype, what: str) -> np.dtype:
+    """`dtype` itself. Raises StepwellError, naming `what` has it, when Stepwell has no type for it."""
+    if dtype in SUPPORTED:
+        return dtype
+    names = ", ".join(map(str, SUPPORTED))
+    raise StepwellError(
+        f"found dtype {dtype} for {what}, expected one of {names}; convert it with .astype"
+    )
+
+
+def dtype_named(dtype: Any) -> np.dtype:
+    """The dtype a `dtype=` argument means. Raises StepwellError when there is none, or not in Stepwell."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise StepwellError(
+            f"found dtype {dtype!r:.60}, expected one of {', '.join(map(str, SUPPORTED))}; name one of these"
+        ) from None
+    return require_supported(found, "the result")
+
+
+def default_dtype(scalar: Scalar) -> np.dtype:
+    """What NumPy makes of a Python scalar that meets no array."""
+    return BOOL if isinstance(scalar, bool) else INT64 if isinstance(scalar, int) else FLOAT64
+
+
+def result_dtype(operands: Sequence[np.dtype | Scalar]) -> np.dtype:
+    """
+    The dtype that arrays of these dtypes and these Python scalars have in common.
+
+    Raises StepwellError when Stepwell has no type for it, as for uint8 with int8 (int16).
+    """
+    arrays = [operand for operand in operands if isinstance(operand, np.dtype)]
+    scalars = [operand for operand in operands if not isinstance(operand, np.dtype)]
+    result = np.result_type(*arrays) if arrays else BOOL
+    if result not in SUPPORTED:
+        found = " and ".join(dict.fromkeys(map(str, arrays)))
+        raise StepwellError(
+            f"found operands of {found}, which NumPy promotes to {result}, a dtype Stepwell does not have; "
+            "convert one of them with .astype"
+        )
+    for scalar in scalars:
+        weak = default_dtype(scalar)
+        if _kind(weak) > _kind(result):
+            result = weak
+    return result
+
+
+def scalar_array(scalar: Scalar, dtype: np.dtype) -> np.ndarray:
+    """
+    The scalar as a 0-d array of `dtype`.
+
+    Raises StepwellError for an integer that `dtype` does not hold, as NumPy 2 does.
+    """
+    if dtype.kind in "iu" and not isinstance(scalar, bool):
+        limits = np.iinfo(dtype)
+        if not limits.min <= scalar <= limits.max:
+            raise StepwellError(
+                f"found the Python integer {scalar} beside {dtype}, expected {limits.min} to {limits.max}; "
+                "convert the tensor with .astype first"
+            )
+    with np.errstate(over="ignore"):  # 1e300 beside float32 is inf, as in NumPy
+        return np.asarray(scalar, dtype)
+
+
+def float_dtype(dtype: np.dtype) -> np.dtype:
+    """
+    The dtype in which exp, sqrt … of `dtype` is computed: itself for floats, float64 for int32 and int64.
+
+    NumPy takes float16 for int8, uint8 and bool; Stepwell has no float16 arithmetic and takes float32.
+    """
+    if dtype.kind == "f":
+        return dtype
+    return FLOAT32 if dtype.itemsize == 1 else FLOAT64
+
+
+def number_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which `//`, `%` and `**` are computed: int8 for bool, as NumPy does."""
+    return INT8 if dtype == BOOL else dtype
+
+
+def division_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which `/` is computed: float64 for every integer and bool."""
+    return dtype if dtype.kind == "f" else FLOAT64
+
+
+def accumulation_dtype(dtype: np.dtype) -> np.dtype:
+    """
+    The dtype of sum, prod and cumulative reductions: int64 for every integer and bool.
+
+    NumPy takes uint64 for uint8; Stepwell has none, and int64 holds every sum but a wrapped one.
+    """
+    return dtype if dtype.kind == "f" else INT64
+
+
+def _kind(dtype: np.dtype) -> int:
+    return "bif".index("i" if dtype.kind == "u" else dtype.kind)

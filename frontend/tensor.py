@@ -1,0 +1,340 @@
+"""The stand-in for an array in a traced function: `numpy.ndarray`'s operators and methods, no elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ..dialects.dtypes import numpy_dtype
+from ..errors import StepwellError
+from .call_site import call_site_text
+
+if TYPE_CHECKING:
+    from .tracing import Trace
+
+TensorLike: TypeAlias = Any
+"""A Tensor, an array, a Python scalar, or a list of numbers."""
+
+
+class Tensor:
+    """
+    A traced value: what will be an array when the compiled function runs.
+
+    Operators, indexing and methods are those of `numpy.ndarray`, with its broadcasting and promotion;
+    each records an operation. NumPy's functions, called on a Tensor, are Stepwell's of the same name.
+    """
+
+    __slots__ = ("trace", "value")
+    __array_priority__ = 1000
+
+    def __init__(self, value: SSAValue, trace: Trace):
+        self.value = value
+        self.trace = trace
+
+    @property
+    def type(self) -> TensorType[Attribute]:
+        """The type of the value in the IR."""
+        return cast("TensorType[Attribute]", self.value.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.get_shape()
+
+    @property
+    def dtype(self) -> np.dtype:
+        return numpy_dtype(self.type.get_element_type())
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def T(self) -> Tensor:
+        """The axes in reverse order."""
+        return _array_functions().transpose(self)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.dtype}{list(self.shape)})"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise self._unusable("len() of a tensor without axes")
+        return self.shape[0]
+
+    # What would need the elements.
+
+    def _unusable(self, what: str) -> StepwellError:
+        return StepwellError(
+            f"found {what}: {self!r} is a traced value and has no concrete value while the function is "
+            "traced; compute with stepwell's functions (for branches, stepwell.where) or pass the value as a "
+            "Python number",
+            where=call_site_text(),
+        )
+
+    def __bool__(self) -> bool:
+        raise self._unusable("a branch on a tensor")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise self._unusable("a tensor made into a NumPy array")
+
+    def __iter__(self) -> Iterator[Tensor]:
+        raise self._unusable("a loop over a tensor")
+
+    def __contains__(self, item: object) -> bool:
+        raise self._unusable("'in' on a tensor")
+
+    def __float__(self) -> float:
+        raise self._unusable("float() of a tensor")
+
+    def __int__(self) -> int:
+        raise self._unusable("int() of a tensor")
+
+    def __index__(self) -> int:
+        raise self._unusable("a tensor used as a Python integer")
+
+    def item(self, *args: int) -> NoReturn:
+        raise self._unusable(".item() of a tensor")
+
+    def tolist(self) -> NoReturn:
+        raise self._unusable(".tolist() of a tensor")
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise StepwellError(
+            f"found an assignment into {self!r}, expected a new value: traced values do not change; use "
+            "stepwell.where or stepwell.concatenate",
+            where=call_site_text(),
+        )
+
+    # NumPy's functions, and its operators with an array on the left.
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: TensorLike, **kwargs: Any
+    ) -> Tensor:
+        if method != "__call__" or kwargs:
+            what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+            options = f" with {', '.join(kwargs)}=" if kwargs else ""
+            raise StepwellError(
+                f"found {what}{options} on {self!r}, expected a plain call: traced values do not change; "
+                "write it with stepwell's functions",
+                where=call_site_text(),
+            )
+        return _numpys(ufunc)(*inputs)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        return _numpys(function)(*args, **kwargs)
+
+    # Operators.
+
+    def __neg__(self) -> Tensor:
+        return _functions().negative(self)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return _functions().abs(self)
+
+    def __invert__(self) -> Tensor:
+        return _functions().invert(self)
+
+    def __add__(self, other: TensorLike) -> Tensor:
+        return _functions().add(self, other)
+
+    def __radd__(self, other: TensorLike) -> Tensor:
+        return _functions().add(other, self)
+
+    def __sub__(self, other: TensorLike) -> Tensor:
+        return _functions().subtract(self, other)
+
+    def __rsub__(self, other: TensorLike) -> Tensor:
+        return _functions().subtract(other, self)
+
+    def __mul__(self, other: TensorLike) -> Tensor:
+        return _functions().multiply(self, other)
+
+    def __rmul__(self, other: TensorLike) -> Tensor:
+        return _functions().multiply(other, self)
+
+    def __truediv__(self, other: TensorLike) -> Tensor:
+        return _functions().divide(self, other)
+
+    def __rtruediv__(self, other: TensorLike) -> Tensor:
+        return _functions().divide(other, self)
+
+    def __floordiv__(self, other: TensorLike) -> Tensor:
+        return _functions().floor_divide(self, other)
+
+    def __rfloordiv__(self, other: TensorLike) -> Tensor:
+        return _functions().floor_divide(other, self)
+
+    def __mod__(self, other: TensorLike) -> Tensor:
+        return _functions().mod(self, other)
+
+    def __rmod__(self, other: TensorLike) -> Tensor:
+        return _functions().mod(other, self)
+
+    def __pow__(self, other: TensorLike) -> Tensor:
+        return _functions().power(self, other)
+
+    def __rpow__(self, other: TensorLike) -> Tensor:
+        return _functions().power(other, self)
+
+    def __matmul__(self, other: TensorLike) -> Tensor:
+        return _functions().matmul(self, other)
+
+    def __rmatmul__(self, other: TensorLike) -> Tensor:
+        return _functions().matmul(other, self)
+
+    def __and__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_and(self, other)
+
+    def __rand__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_and(other, self)
+
+    def __or__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_or(self, other)
+
+    def __ror__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_or(other, self)
+
+    def __xor__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_xor(self, other)
+
+    def __rxor__(self, other: TensorLike) -> Tensor:
+        return _functions().bitwise_xor(other, self)
+
+    def __eq__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
+        return _functions().equal(self, other)
+
+    def __ne__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
+        return _functions().not_equal(self, other)
+
+    def __lt__(self, other: TensorLike) -> Tensor:
+        return _functions().less(self, other)
+
+    def __le__(self, other: TensorLike) -> Tensor:
+        return _functions().less_equal(self, other)
+
+    def __gt__(self, other: TensorLike) -> Tensor:
+        return _functions().greater(self, other)
+
+    def __ge__(self, other: TensorLike) -> Tensor:
+        return _functions().greater_equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
+
+    def __getitem__(self, key: Any) -> Tensor:
+        from .indexing import getitem
+
+        return getitem(self, key)
+
+    # NumPy's methods.
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> Tensor:
+        return _array_functions().astype(self, dtype)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Tensor:
+        if order != "C":
+            raise StepwellError(
+                f"found order='{order}' in reshape, expected 'C'; transpose the tensor first",
+                where=call_site_text(),
+            )
+        return _array_functions().reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def flatten(self) -> Tensor:
+        return _array_functions().reshape(self, -1)
+
+    ravel = flatten
+
+    def transpose(self, *axes: Any) -> Tensor:
+        if len(axes) == 1 and not isinstance(axes[0], int):
+            axes = axes[0]
+        return _array_functions().transpose(self, axes or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        return _array_functions().swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
+        return _array_functions().squeeze(self, axis)
+
+    def take(self, indices: TensorLike, axis: int | None = None) -> Tensor:
+        return _array_functions().take(self, indices, axis)
+
+    def clip(self, min: TensorLike = None, max: TensorLike = None) -> Tensor:
+        return _functions().clip(self, min, max)
+
+    def round(self, decimals: int = 0) -> Tensor:
+        return _functions().round(self, decimals)
+
+    def sum(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().sum(self, axis, dtype, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().prod(self, axis, dtype, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().mean(self, axis, dtype, keepdims=keepdims)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().max(self, axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().min(self, axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().all(self, axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().any(self, axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().argmax(self, axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+        return _functions().argmin(self, axis, keepdims=keepdims)
+
+
+def _functions() -> ModuleType:
+    # The public functions record on a Trace, so their module imports this one.
+    from . import functions
+
+    return functions
+
+
+def _array_functions() -> ModuleType:
+    from . import array_functions
+
+    return array_functions
+
+
+def _numpys(function: Any) -> Callable[..., Any]:
+    """Stepwell's function for NumPy's. Raises StepwellError when there is none of its name."""
+    from .public import public
+
+    name: str = function.__name__
+    # A ufunc has no module before NumPy 2.3.
+    top_level = isinstance(function, np.ufunc) or function.__module__ == "numpy"
+    own = public(name) if top_level else None
+    if own is None:
+        raise StepwellError(
+            f"found numpy's {name} called on a traced value, expected a function Stepwell has; write it with "
+            "those of stepwell",
+            where=call_site_text(),
+        )
+    return own

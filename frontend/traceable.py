@@ -1,0 +1,74 @@
+"""The public functions' two lives: recorded in a traced function, computed at once outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from ..errors import StepwellError
+from .call_site import call_site_text
+from .tensor import Tensor
+from .tracing import EagerTrace, active_trace
+
+_PUBLIC = "__stepwell_public__"
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def traceable(function: FunctionT) -> FunctionT:
+    """
+    Decorate a function written with `as_tensor` and `record` so that it also takes NumPy arrays alone, and
+    returns NumPy arrays then; and so that its errors stand at the user's line.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if _any_tensor(args) or _any_tensor(kwargs.values()):
+                return function(*args, **kwargs)
+            return _computed(function, args, kwargs)
+        except StepwellError as error:
+            error.where = error.where or call_site_text()
+            raise
+
+    setattr(call, _PUBLIC, True)
+    return cast(FunctionT, call)
+
+
+def creation(function: FunctionT) -> FunctionT:
+    """Decorate a function without operands: recorded when a function is being traced, computed otherwise."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if active_trace() is not None:
+                return function(*args, **kwargs)
+            return _computed(function, args, kwargs)
+        except StepwellError as error:
+            error.where = error.where or call_site_text()
+            raise
+
+    setattr(call, _PUBLIC, True)
+    return cast(FunctionT, call)
+
+
+def is_public(function: object) -> bool:
+    """Whether it is a function that `traceable` or `creation` made."""
+    return getattr(function, _PUBLIC, False) is True
+
+
+def _any_tensor(args: Iterable[Any]) -> bool:
+    return any(
+        isinstance(arg, Tensor) or (type(arg) in (list, tuple) and _any_tensor(arg)) for arg in args
+    )
+
+
+def _computed(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What the operations that `function` records compute: an array, or a list for a list of Tensors."""
+    trace = EagerTrace()
+    with trace:
+        result = function(*args, **kwargs)
+        if isinstance(result, list):
+            return [trace.value(tensor) for tensor in cast("list[Tensor]", result)]
+        return trace.value(result)

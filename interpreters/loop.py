@@ -1,0 +1,81 @@
+"""What `loop` operations mean: every loop runs in order, with Python ints, whatever its kind and mode."""
+
+# The values an evaluator is called with are dynamic, so lambdas over them have no types to infer.
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import affine
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
+from xdsl.ir import Operation
+
+from ..dialects import loop
+from .affine import compile_bound, compile_map, compile_set, selected_dims
+from .evaluators import Evaluator, EvaluatorMaker, with_evaluators
+from .memory import allocate, loader, memref_type, resolved_shape, storer
+
+
+def _load(op: loop.LoadOp) -> Evaluator:
+    type_ = memref_type(op.buffer.type)
+    map_ = op.map.data
+    load = loader(op, type_.get_num_dims(), type_.element_type)
+    if selected_dims(map_.results) == tuple(range(map_.num_dims)):
+        return load
+    subscripts = compile_map(map_)
+    return lambda array, *values: load(array, *subscripts(*values))
+
+
+def _store(op: loop.StoreOp) -> Evaluator:
+    map_ = op.map.data
+    store = storer(op, memref_type(op.buffer.type).get_num_dims())
+    if selected_dims(map_.results) == tuple(range(map_.num_dims)):
+        return store
+    subscripts = compile_map(map_)
+    return lambda value, array, *values: store(value, array, *subscripts(*values))
+
+
+def _alloc(op: loop.AllocOp) -> Evaluator:
+    type_ = memref_type(op.buffer.type)
+
+    def alloc(*sizes: int) -> np.ndarray:
+        return allocate(type_, resolved_shape(type_, sizes, op), op)
+
+    return alloc
+
+
+def _apply(op: affine.ApplyOp) -> Evaluator:
+    """The affine dialect's one operation that stands between loops and in bodies of te."""
+    function = compile_map(op.map.data)
+    return lambda *values: function(*values)[0]
+
+
+EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
+    affine.ApplyOp: _apply,
+    loop.AllocOp: _alloc,
+    loop.LoadOp: _load,
+    loop.StoreOp: _store,
+}
+
+
+@with_evaluators(EVALUATORS, yields=(loop.YieldOp,))
+class LoopFunctions(InterpreterFunctions):
+    """Every operation of `loop`."""
+
+    @impl(loop.ForOp)
+    def run_for(self, interpreter: Interpreter, op: loop.ForOp, args: PythonValues) -> PythonValues:
+        split = len(op.lower_operands)
+        low = compile_bound(op.lower_map.data, "max")(*args[:split])
+        high = compile_bound(op.upper_map.data, "min")(*args[split:])
+        body, run = op.body, interpreter.run_ssacfg_region
+        for i in range(low, high, op.step.value.data):
+            run(body, (i,))
+        return ()
+
+    @impl(loop.IfOp)
+    def run_if(self, interpreter: Interpreter, op: loop.IfOp, args: PythonValues) -> PythonValues:
+        holds: Any = compile_set(op.condition.data)(*args)
+        return interpreter.run_ssacfg_region(op.then_region if holds else op.else_region, ())

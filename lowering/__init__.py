@@ -1,0 +1,1 @@
+"""Passes that go down one level each."""

@@ -1,0 +1,428 @@
+"""`arith` to `llvm`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.type import get_element_type_or_self
+
+from .emitter import (
+    NO_FASTMATH,
+    NO_OVERFLOW,
+    Emitter,
+    Handler,
+    fastmath_of,
+    unsupported,
+)
+from .types import AnyVector, checked
+
+_OVERFLOW_BITS = {arith.IntegerOverflowFlag.NSW: 1, arith.IntegerOverflowFlag.NUW: 2}
+
+
+def result_type(op: Operation) -> Attribute:
+    """The LLVM type of an operation's first result, a scalar or vector."""
+    return checked(op.results[0].type, op)[0]
+
+
+def mangled(type_: Attribute) -> str:
+    """The suffix of an overloaded intrinsic's name for a type: `f32`, `i64`, `v8f32`."""
+    match type_:
+        case IntegerType():
+            return f"i{type_.width.data}"
+        case Float16Type():
+            return "f16"
+        case Float32Type():
+            return "f32"
+        case Float64Type():
+            return "f64"
+        case VectorType():
+            vector = cast(AnyVector, type_)
+            return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
+        case _:
+            raise ValueError(f"{type_} has no intrinsic suffix")
+
+
+def with_element(type_: Attribute, element: Attribute) -> Attribute:
+    """`element`, or the vector of it with as many elements as `type_`."""
+    return VectorType(element, type_.get_shape()) if isinstance(type_, VectorType) else element
+
+
+def integer_constant(e: Emitter, value: int, type_: Attribute) -> SSAValue:
+    """An integer, or the vector with it in every element."""
+    if not isinstance(type_, VectorType):
+        return e.constant(value, type_)
+    vector = cast(AnyVector, type_)
+    assert isinstance(vector.element_type, IntegerType)
+    splat = DenseIntOrFPElementsAttr.from_list(vector, [value])  # type: ignore[arg-type]
+    return e.emit(llvm.ConstantOp, (), vector, {"value": splat})
+
+
+def float_constant(e: Emitter, value: float, type_: Attribute) -> SSAValue:
+    """A float, or the vector with it in every element."""
+    if isinstance(type_, VectorType):
+        attr: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [value])  # type: ignore[arg-type]
+    else:
+        attr = FloatAttr(value, type_)  # type: ignore[arg-type]
+    return e.emit(llvm.ConstantOp, (), type_, {"value": attr})
+
+
+def bits_of(type_: Attribute) -> int:
+    """The width of an integer or float, or of a vector's elements."""
+    element = get_element_type_or_self(type_)
+    return int(mangled(element)[1:])
+
+
+def convert_constant(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, arith.ConstantOp)
+    type_ = result_type(op)
+    value = op.value
+    if isinstance(value, IntegerAttr):
+        e.bind(op.result, e.constant(value.value.data, type_))
+    elif isinstance(value, FloatAttr):
+        e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": value}))
+    elif isinstance(value, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
+        dense = DenseIntOrFPElementsAttr(type_, value.data)  # index elements become i64
+        e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": dense}))
+    else:
+        raise unsupported(op, f"of type {op.result.type}")
+
+
+def _overflow(op: Operation) -> IntegerAttr:
+    flags = op.properties.get("overflowFlags")
+    if not isinstance(flags, arith.IntegerOverflowAttr) or not flags.data:
+        return NO_OVERFLOW
+    return IntegerAttr(sum(_OVERFLOW_BITS[flag] for flag in flags.data), i32)
+
+
+def _wrapping(kind: type[Operation]) -> Handler:
+    """Integer operations with overflow flags."""
+
+    def convert(e: Emitter, op: Operation) -> None:
+        properties = {"overflowFlags": _overflow(op)}
+        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op), properties))
+
+    return convert
+
+
+def _integer(kind: type[Operation]) -> Handler:
+    def convert(e: Emitter, op: Operation) -> None:
+        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op)))
+
+    return convert
+
+
+def _floating(kind: type[Operation]) -> Handler:
+    def convert(e: Emitter, op: Operation) -> None:
+        properties = {"fastmathFlags": fastmath_of(op)}
+        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op), properties))
+
+    return convert
+
+
+def intrinsic(name: str) -> Handler:
+    """An operation that is one intrinsic overloaded on its result's type."""
+
+    def convert(e: Emitter, op: Operation) -> None:
+        type_ = result_type(op)
+        result = e.call_intrinsic(
+            f"{name}.{mangled(type_)}", e.values(op.operands), type_, fastmath_of(op)
+        )
+        assert result is not None
+        e.bind(op.results[0], result)
+
+    return convert
+
+
+def _convert_cmpi(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, arith.CmpiOp)
+    properties = {"predicate": op.predicate}
+    e.bind(op.result, e.emit(llvm.ICmpOp, e.values(op.operands), result_type(op), properties))
+
+
+def _convert_cmpf(e: Emitter, op: Operation) -> None:
+    """xDSL's `llvm.fcmp` takes no vectors: those are compared by lane, and LLVM puts them together."""
+    assert isinstance(op, arith.CmpfOp)
+    properties = {"predicate": op.predicate, "fastmathFlags": fastmath_of(op)}
+    a, b = e.values(op.operands)
+    if not isinstance(a.type, VectorType):
+        e.bind(op.result, e.emit(llvm.FCmpOp, (a, b), i1, properties))
+        return
+    type_ = result_type(op)
+    result = e.emit(llvm.UndefOp, (), type_)
+    for lane in range(a.type.get_shape()[0]):
+        operands = (extract_lane(e, a, lane), extract_lane(e, b, lane))
+        flag = e.emit(llvm.FCmpOp, operands, i1, properties)
+        result = e.emit(llvm.InsertElementOp, (result, flag, e.constant(lane, i32)), type_)
+    e.bind(op.result, result)
+
+
+def extract_lane(e: Emitter, vector: SSAValue, lane: int) -> SSAValue:
+    """One element of a vector: for want of `extractelement`, a shuffle to one lane and a bitcast."""
+    one = shuffle(e, vector, vector, (lane,))
+    return e.emit(llvm.BitcastOp, (one,), cast(AnyVector, vector.type).element_type)
+
+
+def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+    """The lanes of two vectors that `mask` numbers, those of `b` after those of `a`."""
+    result = VectorType(cast(AnyVector, a.type).element_type, (len(mask),))
+    properties = {"mask": DenseArrayBase.from_list(i32, mask)}
+    return e.emit(llvm.ShuffleVectorOp, (a, b), result, properties)
+
+
+def _convert_select(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, arith.SelectOp)
+    types = checked(op.result.type, op)
+    condition = e.value(op.cond)
+    pairs = zip(e.flatten((op.lhs,)), e.flatten((op.rhs,)), types, strict=True)
+    choose = _select_lanes if isinstance(condition.type, VectorType) else _select
+    e.unflatten((op.result,), [choose(e, condition, *pair) for pair in pairs])
+
+
+def _select(
+    e: Emitter, condition: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
+) -> SSAValue:
+    operands = (condition, if_true, if_false)
+    return e.emit(llvm.SelectOp, operands, type_, {"fastmathFlags": NO_FASTMATH})
+
+
+def _select_lanes(
+    e: Emitter, mask: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
+) -> SSAValue:
+    """
+    mask ? if_true : if_false, lane by lane, as false ^ ((true ^ false) & sext(mask)).
+
+    xDSL's `llvm.select` takes a single condition; LLVM turns this form into a vector select.
+    """
+    bits = IntegerType(bits_of(type_))
+    integers = with_element(type_, bits)
+    if type_ != integers:
+        if_true = e.emit(llvm.BitcastOp, (if_true,), integers)
+        if_false = e.emit(llvm.BitcastOp, (if_false,), integers)
+    if bits != i1:
+        mask = e.emit(llvm.SExtOp, (mask,), integers)
+    difference = e.emit(llvm.XOrOp, (if_true, if_false), integers)
+    chosen = e.emit(llvm.AndOp, (difference, mask), integers)
+    result = e.emit(llvm.XOrOp, (chosen, if_false), integers)
+    return e.emit(llvm.BitcastOp, (result,), type_) if type_ != integers else result
+
+
+def resize(e: Emitter, value: SSAValue, to: Attribute, extension: type[Operation]) -> SSAValue:
+    """An integer in another width."""
+    have, want = bits_of(value.type), bits_of(to)
+    if have == want:
+        return value
+    if have > want:
+        return e.emit(llvm.TruncOp, (value,), to)
+    return e.emit(extension, (value,), to)
+
+
+def _resizing(extension: type[Operation]) -> Handler:
+    def convert(e: Emitter, op: Operation) -> None:
+        e.bind(op.results[0], resize(e, e.value(op.operands[0]), result_type(op), extension))
+
+    return convert
+
+
+def _convert_sitofp(e: Emitter, op: Operation) -> None:
+    e.bind(op.results[0], e.emit(llvm.SIToFPOp, (e.value(op.operands[0]),), result_type(op)))
+
+
+def _convert_uitofp(e: Emitter, op: Operation) -> None:
+    """xDSL's llvm dialect has no `uitofp`: the value is made a positive signed one of more bits."""
+    source = e.value(op.operands[0])
+    bits = bits_of(source.type)
+    wider = next((width for width in (32, 64) if width > bits), bits * 2)
+    wide = e.emit(llvm.ZExtOp, (source,), with_element(source.type, IntegerType(wider)))
+    e.bind(op.results[0], e.emit(llvm.SIToFPOp, (wide,), result_type(op)))
+
+
+def _saturating(name: str) -> Handler:
+    """Float to integer: values out of range give the nearest end, NaN gives 0."""
+
+    def convert(e: Emitter, op: Operation) -> None:
+        source = e.value(op.operands[0])
+        type_ = result_type(op)
+        result = e.call_intrinsic(
+            f"{name}.{mangled(type_)}.{mangled(source.type)}", (source,), type_
+        )
+        assert result is not None
+        e.bind(op.results[0], result)
+
+    return convert
+
+
+def _cast(kind: type[Operation]) -> Handler:
+    def convert(e: Emitter, op: Operation) -> None:
+        e.bind(op.results[0], e.emit(kind, (e.value(op.operands[0]),), result_type(op)))
+
+    return convert
+
+
+def _convert_bitcast(e: Emitter, op: Operation) -> None:
+    source, type_ = e.value(op.operands[0]), result_type(op)
+    e.bind(
+        op.results[0],
+        source if source.type == type_ else e.emit(llvm.BitcastOp, (source,), type_),
+    )
+
+
+def _convert_floordivsi(e: Emitter, op: Operation) -> None:
+    """q = a / b; q - 1 where there is a remainder and its sign is not b's."""
+    a, b = e.values(op.operands)
+    type_, boolean = a.type, with_element(a.type, i1)
+    quotient = e.emit(llvm.SDivOp, (a, b), type_)
+    remainder = e.emit(llvm.SRemOp, (a, b), type_)
+    zero = integer_constant(e, 0, type_)
+    inexact = e.compare("ne", remainder, zero, boolean)
+    signs = e.emit(llvm.XOrOp, (remainder, b), type_)
+    opposite = e.compare("slt", signs, zero, boolean)
+    adjust = e.emit(llvm.AndOp, (inexact, opposite), boolean)
+    e.bind(op.results[0], _add_flag(e, quotient, adjust, llvm.SExtOp))
+
+
+def _convert_ceildivsi(e: Emitter, op: Operation) -> None:
+    """q = a / b; q + 1 where there is a remainder and its sign is b's."""
+    a, b = e.values(op.operands)
+    type_, boolean = a.type, with_element(a.type, i1)
+    quotient = e.emit(llvm.SDivOp, (a, b), type_)
+    remainder = e.emit(llvm.SRemOp, (a, b), type_)
+    zero = integer_constant(e, 0, type_)
+    inexact = e.compare("ne", remainder, zero, boolean)
+    signs = e.emit(llvm.XOrOp, (remainder, b), type_)
+    same = e.compare("sge", signs, zero, boolean)
+    adjust = e.emit(llvm.AndOp, (inexact, same), boolean)
+    e.bind(op.results[0], _add_flag(e, quotient, adjust, llvm.ZExtOp))
+
+
+def _convert_ceildivui(e: Emitter, op: Operation) -> None:
+    """q = a / b; q + 1 where there is a remainder."""
+    a, b = e.values(op.operands)
+    quotient = e.emit(llvm.UDivOp, (a, b), a.type)
+    remainder = e.emit(llvm.URemOp, (a, b), a.type)
+    zero = integer_constant(e, 0, a.type)
+    inexact = e.compare("ne", remainder, zero, with_element(a.type, i1))
+    e.bind(op.results[0], _add_flag(e, quotient, inexact, llvm.ZExtOp))
+
+
+def _add_flag(e: Emitter, value: SSAValue, flag: SSAValue, extension: type[Operation]) -> SSAValue:
+    """value + flag; the flag counts 1 zero-extended and -1 sign-extended."""
+    step = resize(e, flag, value.type, extension)
+    return e.emit(llvm.AddOp, (value, step), value.type, {"overflowFlags": NO_OVERFLOW})
+
+
+def _convert_addui_extended(e: Emitter, op: Operation) -> None:
+    a, b = e.values(op.operands)
+    total = e.emit(llvm.AddOp, (a, b), a.type, {"overflowFlags": NO_OVERFLOW})
+    e.bind(op.results[0], total)
+    e.bind(op.results[1], e.compare("ult", total, a, with_element(a.type, i1)))
+
+
+def _extended_product(extension: type[Operation]) -> Handler:
+    """The low and high halves of a product, made in twice the width."""
+
+    def convert(e: Emitter, op: Operation) -> None:
+        a, b = e.values(op.operands)
+        bits = bits_of(a.type)
+        wide = with_element(a.type, IntegerType(2 * bits))
+        product = e.emit(
+            llvm.MulOp,
+            (e.emit(extension, (a,), wide), e.emit(extension, (b,), wide)),
+            wide,
+            {"overflowFlags": NO_OVERFLOW},
+        )
+        shift = integer_constant(e, bits, wide)
+        high = e.emit(llvm.LShrOp, (product, shift), wide)
+        e.bind(op.results[0], e.emit(llvm.TruncOp, (product,), a.type))
+        e.bind(op.results[1], e.emit(llvm.TruncOp, (high,), a.type))
+
+    return convert
+
+
+_Table = dict[type[Operation], Handler]
+_Make = Callable[[type[Operation]], Handler]
+
+
+def _rows(make: _Make, kinds: dict[type[Operation], type[Operation]]) -> _Table:
+    return {source: make(target) for source, target in kinds.items()}
+
+
+ARITH: _Table = {
+    arith.ConstantOp: convert_constant,
+    **_rows(
+        _wrapping,
+        {
+            arith.AddiOp: llvm.AddOp,
+            arith.SubiOp: llvm.SubOp,
+            arith.MuliOp: llvm.MulOp,
+            arith.ShLIOp: llvm.ShlOp,
+        },
+    ),
+    **_rows(
+        _integer,
+        {
+            arith.DivSIOp: llvm.SDivOp,
+            arith.DivUIOp: llvm.UDivOp,
+            arith.RemSIOp: llvm.SRemOp,
+            arith.RemUIOp: llvm.URemOp,
+            arith.AndIOp: llvm.AndOp,
+            arith.OrIOp: llvm.OrOp,
+            arith.XOrIOp: llvm.XOrOp,
+            arith.ShRSIOp: llvm.AShrOp,
+            arith.ShRUIOp: llvm.LShrOp,
+        },
+    ),
+    **_rows(
+        _floating,
+        {
+            arith.AddfOp: llvm.FAddOp,
+            arith.SubfOp: llvm.FSubOp,
+            arith.MulfOp: llvm.FMulOp,
+            arith.DivfOp: llvm.FDivOp,
+            arith.NegfOp: llvm.FNegOp,
+        },
+    ),
+    arith.MaxSIOp: intrinsic("llvm.smax"),
+    arith.MinSIOp: intrinsic("llvm.smin"),
+    arith.MaxUIOp: intrinsic("llvm.umax"),
+    arith.MinUIOp: intrinsic("llvm.umin"),
+    arith.MaximumfOp: intrinsic("llvm.maximum"),
+    arith.MinimumfOp: intrinsic("llvm.minimum"),
+    arith.MaxnumfOp: intrinsic("llvm.maxnum"),
+    arith.MinnumfOp: intrinsic("llvm.minnum"),
+    arith.CmpiOp: _convert_cmpi,
+    arith.CmpfOp: _convert_cmpf,
+    arith.SelectOp: _convert_select,
+    arith.FloorDivSIOp: _convert_floordivsi,
+    arith.CeilDivSIOp: _convert_ceildivsi,
+    arith.CeilDivUIOp: _convert_ceildivui,
+    arith.AddUIExtendedOp: _convert_addui_extended,
+    arith.MulSIExtendedOp: _extended_product(llvm.SExtOp),
+    arith.MulUIExtendedOp: _extended_product(llvm.ZExtOp),
+    arith.IndexCastOp: _resizing(llvm.SExtOp),
+    arith.ExtSIOp: _resizing(llvm.SExtOp),
+    arith.ExtUIOp: _resizing(llvm.ZExtOp),
+    arith.TruncIOp: _resizing(llvm.ZExtOp),
+    arith.SIToFPOp: _convert_sitofp,
+    arith.UIToFPOp: _convert_uitofp,
+    arith.FPToSIOp: _saturating("llvm.fptosi.sat"),
+    arith.FPToUIOp: _saturating("llvm.fptoui.sat"),
+    arith.ExtFOp: _cast(llvm.FPExtOp),
+    arith.TruncFOp: _cast(llvm.FPTruncOp),
+    arith.BitcastOp: _convert_bitcast,
+}

@@ -1,0 +1,432 @@
+"""
+What every conversion needs: the value map, the place where operations go, and integer arithmetic that
+folds what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    DenseArrayBase,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.dialects.utils import FastMathAttrBase
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...errors import StepwellError
+from .types import (
+    POINTER,
+    AnyMemRef,
+    Index,
+    MemRefValue,
+    checked,
+    layout_of,
+    memory_type,
+    nested_array,
+)
+
+Handler: TypeAlias = "Callable[[Emitter, Operation], None]"
+
+NO_OVERFLOW = IntegerAttr(0, i32)
+NSW = IntegerAttr(1, i32)
+_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_INT32_RANGE = range(llvm.GEP_USE_SSA_VAL + 1, 2**31)
+
+
+class Symbols:
+    """The functions of a module: those there are, and the declarations that lowering adds."""
+
+    def __init__(self, types: Mapping[str, FunctionType]):
+        self.types = types
+        self.declared: dict[str, llvm.FuncOp] = {}
+
+    def declare(self, name: str, function_type: llvm.LLVMFunctionType, op: Operation) -> None:
+        """Make sure that `name` is declared with this type. Raises StepwellError on a clash."""
+        if name in self.types:
+            raise StepwellError(
+                f"'{op.name}' needs the C function '{name}', but the module defines a function of that "
+                "name; rename it",
+                op=op,
+            )
+        if name not in self.declared:
+            self.declared[name] = llvm.FuncOp(
+                name, function_type, linkage=llvm.LinkageAttr("external")
+            )
+
+
+class Emitter:
+    """Builds the body of one `llvm.func`: handlers read the old operations and append new ones."""
+
+    def __init__(self, handlers: Mapping[type[Operation], Handler], symbols: Symbols):
+        self.handlers = handlers
+        self.symbols = symbols
+        self.region = Region()
+        self.entry = self.block = Block()
+        self.region.add_block(self.entry)
+        self.blocks: dict[Block, Block] = {}
+        self.exits: list[Block] = []
+        self.location: LocationAttr = UNKNOWN_LOC
+        self.stack_bytes = 0
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._memrefs: dict[SSAValue, MemRefValue] = {}
+        self._constants: dict[tuple[int, Attribute], SSAValue] = {}
+        self._prologue: list[Operation] = []
+
+    # Values of the old function.
+
+    def value(self, old: SSAValue) -> SSAValue:
+        """What stands for a scalar or vector of the old function."""
+        return self._values[old]
+
+    def values(self, old: Sequence[SSAValue]) -> list[SSAValue]:
+        mapped = self._values
+        return [mapped[value] for value in old]
+
+    def memref(self, old: SSAValue) -> MemRefValue:
+        """What stands for a memref of the old function."""
+        return self._memrefs[old]
+
+    def bind(self, old: SSAValue, new: SSAValue) -> None:
+        """`new` stands for the scalar or vector `old` from here on, under its name."""
+        self._values[old] = new
+        if old.name_hint is not None and new.name_hint is None:
+            new.name_hint = old.name_hint
+
+    def bind_memref(self, old: SSAValue, new: MemRefValue) -> None:
+        self._memrefs[old] = new
+        if old.name_hint is not None and new.pointer.name_hint is None:
+            new.pointer.name_hint = old.name_hint
+
+    def index(self, old: SSAValue) -> Index:
+        """An index operand: its value if it is a constant, what stands for it otherwise."""
+        owner = old.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return owner.value.value.data
+        return self._values[old]
+
+    def indices(self, old: Sequence[SSAValue]) -> list[Index]:
+        return [self.index(value) for value in old]
+
+    def flatten(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """The LLVM values that stand for `values` across a call or branch."""
+        flat: list[SSAValue] = []
+        for value in values:
+            known = self._memrefs.get(value)
+            if known is None:
+                flat.append(self._values[value])
+            else:
+                flat.extend(self._parts(known))
+        return flat
+
+    def _parts(self, memref: MemRefValue) -> list[SSAValue]:
+        layout = layout_of(memref.type)
+        open_sizes = [
+            value for value, size in zip(memref.sizes, layout.sizes, strict=True) if size is None
+        ]
+        open_strides = (
+            []
+            if layout.is_identity
+            else [
+                value
+                for value, stride in zip(memref.strides, layout.strides, strict=True)
+                if stride is None
+            ]
+        )
+        return [memref.pointer, *map(self.ssa, open_sizes), *map(self.ssa, open_strides)]
+
+    def unflatten(self, old: Sequence[SSAValue], flat: Sequence[SSAValue]) -> None:
+        """Bind `old` to the LLVM values that `flatten` gives at the other side."""
+        supply = iter(flat)
+        for value in old:
+            if isinstance(value.type, MemRefType):
+                self._bind_parts(value, supply)
+            else:
+                self.bind(value, next(supply))
+
+    def _bind_parts(self, value: SSAValue, supply: Iterator[SSAValue]) -> None:
+        type_ = cast(AnyMemRef, value.type)
+        layout = layout_of(type_)
+        pointer = next(supply)
+        name = value.name_hint or "memref"
+
+        def part(what: str) -> SSAValue:
+            found = next(supply)
+            found.name_hint = f"{name}_{what}"
+            return found
+
+        sizes: list[Index] = [
+            part(f"size{dim}") if size is None else size for dim, size in enumerate(layout.sizes)
+        ]
+        if layout.is_identity:
+            strides = self.row_major(sizes)
+        else:
+            strides = [
+                part(f"stride{dim}") if stride is None else stride
+                for dim, stride in enumerate(layout.strides)
+            ]
+        self.bind_memref(value, MemRefValue(type_, pointer, tuple(sizes), tuple(strides)))
+
+    # Operations of the new function.
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] = {},
+    ) -> SSAValue:
+        """Append an operation with one result."""
+        op = kind.create(
+            operands=operands,
+            result_types=(result,),
+            properties=properties,
+            location=self.location,
+        )
+        self.block.add_op(op)
+        return op.results[0]
+
+    def append(self, op: Operation) -> None:
+        self.block.add_op(op)
+
+    def prologue(self, op: Operation) -> None:
+        """Put an operation at the top of the function."""
+        self._prologue.append(op)
+
+    def finish(self) -> Region:
+        """The body, once every block has been lowered."""
+        first = self.entry.first_op
+        assert first is not None
+        self.entry.insert_ops_before(self._prologue, first)
+        return self.region
+
+    def lower_block(self, block: Block) -> None:
+        """Lower every operation of `block` at the current place."""
+        handlers = self.handlers
+        for op in block.ops:
+            handler = handlers.get(type(op))
+            if handler is None:
+                raise unsupported(op)
+            self.location = op.location
+            handler(self, op)
+
+    def start(self, block: Block) -> None:
+        """Put `block` at the end of the function and go on there."""
+        self.region.add_block(block)
+        self.block = block
+
+    def block_for(self, old: Sequence[SSAValue], op: Operation) -> Block:
+        """A block, not yet placed, whose arguments stand for `old`, but are not bound to it yet."""
+        return Block(arg_types=[flat for value in old for flat in checked(value.type, op)])
+
+    def branch(self, to: Block, arguments: Sequence[SSAValue] = ()) -> None:
+        self.block.add_op(
+            llvm.BrOp.create(operands=arguments, successors=(to,), location=self.location)
+        )
+
+    def branch_if(
+        self,
+        condition: SSAValue,
+        then: Block,
+        otherwise: Block,
+        then_arguments: Sequence[SSAValue] = (),
+        else_arguments: Sequence[SSAValue] = (),
+    ) -> None:
+        self.block.add_op(
+            llvm.CondBrOp.create(
+                operands=(condition, *then_arguments, *else_arguments),
+                properties=_segments(1, len(then_arguments), len(else_arguments)),
+                successors=(then, otherwise),
+                location=self.location,
+            )
+        )
+
+    def call_intrinsic(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        result: Attribute | None,
+        fastmath: llvm.FastMathAttr | None = None,
+    ) -> SSAValue | None:
+        """`llvm.call_intrinsic` of an intrinsic by its full, mangled name."""
+        op = llvm.CallIntrinsicOp(name, operands, () if result is None else (result,))
+        op.location = self.location
+        if fastmath is not None:
+            op.properties["fastmathFlags"] = fastmath
+        self.block.add_op(op)
+        return op.ress
+
+    def call(
+        self, name: str, operands: Sequence[SSAValue], result: Attribute | None
+    ) -> SSAValue | None:
+        op = llvm.CallOp(SymbolRefAttr(name), *operands, return_type=result)
+        op.location = self.location
+        self.block.add_op(op)
+        return op.returned
+
+    # Integers.
+
+    def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
+        """An integer constant, made once a function, at its top."""
+        found = self._constants.get((value, type_))
+        if found is None:
+            assert isinstance(type_, IntegerType)
+            op = llvm.ConstantOp.create(
+                result_types=(type_,), properties={"value": IntegerAttr(value, type_)}
+            )
+            op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+            self._prologue.append(op)
+            found = self._constants[value, type_] = op.results[0]
+        return found
+
+    def ssa(self, index: Index) -> SSAValue:
+        return self.constant(index) if isinstance(index, int) else index
+
+    def add(self, a: Index, b: Index) -> Index:
+        """a + b on indices, which never wrap."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0:
+            return b
+        if b == 0:
+            return a
+        return self.emit(llvm.AddOp, (self.ssa(a), self.ssa(b)), i64, {"overflowFlags": NSW})
+
+    def mul(self, a: Index, b: Index) -> Index:
+        """a * b on indices, which never wrap."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        if a == 1:
+            return b
+        if b == 1:
+            return a
+        return self.emit(llvm.MulOp, (self.ssa(a), self.ssa(b)), i64, {"overflowFlags": NSW})
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue, result: Attribute) -> SSAValue:
+        return self.emit(llvm.ICmpOp, (a, b), result, _predicate(predicate))
+
+    def equals(self, value: SSAValue, constant: int) -> SSAValue:
+        """Whether an integer is a constant, as an i1."""
+        return self.compare("eq", value, self.constant(constant, value.type), i1)
+
+    def row_major(self, sizes: Sequence[Index]) -> list[Index]:
+        """The strides of a contiguous buffer of these sizes."""
+        strides: list[Index] = []
+        stride: Index = 1
+        for position, size in enumerate(reversed(sizes)):
+            strides.append(stride)
+            if position + 1 < len(sizes):
+                stride = self.mul(stride, size)
+        strides.reverse()
+        return strides
+
+    # Memory.
+
+    def pointer_at(
+        self, pointer: SSAValue, indices: Sequence[Index], element: Attribute
+    ) -> SSAValue:
+        """`getelementptr inbounds pointer[indices]` over `element`."""
+        dynamic: list[SSAValue] = []
+        raw: list[int] = []
+        for index in indices:
+            if isinstance(index, int) and index in _INT32_RANGE:
+                raw.append(index)
+            else:
+                raw.append(llvm.GEP_USE_SSA_VAL)
+                dynamic.append(self.ssa(index))
+        properties = _gep_properties(tuple(raw), element)
+        return self.emit(llvm.GEPOp, (pointer, *dynamic), POINTER, properties)
+
+    def element_pointer(self, memref: MemRefValue, indices: Sequence[Index]) -> SSAValue:
+        """The address of an element."""
+        element = memory_type(memref.type.element_type)
+        strides = memref.strides
+        if all(index == 0 for index in indices):
+            return memref.pointer
+        if all(isinstance(stride, int) for stride in strides):
+            nested = nested_array(cast("tuple[int, ...]", strides), element)
+            if nested is not None:
+                return self.pointer_at(memref.pointer, indices, nested)
+        position: Index = 0
+        for index, stride in zip(indices, strides, strict=True):
+            position = self.add(position, self.mul(index, stride))
+        return self.pointer_at(memref.pointer, (position,), element)
+
+    def load(self, pointer: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
+        return self.emit(llvm.LoadOp, (pointer,), type_, _aligned(alignment))
+
+    def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
+        properties = _aligned(alignment)
+        self.block.add_op(
+            llvm.StoreOp.create(
+                operands=(value, pointer), properties=properties, location=self.location
+            )
+        )
+
+
+@lru_cache(maxsize=1024)
+def _aligned(alignment: int) -> dict[str, Attribute]:
+    """The properties of a plain load or store. Operations copy them."""
+    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+
+
+@lru_cache(maxsize=1024)
+def _segments(*sizes: int) -> dict[str, Attribute]:
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
+
+
+@lru_cache(maxsize=1024)
+def _predicate(name: str) -> dict[str, Attribute]:
+    number = llvm.ICmpPredicateFlag(name).to_int()
+    return {"predicate": IntegerAttr(number, i64)}
+
+
+@lru_cache(maxsize=1024)
+def _gep_properties(raw: tuple[int, ...], element: Attribute) -> dict[str, Attribute]:
+    return {
+        "rawConstantIndices": DenseArrayBase.from_list(i32, raw),
+        "elem_type": element,
+        "noWrapFlags": NO_OVERFLOW,
+        "inbounds": UnitAttr(),
+    }
+
+
+def unsupported(op: Operation, why: str = "") -> StepwellError:
+    """The refusal of an operation that convert-core-to-llvm has no rule for."""
+    reason = f" {why}" if why else ""
+    return StepwellError(
+        f"found '{op.name}'{reason}, expected an operation that convert-core-to-llvm lowers; "
+        "lower or rewrite it before that pass",
+        op=op,
+    )
+
+
+def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:
+    """The fast-math flags of an arith, math or vector operation as LLVM's."""
+    flags = op.properties.get(name) or op.attributes.get(name)
+    if flags is None:
+        return NO_FASTMATH
+    assert isinstance(flags, FastMathAttrBase)
+    known = _FASTMATH.get(flags)
+    if known is None:
+        known = _FASTMATH[flags] = llvm.FastMathAttr(flags.data)
+    return known
+
+
+NO_FASTMATH = llvm.FastMathAttr(None)
+_FASTMATH: dict[FastMathAttrBase, llvm.FastMathAttr] = {}

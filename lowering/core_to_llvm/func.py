@@ -1,0 +1,165 @@
+"""`func` to `llvm`: functions, calls and returns, with the caller's promises as parameter attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...analysis.signature import SIGNATURE_ATTRIBUTE, is_public, signature_attribute
+from ...dialects.loop import ARENA, RESULT
+from ...errors import StepwellError
+from .cf import lower_region
+from .emitter import Emitter, Handler, Symbols
+from .types import AnyMemRef, checked, layout_of, static_bytes
+
+ARENA_ALIGNMENT = 64
+"""Bytes. The caller promises it; runtime/executable.py keeps the promise."""
+
+
+def convert_function(
+    function: func.FuncOp, handlers: Mapping[type[Operation], Handler], symbols: Symbols
+) -> llvm.FuncOp:
+    """
+    The `llvm.func` for a `func.func`.
+
+    Marked memref arguments (see the calling convention in analysis/signature.py) do not overlap, which
+    `llvm.noalias` says. Raises StepwellError for an operation or type there is no rule for.
+    """
+    old_type = function.function_type
+    inputs = [flat for type_ in old_type.inputs.data for flat in checked(type_, function)]
+    results = [flat for type_ in old_type.outputs.data for flat in checked(type_, function)]
+    public = is_public(function)
+    declared_only = not function.body.blocks
+    new = llvm.FuncOp(
+        function.sym_name.data,
+        llvm.LLVMFunctionType(inputs, packed_type(results)),
+        linkage=llvm.LinkageAttr("external" if public or declared_only else "internal"),
+        other_props={"arg_attrs": _argument_attributes(function)},
+        extra_attrs=_attributes(function, public),
+    )
+    if not declared_only:
+        emitter = Emitter(handlers, symbols)
+        _convert_body(function, emitter)
+        new.regions = ()
+        new.add_region(emitter.finish())
+    return new
+
+
+def packed_type(types: Sequence[Attribute]) -> Attribute | None:
+    """What a function returns for these results: nothing, the one, or a struct of all."""
+    if not types:
+        return None
+    if len(types) == 1:
+        return types[0]
+    return llvm.LLVMStructType.from_type_list(types)
+
+
+def _attributes(function: func.FuncOp, public: bool) -> dict[str, Attribute]:
+    """The function's own attributes, and how it is called, which its new type no longer says."""
+    attributes = dict(function.attributes)
+    identity = all(
+        not isinstance(type_, MemRefType) or layout_of(cast(AnyMemRef, type_)).is_identity
+        for type_ in function.function_type.inputs.data
+    )
+    if public and identity and function.body.blocks and SIGNATURE_ATTRIBUTE not in attributes:
+        try:
+            attributes[SIGNATURE_ATTRIBUTE] = signature_attribute(function)
+        except StepwellError:
+            return attributes  # no array can be passed: callable from other functions only
+    return attributes
+
+
+def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | None:
+    types = function.function_type.inputs.data
+    none = DictionaryAttr({})
+    marks = function.arg_attrs.data if function.arg_attrs is not None else (none,) * len(types)
+    if not any(mark.data for mark in marks):
+        return None
+    marked = any(RESULT in mark.data or ARENA in mark.data for mark in marks)
+    result: list[DictionaryAttr] = []
+    for type_, mark in zip(types, marks, strict=True):
+        data = dict(mark.data)
+        if marked and isinstance(type_, MemRefType):
+            data |= _promises(cast(AnyMemRef, type_), mark)
+        flat = checked(type_, function)
+        result += [DictionaryAttr(data), *([none] * (len(flat) - 1))]
+    return ArrayAttr(result)
+
+
+def _promises(type_: AnyMemRef, mark: DictionaryAttr) -> dict[str, Attribute]:
+    """What the caller of a marked function promises about one memref argument."""
+    promises: dict[str, Attribute] = {"llvm.noalias": UnitAttr()}
+    if ARENA in mark.data:
+        promises["llvm.align"] = IntegerAttr(ARENA_ALIGNMENT, i64)
+    size = static_bytes(type_)
+    if size:
+        promises["llvm.nonnull"] = UnitAttr()
+        promises["llvm.dereferenceable"] = IntegerAttr(size, i64)
+    return promises
+
+
+def _convert_body(function: func.FuncOp, e: Emitter) -> None:
+    old_entry = function.body.blocks.first
+    assert old_entry is not None
+    for arg in old_entry.args:
+        for type_ in checked(arg.type, function):
+            e.entry.insert_arg(type_, len(e.entry.args))
+    e.unflatten(old_entry.args, e.entry.args)
+    lower_region(e, function.body, function)
+
+
+def _convert_call(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, func.CallOp)
+    types = [flat for result in op.results for flat in checked(result.type, op)]
+    packed = packed_type(types)
+    returned = e.call(op.callee.string_value(), e.flatten(op.operands), packed)
+    if returned is None:
+        return
+    if len(types) == 1:
+        e.unflatten(op.results, (returned,))
+        return
+    parts = [
+        e.emit(
+            llvm.ExtractValueOp,
+            (returned,),
+            type_,
+            {"position": DenseArrayBase.from_list(i64, [i])},
+        )
+        for i, type_ in enumerate(types)
+    ]
+    e.unflatten(op.results, parts)
+
+
+def _convert_return(e: Emitter, op: Operation) -> None:
+    values = e.flatten(op.operands)
+    if len(values) > 1:
+        values = [_pack(e, values)]
+    e.append(llvm.ReturnOp(*values))
+
+
+def _pack(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:
+    """The struct of several results."""
+    type_ = llvm.LLVMStructType.from_type_list([value.type for value in values])
+    packed = e.emit(llvm.UndefOp, (), type_)
+    for i, value in enumerate(values):
+        position = {"position": DenseArrayBase.from_list(i64, [i])}
+        packed = e.emit(llvm.InsertValueOp, (packed, value), type_, position)
+    return packed
+
+
+FUNC: dict[type[Operation], Handler] = {
+    func.CallOp: _convert_call,
+    func.ReturnOp: _convert_return,
+}

@@ -1,0 +1,246 @@
+"""`memref` loads, stores, allocation, globals and copies to `llvm`. Views are in memref_views.py."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from ...dialects.resources import GLOBAL_VALUE, elements_to_numpy, numpy_to_elements, retyped
+from ...errors import StepwellError
+from .emitter import NSW, Emitter, Handler, unsupported
+from .types import (
+    POINTER,
+    AnyMemRef,
+    Index,
+    MemRefValue,
+    checked,
+    element_bytes,
+    layout_of,
+    memory_type,
+    scalar_type,
+    static_bytes,
+)
+
+BUFFER_ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector there is. Of every buffer that lowering makes."""
+
+MAX_STACK_BYTES = 1 << 20
+"""Bytes of `memref.alloca` in one function; a thread's whole stack is 8 MiB on Linux."""
+
+
+def load_element(e: Emitter, source: MemRefValue, indices: list[Index]) -> SSAValue:
+    element = source.type.element_type
+    stored = memory_type(element)
+    value = e.load(e.element_pointer(source, indices), stored, element_bytes(element))
+    register = scalar_type(element)
+    return value if stored == register else e.emit(llvm.TruncOp, (value,), register)
+
+
+def store_element(e: Emitter, value: SSAValue, target: MemRefValue, indices: list[Index]) -> None:
+    element = target.type.element_type
+    stored = memory_type(element)
+    if stored != scalar_type(element):
+        value = e.emit(llvm.ZExtOp, (value,), stored)
+    e.store(value, e.element_pointer(target, indices), element_bytes(element))
+
+
+def _convert_load(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, memref.LoadOp)
+    e.bind(op.res, load_element(e, e.memref(op.memref), e.indices(op.indices)))
+
+
+def _convert_store(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, memref.StoreOp)
+    store_element(e, e.value(op.value), e.memref(op.memref), e.indices(op.indices))
+
+
+def _allocated(e: Emitter, op: memref.AllocOp | memref.AllocaOp) -> tuple[AnyMemRef, list[Index]]:
+    """The type and sizes of a new buffer of identity layout."""
+    type_ = cast(AnyMemRef, op.memref.type)
+    checked(type_, op)
+    layout = layout_of(type_)
+    if not layout.is_identity or op.symbol_operands:
+        raise unsupported(op, f"of type {type_}, whose layout is not the identity,")
+    dynamic = iter(e.indices(op.dynamic_sizes))
+    return type_, [next(dynamic) if size is None else size for size in layout.sizes]
+
+
+def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
+    asked = op.alignment.value.data if op.alignment is not None else 0
+    return max(BUFFER_ALIGNMENT, asked)
+
+
+def _bind_buffer(
+    e: Emitter, op: memref.AllocOp | memref.AllocaOp, sizes: list[Index], pointer: SSAValue
+) -> None:
+    type_ = cast(AnyMemRef, op.memref.type)
+    strides = tuple(e.row_major(sizes))
+    e.bind_memref(op.memref, MemRefValue(type_, pointer, tuple(sizes), strides))
+
+
+def _number_of_elements(e: Emitter, sizes: list[Index]) -> Index:
+    count: Index = 1
+    for size in sizes:
+        count = e.mul(count, size)
+    return count
+
+
+def _convert_alloc(e: Emitter, op: Operation) -> None:
+    """`aligned_alloc`, whose size must be a multiple of the alignment."""
+    assert isinstance(op, memref.AllocOp)
+    type_, sizes = _allocated(e, op)
+    alignment = _alignment(op)
+    size = e.mul(_number_of_elements(e, sizes), element_bytes(type_.element_type))
+    if isinstance(size, int):
+        padded: Index = max(1, -(-size // alignment)) * alignment
+    else:
+        mask = e.constant(-alignment)
+        padded = e.emit(llvm.AndOp, (e.ssa(e.add(size, alignment - 1)), mask), i64)
+    e.symbols.declare("aligned_alloc", llvm.LLVMFunctionType((i64, i64), POINTER), op)
+    pointer = e.call("aligned_alloc", (e.constant(alignment), e.ssa(padded)), POINTER)
+    assert pointer is not None
+    _bind_buffer(e, op, sizes, pointer)
+
+
+def _convert_dealloc(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, memref.DeallocOp)
+    e.symbols.declare("free", llvm.LLVMFunctionType((POINTER,)), op)
+    e.call("free", (e.memref(op.memref).pointer,), None)
+
+
+def _convert_alloca(e: Emitter, op: Operation) -> None:
+    """
+    A stack buffer: of the whole function where its size is static, so that a loop around it does not
+    grow the stack.
+    """
+    assert isinstance(op, memref.AllocaOp)
+    type_, sizes = _allocated(e, op)
+    properties: dict[str, Attribute] = {
+        "elem_type": memory_type(type_.element_type),
+        "alignment": IntegerAttr(_alignment(op), i64),
+    }
+    count = _number_of_elements(e, sizes)
+    outlives_iteration = any(use.operation.has_trait(IsTerminator) for use in op.memref.uses)
+    if isinstance(count, int) and not outlives_iteration:
+        e.stack_bytes += count * element_bytes(type_.element_type)
+        if e.stack_bytes > MAX_STACK_BYTES:
+            raise StepwellError(
+                f"found {e.stack_bytes} bytes of memref.alloca in one function, expected at most "
+                f"{MAX_STACK_BYTES}; use memref.alloc or a smaller buffer",
+                op=op,
+            )
+        new = llvm.AllocaOp.create(
+            operands=(e.constant(count),), result_types=(POINTER,), properties=properties
+        )
+        e.prologue(new)
+        pointer = new.results[0]
+    else:
+        pointer = e.emit(llvm.AllocaOp, (e.ssa(count),), POINTER, properties)
+    _bind_buffer(e, op, sizes, pointer)
+
+
+def _convert_get_global(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, memref.GetGlobalOp)
+    type_ = cast(AnyMemRef, op.memref.type)
+    checked(type_, op)
+    layout = layout_of(type_)
+    if not layout.is_identity or None in layout.sizes:
+        raise unsupported(op, f"of type {type_}, which is not static with identity layout,")
+    pointer = e.emit(llvm.AddressOfOp, (), POINTER, {"global_name": op.name_})
+    sizes = cast("tuple[int, ...]", layout.sizes)
+    strides = cast("tuple[int, ...]", layout.strides)
+    e.bind_memref(op.memref, MemRefValue(type_, pointer, sizes, strides))
+
+
+def convert_global(op: memref.GlobalOp) -> llvm.GlobalOp:
+    """The `llvm.mlir.global` for a `memref.global`: a flat array, aligned to a cache line."""
+    type_ = cast(AnyMemRef, op.type)
+    checked(type_, op)
+    size = static_bytes(type_)
+    if size is None:
+        raise unsupported(op, f"of type {type_}, which is not static with identity layout,")
+    stored = memory_type(type_.element_type)
+    count = size // element_bytes(type_.element_type)
+    value = _initial_value(op, stored, count)
+    public = op.sym_visibility.data != "private"
+    alignment = op.alignment.value.data if op.alignment is not None else 0
+    return llvm.GlobalOp(
+        llvm.LLVMArrayType(count, stored),
+        op.sym_name,
+        "external" if public else "internal",
+        constant=op.constant is not None,
+        value=value,
+        alignment=max(BUFFER_ALIGNMENT, alignment),
+    )
+
+
+def _initial_value(op: memref.GlobalOp, stored: Attribute, count: int) -> Attribute | None:
+    value: Attribute = op.properties["initial_value"]
+    if isinstance(value, UnitAttr):
+        value = op.attributes.get(GLOBAL_VALUE, value)
+    if isinstance(value, UnitAttr):
+        return None  # uninitialized
+    if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        raise unsupported(op, f"with initial value {value}")
+    flat = TensorType(stored, (count,))
+    if cast(AnyMemRef, op.type).element_type == i1:
+        array = elements_to_numpy(value).reshape(-1).view("int8")
+        return numpy_to_elements(array, flat, op.sym_name.data)
+    return retyped(value, flat)
+
+
+def _convert_copy(e: Emitter, op: Operation) -> None:
+    """One `memcpy` between contiguous buffers, a loop nest otherwise."""
+    assert isinstance(op, memref.CopyOp)
+    source, target = e.memref(op.source), e.memref(op.destination)
+    sizes = [
+        have if isinstance(have, int) else want
+        for have, want in zip(source.sizes, target.sizes, strict=True)
+    ]
+    if layout_of(source.type).is_identity and layout_of(target.type).is_identity:
+        size = e.mul(_number_of_elements(e, sizes), element_bytes(source.type.element_type))
+        operands = (target.pointer, source.pointer, e.ssa(size), e.constant(0, i1))
+        e.call_intrinsic("llvm.memcpy.p0.p0.i64", operands, None)
+    else:
+        _copy_elements(e, source, target, sizes, [])
+
+
+def _copy_elements(
+    e: Emitter, source: MemRefValue, target: MemRefValue, sizes: list[Index], indices: list[Index]
+) -> None:
+    if len(indices) == len(sizes):
+        store_element(e, load_element(e, source, indices), target, indices)
+        return
+    header, inside, after = Block(arg_types=(i64,)), Block(), Block()
+    e.branch(header, (e.constant(0),))
+    e.start(header)
+    counter = header.args[0]
+    e.branch_if(e.compare("slt", counter, e.ssa(sizes[len(indices)]), i1), inside, after)
+    e.start(inside)
+    _copy_elements(e, source, target, sizes, [*indices, counter])
+    following = e.emit(llvm.AddOp, (counter, e.constant(1)), i64, {"overflowFlags": NSW})
+    e.branch(header, (following,))
+    e.start(after)
+
+
+MEMREF: dict[type[Operation], Handler] = {
+    memref.AllocOp: _convert_alloc,
+    memref.AllocaOp: _convert_alloca,
+    memref.CopyOp: _convert_copy,
+    memref.DeallocOp: _convert_dealloc,
+    memref.GetGlobalOp: _convert_get_global,
+    memref.LoadOp: _convert_load,
+    memref.StoreOp: _convert_store,
+}

@@ -1,0 +1,199 @@
+"""
+`scf` to `llvm`: structured control flow as blocks.
+
+xDSL's `convert-scf-to-cf` does the same one level up for `for`, `if` and `index_switch`; this pass takes
+either form. Doing it here needs no second walk, and covers `while`, `parallel` and `execute_region`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, scf
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from .cf import branch_on, lower_region
+from .emitter import NO_OVERFLOW, NSW, Emitter, Handler, unsupported
+
+
+def _block(region: Region, op: Operation) -> Block:
+    """The one block of a region."""
+    blocks = region.blocks
+    if len(blocks) != 1 or blocks.first is None:
+        raise unsupported(op, f"with {len(blocks)} blocks in a region")
+    return blocks.first
+
+
+def _lower_body(e: Emitter, block: Block) -> list[SSAValue]:
+    """Lower a block at the current place; the values of the `scf.yield` it ends with."""
+    e.lower_block(block)
+    assert block.last_op is not None
+    return e.flatten(block.last_op.operands)
+
+
+def _convert_for(e: Emitter, op: Operation) -> None:
+    """
+    entry: br header(lower, inits)
+    header(i, carried): cond_br i < upper, inside, after
+    inside: ...; br header(i + step, yielded)
+    """
+    assert isinstance(op, scf.ForOp)
+    body = _block(op.body, op)
+    header = e.block_for(body.args, op)
+    inside, after = Block(), Block()
+    lower, upper, step = e.values((op.lb, op.ub, op.step))
+    e.branch(header, [lower, *e.flatten(op.iter_args)])
+    e.start(header)
+    e.unflatten(body.args, header.args)
+    counter = header.args[0]
+    e.branch_if(e.compare("slt", counter, upper, i1), inside, after)
+    e.start(inside)
+    yielded = _lower_body(e, body)
+    # An index counts elements in memory and stays far from wrapping; narrower integers may not.
+    flags = NSW if counter.type == i64 else NO_OVERFLOW
+    following = e.emit(llvm.AddOp, (counter, step), counter.type, {"overflowFlags": flags})
+    e.branch(header, [following, *yielded])
+    e.start(after)
+    e.unflatten(op.results, header.args[1:])
+
+
+def _convert_if(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    then, after = Block(), e.block_for(op.results, op)
+    has_else = bool(op.false_region.blocks)
+    otherwise = Block() if has_else else after
+    e.branch_if(e.value(op.cond), then, otherwise)
+    e.start(then)
+    e.branch(after, _lower_body(e, _block(op.true_region, op)))
+    if has_else:
+        e.start(otherwise)
+        e.branch(after, _lower_body(e, _block(op.false_region, op)))
+    e.start(after)
+    e.unflatten(op.results, after.args)
+
+
+def _convert_while(e: Emitter, op: Operation) -> None:
+    """
+    entry: br before(inits)
+    before(args): ...; cond_br condition, body(forwarded), after(forwarded)
+    body(forwarded): ...; br before(yielded)
+    """
+    assert isinstance(op, scf.WhileOp)
+    old_before, old_body = _block(op.before_region, op), _block(op.after_region, op)
+    before, body = e.block_for(old_before.args, op), e.block_for(old_body.args, op)
+    after = e.block_for(op.results, op)
+    e.branch(before, e.flatten(op.arguments))
+    e.start(before)
+    e.unflatten(old_before.args, before.args)
+    e.lower_block(old_before)
+    condition = old_before.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    forwarded = e.flatten(condition.args)
+    e.branch_if(e.value(condition.condition), body, after, forwarded, forwarded)
+    e.start(body)
+    e.unflatten(old_body.args, body.args)
+    e.branch(before, _lower_body(e, old_body))
+    e.start(after)
+    e.unflatten(op.results, after.args)
+
+
+def _convert_index_switch(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, scf.IndexSwitchOp)
+    after = e.block_for(op.results, op)
+    starts: list[tuple[Region, Block]] = [(region, Block()) for region in op.case_regions]
+    branch_on(
+        e,
+        e.value(op.arg),
+        [
+            (value, block, ())
+            for value, (_, block) in zip(op.cases.get_values(), starts, strict=True)
+        ],
+    )
+    e.branch(after, _lower_body(e, _block(op.default_region, op)))
+    for region, start in starts:
+        e.start(start)
+        e.branch(after, _lower_body(e, _block(region, op)))
+    e.start(after)
+    e.unflatten(op.results, after.args)
+
+
+def _convert_execute_region(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, scf.ExecuteRegionOp)
+    after = e.block_for(op.results, op)
+    e.exits.append(after)
+    lower_region(e, op.region, op)
+    e.exits.pop()
+    e.start(after)
+    e.unflatten(op.results, after.args)
+
+
+def _convert_yield(e: Emitter, op: Operation) -> None:
+    """Only `execute_region` has several; the other operations read theirs themselves."""
+    if isinstance(op.parent_op(), scf.ExecuteRegionOp):
+        e.branch(e.exits[-1], e.flatten(op.operands))
+
+
+def _convert_parallel(e: Emitter, op: Operation) -> None:
+    """Its iterations one after the other, the last dimension innermost."""
+    assert isinstance(op, scf.ParallelOp)
+    carried: list[SSAValue] = e.flatten(op.initVals)
+    loops: list[tuple[Block, Block, SSAValue]] = []
+    for lower, upper, step, old in zip(
+        op.lowerBound, op.upperBound, op.step, op.body.block.args, strict=True
+    ):
+        header = Block(arg_types=[i64, *(value.type for value in carried)])
+        inside, after = Block(), Block()
+        e.branch(header, [e.value(lower), *carried])
+        e.start(header)
+        e.bind(old, header.args[0])
+        e.branch_if(e.compare("slt", header.args[0], e.value(upper), i1), inside, after)
+        e.start(inside)
+        loops.append((header, after, e.value(step)))
+        carried = list(header.args[1:])
+    carried = _lower_parallel_body(e, op, carried)
+    for header, after, step in reversed(loops):
+        counter = header.args[0]
+        following = e.emit(llvm.AddOp, (counter, step), i64, {"overflowFlags": NSW})
+        e.branch(header, [following, *carried])
+        e.start(after)
+        carried = list(header.args[1:])
+    e.unflatten(op.results, carried)
+
+
+def _lower_parallel_body(
+    e: Emitter, op: scf.ParallelOp, carried: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """The body once, then each reduction applied to what is carried; the new values."""
+    reduce = op.body.block.last_op
+    assert isinstance(reduce, scf.ReduceOp)
+    e.lower_block(op.body.block)
+    results: list[SSAValue] = []
+    for region, so_far, value in zip(reduce.reductions, carried, reduce.args, strict=True):
+        block = region.block
+        if len(e.flatten((value,))) != 1:
+            raise unsupported(reduce, f"of a {value.type}")
+        e.unflatten(block.args, (so_far, e.value(value)))
+        e.lower_block(block)
+        last = block.last_op
+        assert isinstance(last, scf.ReduceReturnOp)
+        results.append(e.value(last.result))
+    return results
+
+
+def _convert_nothing(e: Emitter, op: Operation) -> None:
+    """A terminator that the operation around it has taken care of."""
+
+
+SCF: dict[type[Operation], Handler] = {
+    scf.ConditionOp: _convert_nothing,
+    scf.ExecuteRegionOp: _convert_execute_region,
+    scf.ForOp: _convert_for,
+    scf.IfOp: _convert_if,
+    scf.IndexSwitchOp: _convert_index_switch,
+    scf.ParallelOp: _convert_parallel,
+    scf.ReduceOp: _convert_nothing,
+    scf.ReduceReturnOp: _convert_nothing,
+    scf.WhileOp: _convert_while,
+    scf.YieldOp: _convert_yield,
+}

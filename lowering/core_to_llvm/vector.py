@@ -1,0 +1,251 @@
+"""
+1-D `vector` operations to `llvm`.
+
+xDSL's llvm dialect lacks some of LLVM's vector instructions; each place that goes around one says so.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from .arith import extract_lane, float_constant, mangled, result_type, shuffle
+from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
+from .types import AnyVector, checked, element_bytes, memory_type
+
+_Floats = Float16Type | Float32Type | Float64Type
+
+
+def _lanes(type_: Attribute) -> int:
+    return cast(AnyVector, type_).get_shape()[0]
+
+
+def splat(e: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
+    """A vector with `value` in every lane."""
+    undefined = e.emit(llvm.UndefOp, (), type_)
+    first = e.emit(llvm.InsertElementOp, (undefined, value, e.constant(0, i32)), type_)
+    return shuffle(e, first, undefined, (0,) * _lanes(type_))
+
+
+# Memory.
+
+
+def _convert_load(e: Emitter, op: Operation) -> None:
+    """The alignment is one element's: nothing says that the vector's address is a multiple of its size."""
+    assert isinstance(op, vector.LoadOp)
+    type_ = result_type(op)
+    stored = memory_type(op.result.type)
+    source = e.memref(op.base)
+    pointer = e.element_pointer(source, e.indices(op.indices))
+    value = e.load(pointer, stored, element_bytes(source.type.element_type))
+    e.bind(op.result, value if stored == type_ else e.emit(llvm.TruncOp, (value,), type_))
+
+
+def _convert_store(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.StoreOp)
+    target = e.memref(op.base)
+    stored = memory_type(checked(op.vector.type, op)[0])
+    value = e.value(op.vector)
+    if stored != value.type:
+        value = e.emit(llvm.ZExtOp, (value,), stored)
+    pointer = e.element_pointer(target, e.indices(op.indices))
+    e.store(value, pointer, element_bytes(target.type.element_type))
+
+
+def _convert_masked_load(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.MaskedLoadOp)
+    type_ = _memory_vector(op, op.result.type)
+    pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
+    operands = (pointer, e.value(op.mask), e.value(op.pass_thru))
+    result = e.call_intrinsic(f"llvm.masked.load.{mangled(type_)}.p0", operands, type_)
+    assert result is not None
+    e.bind(op.result, result)
+
+
+def _convert_masked_store(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.MaskedStoreOp)
+    type_ = _memory_vector(op, op.value_to_store.type)
+    pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
+    operands = (e.value(op.value_to_store), pointer, e.value(op.mask))
+    e.call_intrinsic(f"llvm.masked.store.{mangled(type_)}.p0", operands, None)
+
+
+def _memory_vector(op: Operation, type_: Attribute) -> AnyVector:
+    """A vector type whose lanes are in memory as they are in registers."""
+    register = checked(type_, op)[0]
+    if memory_type(register) != register:
+        raise unsupported(op, f"on {type_}")
+    return cast(AnyVector, register)
+
+
+# Lanes.
+
+
+def _convert_broadcast(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.BroadcastOp)
+    type_ = result_type(op)
+    source = e.value(op.source)
+    if not isinstance(source.type, VectorType):
+        e.bind(op.vector, splat(e, source, type_))
+    elif _lanes(source.type) == _lanes(type_):
+        e.bind(op.vector, source)
+    else:
+        e.bind(op.vector, shuffle(e, source, source, (0,) * _lanes(type_)))
+
+
+def _convert_shuffle(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.ShuffleOp)
+    checked(op.result.type, op)
+    mask = [cast(int, lane) for lane in op.mask.get_values()]
+    a, b = e.value(op.v1), e.value(op.v2)
+    if a.type != b.type:
+        raise unsupported(op, f"of {op.v1.type} and {op.v2.type}")
+    e.bind(op.result, shuffle(e, a, b, mask))
+
+
+def _convert_extract(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.ExtractOp)
+    checked(op.vector.type, op)
+    lane = op.static_position.get_values()[0] if op.static_position.get_values() else None
+    if lane is None:
+        e.bind(op.result, e.value(op.vector))
+    elif lane == DYNAMIC_INDEX:
+        e.bind(op.result, _extract_at(e, e.value(op.vector), e.value(op.dynamic_position[0])))
+    else:
+        e.bind(op.result, extract_lane(e, e.value(op.vector), cast(int, lane)))
+
+
+def _extract_at(e: Emitter, value: SSAValue, lane: SSAValue) -> SSAValue:
+    """A computed lane: chosen from all, for want of `extractelement`."""
+    result = extract_lane(e, value, 0)
+    for number in range(1, _lanes(value.type)):
+        operands = (e.equals(lane, number), extract_lane(e, value, number), result)
+        result = e.emit(llvm.SelectOp, operands, result.type, {"fastmathFlags": NO_FASTMATH})
+    return result
+
+
+def _convert_insert(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.InsertOp)
+    type_ = result_type(op)
+    position = op.static_position.get_values()
+    if not position or isinstance(op.source.type, VectorType):
+        raise unsupported(op, f"of {op.source.type} into {op.dest.type}")
+    dynamic = position[0] == DYNAMIC_INDEX
+    lane = e.value(op.dynamic_position[0]) if dynamic else e.constant(cast(int, position[0]))
+    operands = (e.value(op.dest), e.value(op.source), lane)
+    e.bind(op.result, e.emit(llvm.InsertElementOp, operands, type_))
+
+
+def _convert_create_mask(e: Emitter, op: Operation) -> None:
+    """Lane i is set where i is below the size."""
+    assert isinstance(op, vector.CreateMaskOp)
+    type_ = result_type(op)
+    lanes = _lanes(type_)
+    counted = VectorType(i64, (lanes,))
+    numbers = DenseIntOrFPElementsAttr.from_list(counted, list(range(lanes)))
+    iota = e.emit(llvm.ConstantOp, (), counted, {"value": numbers})
+    bound = splat(e, e.value(op.mask_dim_sizes[0]), counted)
+    e.bind(op.mask_vector, e.compare("slt", iota, bound, type_))
+
+
+# Arithmetic.
+
+
+def _convert_fma(e: Emitter, op: Operation) -> None:
+    properties = {"fastmathFlags": NO_FASTMATH}
+    e.bind(op.results[0], e.emit(llvm.FMAOp, e.values(op.operands), result_type(op), properties))
+
+
+def _convert_bitcast(e: Emitter, op: Operation) -> None:
+    e.bind(op.results[0], e.emit(llvm.BitcastOp, (e.value(op.operands[0]),), result_type(op)))
+
+
+_REDUCTIONS = {
+    "minui": "umin",
+    "minsi": "smin",
+    "maxui": "umax",
+    "maxsi": "smax",
+    "minnumf": "fmin",
+    "maxnumf": "fmax",
+    "minimumf": "fminimum",
+    "maximumf": "fmaximum",
+}
+"""The intrinsic `llvm.vector.reduce.*` of a kind, where it is called otherwise."""
+
+_COMBINERS: dict[str, type[Operation]] = {
+    "add": llvm.AddOp,
+    "mul": llvm.MulOp,
+    "and": llvm.AndOp,
+    "or": llvm.OrOp,
+    "xor": llvm.XOrOp,
+}
+_COMBINING_INTRINSICS = {
+    "minui": "llvm.umin",
+    "minsi": "llvm.smin",
+    "maxui": "llvm.umax",
+    "maxsi": "llvm.smax",
+    "minnumf": "llvm.minnum",
+    "maxnumf": "llvm.maxnum",
+    "minimumf": "llvm.minimum",
+    "maximumf": "llvm.maximum",
+}
+
+
+def _convert_reduction(e: Emitter, op: Operation) -> None:
+    assert isinstance(op, vector.ReductionOp)
+    type_ = result_type(op)
+    kind = op.kind.data.value
+    value = e.value(op.vector)
+    start = e.value(op.acc) if op.acc is not None else None
+    flags = fastmath_of(op)
+    if isinstance(type_, _Floats) and kind in ("add", "mul"):
+        reduction = llvm.VectorReduceFAddOp if kind == "add" else llvm.VectorReduceFMulOp
+        if start is None:
+            start = float_constant(e, -0.0 if kind == "add" else 1.0, type_)
+        result = e.emit(reduction, (start, value), type_, {"fastmathFlags": flags})
+    else:
+        name = f"llvm.vector.reduce.{_REDUCTIONS.get(kind, kind)}.{mangled(value.type)}"
+        reduced = e.call_intrinsic(name, (value,), type_, flags)
+        assert reduced is not None
+        result = reduced if start is None else _combine(e, kind, reduced, start, flags)
+    e.bind(op.dest, result)
+
+
+def _combine(e: Emitter, kind: str, a: SSAValue, b: SSAValue, flags: llvm.FastMathAttr) -> SSAValue:
+    """One step of a reduction."""
+    if kind in _COMBINING_INTRINSICS:
+        name = f"{_COMBINING_INTRINSICS[kind]}.{mangled(a.type)}"
+        result = e.call_intrinsic(name, (a, b), a.type, flags)
+        assert result is not None
+        return result
+    wraps = kind in ("add", "mul")
+    properties = {"overflowFlags": NO_OVERFLOW} if wraps else {}
+    return e.emit(_COMBINERS[kind], (a, b), a.type, properties)
+
+
+VECTOR: dict[type[Operation], Handler] = {
+    vector.BitcastOp: _convert_bitcast,
+    vector.BroadcastOp: _convert_broadcast,
+    vector.CreateMaskOp: _convert_create_mask,
+    vector.ExtractOp: _convert_extract,
+    vector.FMAOp: _convert_fma,
+    vector.InsertOp: _convert_insert,
+    vector.LoadOp: _convert_load,
+    vector.MaskedLoadOp: _convert_masked_load,
+    vector.MaskedStoreOp: _convert_masked_store,
+    vector.ReductionOp: _convert_reduction,
+    vector.ShuffleOp: _convert_shuffle,
+    vector.StoreOp: _convert_store,
+}

@@ -1,0 +1,389 @@
+"""
+Level 5 to LLVM IR.
+
+Built on xDSL's LLVM backend: `convert_op` and `convert_type` are called for whatever they handle. Added
+here, and only here: blocks in reverse post-order (the backend resolves values in block order), branches
+whose two targets are one block, fast-math flags on intrinsics and calls, alignment, attributes of
+functions, and constant data kept outside the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+from llvmlite import ir
+from xdsl.backend.llvm.convert_op import convert_op, intrinsic_suffix
+from xdsl.backend.llvm.convert_type import convert_type
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import LLVMTranslationException
+from xdsl.utils.type import get_element_type_or_self
+
+from ..analysis.dominance import reachable_order
+from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
+from ..errors import StepwellError
+
+Constants: TypeAlias = Literal["external", "embedded"]
+"""
+Where the bytes of large constants are: outside the text, bound to a symbol when the code is loaded (for
+running in this process), or in it (for object files).
+"""
+
+
+@dataclass(frozen=True)
+class LLVMText:
+    """
+    A module of LLVM IR, the arrays that its external constants must be bound to, and the functions it
+    calls but does not define.
+    """
+
+    text: str
+    external: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    imports: tuple[str, ...] = ()
+
+
+def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "embedded") -> LLVMText:
+    """
+    The LLVM IR of a level-5 module.
+
+    Raises StepwellError, naming it, for an operation that is not of level 5 or has no translation.
+    """
+    emission = _Emission(ir.Module(name="stepwell"), constants)
+    emission.module.triple = triple
+    functions: list[llvm.FuncOp] = []
+    for op in module.ops:
+        match op:
+            case llvm.GlobalOp():
+                emission.emit_global(op)
+            case llvm.FuncOp():
+                functions.append(op)
+                _declare(op, emission.module)
+            case _:
+                raise _untranslatable(op, "is not of level 5; run convert-core-to-llvm first")
+    for function in functions:
+        if function.body.blocks:
+            _FunctionEmitter(function, emission).run()
+    defined = {function.sym_name.data for function in functions if function.body.blocks}
+    imports = tuple(sorted(emission.called - defined))
+    return LLVMText(str(emission.module), emission.external, imports)
+
+
+def _untranslatable(op: Operation, why: str) -> StepwellError:
+    return StepwellError(f"cannot emit '{op.name}': it {why}", op=op)
+
+
+# Globals.
+
+
+@dataclass
+class _Emission:
+    module: ir.Module
+    constants: Constants
+    external: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    called: set[str] = field(default_factory=set[str])
+
+    def emit_global(self, op: llvm.GlobalOp) -> None:
+        """A constant is a typed list when small, raw bytes or an external symbol when large."""
+        if op.body.blocks:
+            raise _untranslatable(op, "has an initializer region; give it a value")
+        array = _elements(op)
+        large = array is not None and array.size > INLINE_LIMIT
+        if array is not None and large and op.constant is not None and self.constants == "external":
+            type_: ir.Type = convert_type(op.global_type)
+            initializer = None
+            self.external[op.sym_name.data] = array
+        else:
+            type_, initializer = _initializer(op, array if large else None)
+        variable = ir.GlobalVariable(self.module, type_, op.sym_name.data)
+        variable.type = ir.PointerType()  # llvmlite would check it against what is stored there
+        variable.linkage = "external" if initializer is None else op.linkage.linkage.data
+        variable.initializer = initializer
+        variable.global_constant = op.constant is not None
+        if op.alignment is not None:
+            variable.align = op.alignment.value.data
+
+
+def _elements(op: llvm.GlobalOp) -> np.ndarray | None:
+    """The data of a global, or None when it is no array of elements."""
+    if not isinstance(op.value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        return None
+    try:
+        return elements_to_numpy(op.value)
+    except KeyError:
+        return None  # an element type that NumPy lacks
+
+
+def _initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[ir.Type, ir.Constant | None]:
+    type_ = convert_type(op.global_type)
+    value = op.value
+    if large is not None:
+        raw = bytearray(np.ascontiguousarray(large).tobytes())
+        zero = not any(raw)
+        type_ = ir.ArrayType(ir.IntType(8), len(raw))
+        return type_, ir.Constant(type_, None if zero else raw)
+    match value:
+        case None:
+            declared = op.linkage.linkage.data == "external"
+            return type_, None if declared else ir.Constant(type_, ir.Undefined)
+        case StringAttr():
+            raw = bytearray(value.data.encode())
+            type_ = ir.ArrayType(ir.IntType(8), len(raw))
+            return type_, ir.Constant(type_, raw)
+        case DenseIntOrFPElementsAttr() | DenseResourceAttr():
+            array = _elements(op)
+            if array is None:
+                raise _untranslatable(op, f"holds elements of {value.get_type()}")
+            return type_, ir.Constant(type_, array.reshape(-1).tolist())
+        case _:
+            return type_, _scalar_constant(op, type_, value)
+
+
+def _scalar_constant(op: Operation, type_: ir.Type, value: Attribute) -> ir.Constant:
+    data = getattr(getattr(value, "value", None), "data", None)
+    if not isinstance(data, int | float):
+        raise _untranslatable(
+            op, f"has the value {value}; give an integer, float or dense elements"
+        )
+    return ir.Constant(type_, data)
+
+
+# Functions.
+
+_FLAGS = {
+    "llvm.noalias": "noalias",
+    "llvm.nocapture": "captures(none)",
+    "llvm.nofree": "nofree",
+    "llvm.nonnull": "nonnull",
+    "llvm.noundef": "noundef",
+    "llvm.readonly": "readonly",
+    "llvm.returned": "returned",
+    "llvm.signext": "signext",
+    "llvm.writeonly": "writeonly",
+    "llvm.zeroext": "zeroext",
+}
+_NUMBERS = {
+    "llvm.align": "align",
+    "llvm.dereferenceable": "dereferenceable",
+    "llvm.dereferenceable_or_null": "dereferenceable_or_null",
+}
+
+
+def _declare(op: llvm.FuncOp, module: ir.Module) -> None:
+    type_ = cast(ir.FunctionType, convert_type(op.function_type))
+    function = ir.Function(module, type_, op.sym_name.data)
+    if op.body.blocks:
+        function.linkage = op.linkage.linkage.data
+    names = op.body.blocks.first.args if op.body.blocks.first is not None else ()
+    for argument, old in zip(function.args, names, strict=False):
+        if old.name_hint is not None:
+            argument.name = old.name_hint
+    function.attributes.add("nounwind")
+    attributes: ArrayAttr[DictionaryAttr] = op.arg_attrs or ArrayAttr(())
+    for argument, dictionary in zip(function.args, attributes, strict=False):
+        for name, value in dictionary.data.items():
+            if name in _FLAGS:
+                argument.add_attribute(_FLAGS[name])
+            elif name in _NUMBERS and isinstance(value, IntegerAttr):
+                setattr(argument.attributes, _NUMBERS[name], value.value.data)
+            elif name.startswith("llvm."):
+                raise _untranslatable(op, f"has the parameter attribute '{name}'")
+
+
+_Handler: TypeAlias = "Callable[[_FunctionEmitter, Operation], None]"
+
+
+class _FunctionEmitter:
+    """Emits the blocks of one function."""
+
+    def __init__(self, op: llvm.FuncOp, emission: _Emission):
+        self.op = op
+        self.module = emission.module
+        self.called = emission.called
+        self.function = cast(ir.Function, self.module.get_global(op.sym_name.data))
+        self.values: dict[SSAValue, ir.Value] = {}
+        self.blocks: dict[Block, ir.Block] = {}
+        self.phis: dict[Block, list[ir.PhiInstr]] = {}
+        self.builder = ir.IRBuilder()
+
+    def run(self) -> None:
+        order = reachable_order(self.op.body)
+        self.values.update(zip(order[0].args, self.function.args, strict=True))
+        builder = self.builder
+        for block in order:
+            self.blocks[block] = self.function.append_basic_block(block.name_hint or "")
+        for block in order[1:]:
+            builder.position_at_end(self.blocks[block])
+            phis = [builder.phi(convert_type(arg.type), arg.name_hint or "") for arg in block.args]
+            self.phis[block] = phis
+            self.values.update(zip(block.args, phis, strict=True))
+        for block in order:
+            builder.position_at_end(self.blocks[block])
+            for op in block.ops:
+                self.emit(op)
+
+    def emit(self, op: Operation) -> None:
+        handler = _HANDLERS.get(type(op))
+        try:
+            if handler is not None:
+                handler(self, op)
+            else:
+                convert_op(op, self.builder, self.values, self.blocks)
+        except (NotImplementedError, LLVMTranslationException) as error:
+            raise _untranslatable(op, f"has no translation to LLVM IR ({error})") from None
+
+    def operands(self, op: Operation) -> list[ir.Value]:
+        values = self.values
+        return [values[operand] for operand in op.operands]
+
+    def intrinsic(self, name: str, type_: ir.FunctionType) -> ir.Function:
+        known = self.module.globals.get(name)
+        return known if known is not None else ir.Function(self.module, type_, name)
+
+
+def _flags(attr: Attribute | None) -> tuple[str, ...]:
+    return tuple(flag.value for flag in attr.data) if isinstance(attr, llvm.FastMathAttr) else ()
+
+
+def _emit_alloca(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.AllocaOp)
+    pointer = e.builder.alloca(convert_type(op.elem_type), e.values[op.size])
+    pointer.type = ir.PointerType()
+    if op.alignment is not None:
+        pointer.align = op.alignment.value.data
+    e.values[op.res] = pointer
+
+
+def _emit_branch(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.BrOp)
+    _add_incoming(e, op.successor, [e.values[value] for value in op.arguments])
+    e.builder.branch(e.blocks[op.successor])
+
+
+def _emit_conditional_branch(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.CondBrOp)
+    condition = e.values[op.cond]
+    then = [e.values[value] for value in op.then_arguments]
+    otherwise = [e.values[value] for value in op.else_arguments]
+    if op.then_block is op.else_block:
+        # A phi has one value for each predecessor, so two edges from this block must agree.
+        chosen = [
+            a if a is b else e.builder.select(condition, a, b)
+            for a, b in zip(then, otherwise, strict=True)
+        ]
+        _add_incoming(e, op.then_block, chosen)
+        e.builder.branch(e.blocks[op.then_block])
+        return
+    _add_incoming(e, op.then_block, then)
+    _add_incoming(e, op.else_block, otherwise)
+    e.builder.cbranch(condition, e.blocks[op.then_block], e.blocks[op.else_block])
+
+
+def _add_incoming(e: _FunctionEmitter, to: Block, values: Sequence[ir.Value]) -> None:
+    for phi, value in zip(e.phis[to], values, strict=True):
+        phi.add_incoming(value, e.builder.block)
+
+
+def _emit_call(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.CallOp)
+    if op.callee is not None:
+        e.called.add(op.callee.string_value())
+    convert_op(op, e.builder, e.values, e.blocks)
+
+
+def _emit_intrinsic_call(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.CallIntrinsicOp)
+    operands = e.operands(op)
+    result = convert_type(op.ress.type) if op.ress is not None else ir.VoidType()
+    type_ = ir.FunctionType(result, [operand.type for operand in operands])
+    flags = _flags(op.fastmathFlags)
+    call = e.builder.call(e.intrinsic(op.intrin.data, type_), operands, fastmath=flags)
+    if op.ress is not None:
+        e.values[op.ress] = call
+
+
+def _overloaded(name: str) -> _Handler:
+    """An operation that is one floating-point intrinsic, with its fast-math flags."""
+
+    def emit(e: _FunctionEmitter, op: Operation) -> None:
+        operands = e.operands(op)
+        type_ = convert_type(op.results[0].type)
+        full_name = f"{name}.{intrinsic_suffix(type_)}"
+        function_type = ir.FunctionType(type_, [operand.type for operand in operands])
+        flags = _flags(op.properties.get("fastmathFlags"))
+        call = e.builder.call(e.intrinsic(full_name, function_type), operands, fastmath=flags)
+        e.values[op.results[0]] = call
+
+    return emit
+
+
+def _vector_reduction(name: str) -> _Handler:
+    def emit(e: _FunctionEmitter, op: Operation) -> None:
+        start, vector = e.operands(op)
+        type_ = ir.FunctionType(start.type, [start.type, vector.type])
+        function = e.intrinsic(f"{name}.{intrinsic_suffix(vector.type)}", type_)
+        flags = _flags(op.properties.get("fastmathFlags"))
+        e.values[op.results[0]] = e.builder.call(function, (start, vector), fastmath=flags)
+
+    return emit
+
+
+_PREDICATES = {"_false": "false", "_true": "true"}
+
+
+def _emit_fcmp(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.FCmpOp)
+    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value
+    predicate = _PREDICATES.get(predicate, predicate)
+    lhs, rhs = e.operands(op)
+    flags = _flags(op.properties.get("fastmathFlags"))
+    instruction = ir.FCMPInstr(e.builder.block, predicate, lhs, rhs, flags=flags)
+    e.builder._insert(instruction)
+    e.values[op.results[0]] = instruction
+
+
+def _emit_select(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.SelectOp)
+    is_float = isinstance(get_element_type_or_self(op.res.type), AnyFloat)
+    flags = _flags(op.fastmathFlags) if is_float else ()
+    e.values[op.res] = e.builder.select(*e.operands(op), flags=flags)
+
+
+_HANDLERS: dict[type[Operation], _Handler] = {
+    llvm.AllocaOp: _emit_alloca,
+    llvm.BrOp: _emit_branch,
+    llvm.CallOp: _emit_call,
+    llvm.CallIntrinsicOp: _emit_intrinsic_call,
+    llvm.CondBrOp: _emit_conditional_branch,
+    llvm.FCmpOp: _emit_fcmp,
+    llvm.SelectOp: _emit_select,
+    llvm.FAbsOp: _overloaded("llvm.fabs"),
+    llvm.FCeilOp: _overloaded("llvm.ceil"),
+    llvm.FCopySignOp: _overloaded("llvm.copysign"),
+    llvm.FCosOp: _overloaded("llvm.cos"),
+    llvm.FExp2Op: _overloaded("llvm.exp2"),
+    llvm.FExpOp: _overloaded("llvm.exp"),
+    llvm.FFloorOp: _overloaded("llvm.floor"),
+    llvm.FLog2Op: _overloaded("llvm.log2"),
+    llvm.FLogOp: _overloaded("llvm.log"),
+    llvm.FMAOp: _overloaded("llvm.fma"),
+    llvm.FPowOp: _overloaded("llvm.pow"),
+    llvm.FSinOp: _overloaded("llvm.sin"),
+    llvm.FSqrtOp: _overloaded("llvm.sqrt"),
+    llvm.VectorFMaxOp: _overloaded("llvm.maxnum"),
+    llvm.VectorFMinOp: _overloaded("llvm.minnum"),
+    llvm.VectorReduceFAddOp: _vector_reduction("llvm.vector.reduce.fadd"),
+    llvm.VectorReduceFMulOp: _vector_reduction("llvm.vector.reduce.fmul"),
+}

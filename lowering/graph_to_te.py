@@ -1,0 +1,148 @@
+"""
+graph → te: every operation becomes its definition element by element.
+
+Types lose their signs here: `ui8` becomes `i8`, the operations carry the signedness, and arguments and
+results of functions that were unsigned are marked `stepwell.unsigned`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..analysis.levels import Level
+from ..dialects.graph import GraphOp
+from ..dialects.graph.base import Tensor, shape_of
+from ..dialects.graph.shapes import is_static
+from ..dialects.loop import UNSIGNED
+from ..errors import StepwellError
+from ..transforms.graph.decompose import decompose_all
+from ..transforms.stepwell_pass import StepwellPass
+from .graph_to_te_rules import Emitter, convert_operation, signless_tensor
+
+
+class ConvertGraphToTePass(StepwellPass):
+    """Define every graph operation element by element; compound ones are decomposed first."""
+
+    name = "convert-graph-to-te"
+    level_in: ClassVar[Level] = Level.GRAPH
+    level_out: ClassVar[Level] = Level.TE
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _check(op)
+        decompose_all(op)
+        for function in list(op.walk()):
+            if isinstance(function, func.FuncOp):
+                _convert_function(function)
+
+
+def _check(module: ModuleOp) -> None:
+    """Refuse, before anything is changed, what has no definition here."""
+    for op in module.walk():
+        if not isinstance(op, GraphOp):
+            continue
+        parent = op.parent_op()
+        if not isinstance(parent, func.FuncOp) or len(parent.body.blocks) != 1:
+            raise StepwellError(
+                f"found {op.name} inside {_place(parent)}, expected it in the single block of a func.func; "
+                "move it there",
+                op=op,
+            )
+        for value in (*op.operands, *op.results):
+            if not is_static(shape_of(value)):
+                raise StepwellError(
+                    f"found {op.name} on {value.type}, expected static extents: '?' cannot be lowered to te "
+                    "yet; give the extents",
+                    op=op,
+                )
+
+
+def _place(parent: Operation | None) -> str:
+    if parent is None:
+        return "nothing"
+    return f"{parent.name} of several blocks" if isinstance(parent, func.FuncOp) else parent.name
+
+
+def _signless(type_: Attribute) -> Attribute:
+    return signless_tensor(cast(Tensor, type_)) if isinstance(type_, TensorType) else type_
+
+
+def _convert_function(function: func.FuncOp) -> None:
+    """Give the function signless types, marks for what was unsigned, and a body of te."""
+    inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+    function.properties["function_type"] = FunctionType.from_lists(
+        [_signless(type_) for type_ in inputs], [_signless(type_) for type_ in outputs]
+    )
+    _mark_unsigned(function, "arg_attrs", inputs)
+    _mark_unsigned(function, "res_attrs", outputs)
+    if len(function.body.blocks) != 1:
+        return
+    old = function.body.block
+    block = Block(arg_types=[_signless(arg.type) for arg in old.args])
+    emitter = Emitter(Builder(InsertPoint.at_end(block)))
+    for old_arg, arg in zip(old.args, block.args, strict=True):
+        arg.name_hint = old_arg.name_hint
+        arg.location = old_arg.location
+        emitter.values[old_arg] = arg
+    for op in old.ops:
+        emitter.source = op
+        values = convert_operation(op, emitter)
+        if values is None:
+            values = _carry_over(op, emitter)
+        emitter.values.update(zip(op.results, values, strict=True))
+    old_body = function.detach_region(function.body)
+    function.add_region(Region(block))
+    old_body.drop_all_references()
+    _erase_unused_constants(block)
+
+
+def _erase_unused_constants(block: Block) -> None:
+    """Erase the constants that became numbers in bodies."""
+    for op in list(block.ops):
+        if isinstance(op, arith.ConstantOp) and op.result.first_use is None:
+            block.erase_op(op)
+
+
+def _carry_over(op: Operation, emitter: Emitter) -> Sequence[SSAValue]:
+    """An operation of another dialect, with the new operands and signless result types."""
+    copy = op.clone(value_mapper=emitter.values)
+    types = [_signless(result.type) for result in op.results]
+    if types != [result.type for result in op.results]:
+        copy = type(op).create(
+            operands=copy.operands,
+            result_types=types,
+            properties=copy.properties,
+            attributes=copy.attributes,
+            successors=copy.successors,
+            regions=[copy.detach_region(region) for region in list(copy.regions)],
+        )
+    for old, new in zip(op.results, copy.results, strict=True):
+        new.name_hint = old.name_hint
+    emitter.insert(copy)
+    return copy.results
+
+
+def _mark_unsigned(function: func.FuncOp, key: str, types: Sequence[Attribute]) -> None:
+    unsigned = [_signless(type_) != type_ for type_ in types]
+    if not any(unsigned):
+        return
+    present = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(key))
+    marks = [DictionaryAttr({})] * len(types) if present is None else present.data
+    function.properties[key] = ArrayAttr(
+        DictionaryAttr({**mark.data, UNSIGNED: UnitAttr()}) if flag else mark
+        for mark, flag in zip(marks, unsigned, strict=True)
+    )

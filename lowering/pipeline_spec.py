@@ -1,0 +1,109 @@
+"""
+Pipelines as text: `pass-a,pass-b{option=1 other="x"}`, in xDSL's syntax.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.hints import isa, type_repr
+
+from ..errors import StepwellError
+from ..spelling import did_you_mean
+from ..universe import multiverse
+
+PassTable = Mapping[str, Callable[[], type[ModulePass]]]
+
+
+def parse_passes(text: str, available: PassTable | None = None) -> tuple[ModulePass, ...]:
+    """
+    The passes that `text` names, with their options. `available` is every pass there is by default.
+
+    Raises StepwellError, placed in the pipeline, for a malformed text and for an unknown pass or option.
+    """
+    available = multiverse().all_passes if available is None else available
+    try:
+        specs = tuple(parse_pipeline(text))
+    except ArgSpecParseError as error:
+        raise malformed_spec(error, text, "pipeline") from error
+    return tuple(_make_pass(spec, text, available) for spec in specs)
+
+
+def pipeline_text(passes: tuple[ModulePass, ...]) -> str:
+    """The text that `parse_passes` reads back as these passes."""
+    return ",".join(str(pass_.spec()) for pass_ in passes)
+
+
+def malformed_spec(error: ArgSpecParseError, text: str, what: str) -> StepwellError:
+    """What xDSL says about a malformed `text` of passes or of a target, on one line and placed in it."""
+    # xDSL gives the place, the text, carets and the message as one string.
+    lines = str(error).splitlines()
+    match = next(filter(None, (re.search(r":(\d+):(\d+)$", line) for line in lines)), None)
+    column = int(match[2]) if match else 1
+    found = f"'{text[column - 1 :][:20]}'" if text[column - 1 :] else f"the end of the {what}"
+    reason = re.sub(r"^(Malformed pass arguments, )?[Ee]xpected ", "expected ", lines[-1].strip())
+    return StepwellError(
+        f"found {found}, {reason.removesuffix(' here')}; write name{{option=value option=value}}",
+        where=f"{what}:1:{column}",
+    )
+
+
+def _make_pass(spec: ArgSpec, text: str, available: PassTable) -> ModulePass:
+    where = f"pipeline:1:{text.find(spec.name) + 1}"
+    if spec.name not in available:
+        remedy = did_you_mean(spec.name, available, "see `stepwell-opt --list-passes=all`")
+        raise StepwellError(
+            f"found unknown pass '{spec.name}', expected a registered one; {remedy}", where=where
+        )
+    pass_class = available[spec.name]()
+    _check_options(pass_class, spec, where)
+    try:
+        return pass_class.from_spec(spec)
+    except (ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise StepwellError(f"pass '{spec.name}': {reason}", where=where) from error
+
+
+def _check_options(pass_class: type[ModulePass], spec: ArgSpec, where: str) -> None:
+    given = spec.normalize_parameter_names().parameters
+    types = get_type_hints(pass_class)
+    fields = {field.name: field for field in dataclasses.fields(pass_class) if field.init}
+    shown = [name.replace("_", "-") for name in fields]
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if name not in fields:
+            has = "it takes " + (", ".join(f"'{other}'" for other in shown) or "no options")
+            raise StepwellError(
+                f"found unknown option '{option}' of pass '{spec.name}', expected one that it has; "
+                f"{did_you_mean(option, shown, has)}",
+                where=where,
+            )
+        if not _fits(value, types[name]):
+            found = ",".join(str(item).lower() for item in value) or "no value"
+            expected = type_repr(types[name])
+            raise StepwellError(
+                f"found {option}={found} for pass '{spec.name}', expected {expected}; "
+                f"write {option}=… of that type",
+                where=where,
+            )
+    for name in sorted(pass_class.required_fields() - given.keys()):
+        option = name.replace("_", "-")
+        raise StepwellError(
+            f"found no option '{option}' of pass '{spec.name}', expected {type_repr(types[name])}; "
+            f"write {spec.name}{{{option}=…}}",
+            where=where,
+        )
+
+
+def _fits(value: ParameterListType, expected: Any) -> bool:
+    """Whether xDSL accepts `value` for an option of this type."""
+    if len(value) == 0:
+        return NoneType in get_args(expected) or isa(value, expected)
+    return (len(value) == 1 and isa(value[0], expected)) or isa(value, expected)

@@ -1,0 +1,1 @@
+"""Compiling in process and calling what was compiled."""

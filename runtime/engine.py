@@ -1,0 +1,199 @@
+"""
+LLVM IR to machine code: parse, verify, optimise, then text, object code, a shared library, or code
+loaded into this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from llvmlite import binding
+from llvmlite.binding.newpassmanagers import NewPassManager
+
+from ..errors import StepwellError
+from ..lowering.emit import LLVMText
+from .target import Target
+
+CONSTANT_ALIGNMENT = 64
+"""Bytes, of every constant bound to loaded code; core_to_llvm/memref.py promises it to LLVM."""
+
+_link_lock = threading.Lock()
+_library_numbers = itertools.count()
+
+
+class NativeCode:
+    """
+    A module of LLVM IR for one target; safe to share between threads.
+
+    The object code is kept. The optimised IR and the assembly are for people, and made when asked for.
+    """
+
+    def __init__(self, source: LLVMText, target: Target):
+        self.source = source
+        self.target = target
+        self._lock = threading.Lock()
+        self._object: bytes | None = None
+
+    def llvm_ir(self) -> str:
+        """The optimised LLVM IR."""
+        with _optimised(self.source.text, self.target.machine()) as module:
+            return str(module)
+
+    def assembly(self) -> str:
+        machine = self.target.machine()
+        with _optimised(self.source.text, machine) as module:
+            return machine.emit_assembly(module)
+
+    def object_code(self) -> bytes:
+        """A relocatable object file."""
+        with self._lock:
+            if self._object is None:
+                machine = self.target.machine()
+                with _optimised(self.source.text, machine) as module:
+                    self._object = machine.emit_object(module)
+            return self._object
+
+    def load(self, exported: Sequence[str]) -> LoadedCode:
+        """Put the code into this process; `exported` are the symbols whose address is wanted."""
+        return LoadedCode(self.object_code(), self.source, exported)
+
+
+@contextmanager
+def _optimised(text: str, machine: binding.TargetMachine) -> Iterator[binding.ModuleRef]:
+    """
+    LLVM IR, parsed, verified and run through LLVM's O3 pipeline for the machine.
+
+    Closed here at the end: the garbage collector might dispose of its context first, which crashes.
+    """
+    with _parse(text) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = True
+        options.loop_interleaving = True
+        options.loop_unrolling = True
+        builder = binding.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        # close() would free nothing, a leak of 60 KB: llvmlite's class takes the empty _dispose of
+        # its first base.
+        NewPassManager._dispose(passes)
+        passes.detach()
+        yield module
+
+
+def _parse(text: str) -> binding.ModuleRef:
+    """
+    Raises StepwellError when LLVM refuses the text. Text that level 5 was emitted to is accepted; only
+    an `llvm` module written by hand can be refused here.
+    """
+    module: binding.ModuleRef | None = None
+    try:
+        module = binding.parse_assembly(text, binding.create_context())
+        module.verify()
+    except RuntimeError as error:
+        if module is not None:
+            module.close()
+        what = " ".join(str(error).split())
+        raise StepwellError(
+            f"LLVM does not accept the emitted IR ({what}), expected valid llvm dialect; mend the module"
+        ) from None
+    return module
+
+
+class LoadedCode:
+    """
+    Machine code in this process. It is unloaded when this object is no longer referenced.
+
+    `addresses` are those of the exported symbols.
+    """
+
+    def __init__(self, code: bytes, source: LLVMText, exported: Sequence[str]) -> None:
+        self._constants = {name: aligned(array) for name, array in source.external.items()}
+        library = binding.JITLibraryBuilder()
+        library.add_object_img(code)
+        for name, array in self._constants.items():
+            library.import_symbol(name, array.ctypes.data)
+        for name in exported:
+            library.export_symbol(name)
+        library.add_current_process()
+        with _link_lock:
+            jit = _jit()
+            _check_imports(source.imports)
+            self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
+        self.addresses = {name: self._tracker[name] for name in exported}
+
+
+def _check_imports(names: Sequence[str]) -> None:
+    """Raises StepwellError for a function that this process does not have."""
+    for name in names:
+        if binding.address_of_symbol(name) is None:
+            raise StepwellError(
+                f"found no definition of '{name}' in this process, expected a function of the C library "
+                "or of a loaded library; define it, or load its library with ctypes.RTLD_GLOBAL"
+            )
+
+
+@lru_cache(maxsize=1)
+def _jit() -> binding.LLJIT:
+    """The one JIT of the process; each LoadedCode is a library of its own in it."""
+    name = ctypes.util.find_library("m")
+    if name is not None:
+        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)  # where the JIT finds expf and its like
+    return binding.create_lljit_compiler(Target.host().machine(), suppress_errors=True)
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """The array itself when it is contiguous and aligned to a cache line, a copy that is otherwise."""
+    if array.flags.c_contiguous and array.ctypes.data % CONSTANT_ALIGNMENT == 0:
+        return array
+    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def aligned_empty(size: int) -> np.ndarray:
+    """`size` bytes of memory aligned to a cache line, as uint8."""
+    raw = np.empty(size + CONSTANT_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % CONSTANT_ALIGNMENT
+    return raw[start : start + size]
+
+
+def link_shared_library(code: bytes, path: Path) -> None:
+    """
+    Link object code into a shared library with the C compiler.
+
+    Raises StepwellError when there is no C compiler or it fails.
+    """
+    compiler = next(
+        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None
+    )
+    if compiler is None:
+        raise StepwellError(
+            f"cannot write '{path}': found no C compiler, expected cc, gcc or clang on the PATH to link "
+            "with; install one or write a .o"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        object_file = Path(folder) / "code.o"
+        object_file.write_bytes(code)
+        done = subprocess.run(
+            [compiler, "-shared", "-o", str(path), str(object_file), "-lm"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        what = " ".join(done.stderr.split())
+        raise StepwellError(f"cannot link '{path}': {compiler} says {what}; write a .o instead")

@@ -1,0 +1,82 @@
+"""From a module at level 4 or 5 to a callable."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import func, math
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+
+from ..analysis.levels import Level, level_of
+from ..analysis.signature import entry_function, signature_of
+from ..errors import StepwellError
+from ..lowering.core_to_llvm import lowered_to_llvm
+from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
+from ..lowering.emit import Constants, emit_llvm
+from ..transforms.core.expand_math import expand_math
+from .engine import NativeCode
+from .executable import Executable
+from .target import Target
+
+
+def compile_module(
+    module: ModuleOp, *, entry: str | None = None, target: Target | None = None
+) -> Executable:
+    """
+    Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
+
+    `entry` names the function to call; see `entry_function` for the choice without it. Raises
+    StepwellError when there is no such function, when the module has operations without a lowering, and
+    when code for `target` (the host by default) does not run here.
+    """
+    target = target or Target.host()
+    if not target.runs_here:
+        raise StepwellError(
+            f"cannot run code for target '{target.name}' on this machine, expected host or a CPU whose "
+            "instructions it has; compile to a file instead"
+        )
+    function = entry_function(module, entry)
+    signature = signature_of(function)
+    if signature.convention == "tensor":
+        raise _not_lowered(module)
+    if isinstance(function, func.FuncOp):
+        _check_layouts(function)
+    return Executable(signature, native_code(module, target=target, constants="external"))
+
+
+def native_code(
+    module: ModuleOp, *, target: Target | None = None, constants: Constants = "embedded"
+) -> NativeCode:
+    """
+    The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
+
+    The module is left as it is. Raises StepwellError for operations without a lowering.
+    """
+    target = target or Target.host()
+    level = level_of(module)
+    if level is Level.CORE:
+        if any(isinstance(op, math.IPowIOp) for op in module.walk()):
+            module = module.clone()
+            expand_math(module)
+        module = lowered_to_llvm(module)
+    elif level is not Level.LLVM:
+        raise _not_lowered(module)
+    return NativeCode(emit_llvm(module, triple=target.triple, constants=constants), target)
+
+
+def _not_lowered(module: ModuleOp) -> StepwellError:
+    return StepwellError(
+        f"found a module at level {level_of(module)}, expected core or llvm; lower it first",
+        op=module,
+    )
+
+
+def _check_layouts(function: func.FuncOp) -> None:
+    """An array from Python is contiguous."""
+    for type_ in function.function_type.inputs.data:
+        if isinstance(type_, MemRefType) and not layout_of(cast(AnyMemRef, type_)).is_identity:
+            raise StepwellError(
+                f"found an argument of type {type_} in '{function.sym_name.data}', expected the identity "
+                "layout for a function that Python calls; take a subview inside the function",
+                op=function,
+            )

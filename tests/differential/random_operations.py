@@ -1,0 +1,341 @@
+"""
+How to make each graph operation at random: its operands from the values there are, its properties.
+
+Every operation of the dialect has a maker: a family's, found by its base class, or its own in `MAKERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from random import Random
+from typing import Protocol
+
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from stepwell.dialects import graph
+from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float
+from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
+
+EXTENTS = (0, 1, 2, 3, 5, 7, 17, 31, 33)
+
+
+class Pool(Protocol):
+    """The program so far."""
+
+    rng: Random
+    max_elements: int
+
+    def pick(
+        self, elements: Sequence[Attribute], accept: Callable[[tuple[int, ...]], bool] = ...
+    ) -> SSAValue:
+        """A value, new or there already, of one of these element types and of a shape that is accepted."""
+        ...
+
+    def fresh(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
+        """A new input or constant."""
+        ...
+
+    def constant(self, element: Attribute, shape: Sequence[int]) -> graph.ConstantOp:
+        """A new constant, which is part of the program already."""
+        ...
+
+    def partner(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
+        """A value, new or there already, whose shape broadcasts with this one."""
+        ...
+
+
+Maker = Callable[[Pool], GraphOp]
+"""Raises VerifyException when what it happened to choose is no operation."""
+
+
+def element_of(value: SSAValue) -> Attribute:
+    return tensor_type(value).get_element_type()
+
+
+def has_axes(shape: Sequence[int]) -> bool:
+    return len(shape) > 0
+
+
+def random_shape(rng: Random, max_elements: int, rank: int | None = None) -> tuple[int, ...]:
+    """Extents from `EXTENTS`, with at most this many elements; one in eight has none."""
+    rank = rng.randint(0, 4) if rank is None else rank
+    extents = EXTENTS if rng.random() < 0.125 else EXTENTS[1:]
+    shape: list[int] = []
+    for _ in range(rank):
+        room = max_elements // max(1, prod(shape))
+        shape.append(rng.choice([extent for extent in extents if extent <= room]))
+    rng.shuffle(shape)
+    return tuple(shape)
+
+
+def broadcast_partner_shape(rng: Random, shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape that broadcasts to this one."""
+    kept = shape[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
+    return tuple(1 if rng.random() < 0.2 else extent for extent in kept)
+
+
+# Families.
+
+
+def _unary(op: type[graph.UnaryElementwiseOp]) -> Maker:
+    return lambda pool: op(pool.pick(op.ELEMENTS))
+
+
+def _pair(pool: Pool, elements: Sequence[Attribute]) -> tuple[SSAValue, SSAValue]:
+    x = pool.pick(elements)
+    y = pool.partner(element_of(x), shape_of(x))
+    return (x, y) if pool.rng.random() < 0.7 else (y, x)
+
+
+def _binary(op: type[graph.BinaryElementwiseOp]) -> Maker:
+    return lambda pool: op(*_pair(pool, op.ELEMENTS))
+
+
+def _axes(rng: Random, rank: int) -> list[int]:
+    return [axis for axis in range(rank) if rng.random() < 0.5]
+
+
+def _reduction(op: type[graph.ReductionOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        x = pool.pick(op.ELEMENTS)
+        return op(x, _axes(pool.rng, len(shape_of(x))), keepdims=pool.rng.random() < 0.4)
+
+    return make
+
+
+def _arg_reduction(op: type[graph.ArgReductionOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        x = pool.pick(op.ELEMENTS, has_axes)
+        axis = pool.rng.randrange(len(shape_of(x)))
+        return op(x, axis, keepdims=pool.rng.random() < 0.4)
+
+    return make
+
+
+def _along_axis(op: type[graph.SoftmaxOp] | type[graph.LogSoftmaxOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        x = pool.pick(op.ELEMENTS, has_axes)
+        return op(x, pool.rng.randrange(len(shape_of(x))))
+
+    return make
+
+
+# Single operations.
+
+
+def _leaky_relu(pool: Pool) -> GraphOp:
+    return graph.LeakyReluOp(pool.pick(FLOATS), pool.rng.choice([0.01, 0.25, 1.5, -0.5]))
+
+
+def _hard_sigmoid(pool: Pool) -> GraphOp:
+    return graph.HardSigmoidOp(pool.pick(FLOATS), pool.rng.choice([0.2, 1 / 6]), 0.5)
+
+
+def _gelu(pool: Pool) -> GraphOp:
+    return graph.GeluOp(pool.pick(FLOATS), pool.rng.choice(["none", "tanh"]))
+
+
+def _clip(pool: Pool) -> GraphOp:
+    x = pool.pick(NUMBERS)
+    low, high = sorted(pool.rng.sample(range(9), 2))
+    if is_float(element_of(x)) and pool.rng.random() < 0.5:
+        low, high = low / 2 - 2, high / 2 - 2
+    bounds = pool.rng.choice([(low, high), (low, high), (low, None), (None, high), (None, None)])
+    return graph.ClipOp(x, *bounds)
+
+
+def _where(pool: Pool) -> GraphOp:
+    condition = pool.pick((i1,))
+    x = pool.partner(pool.rng.choice(ELEMENT_TYPES), shape_of(condition))
+    return graph.WhereOp(condition, x, pool.partner(element_of(x), shape_of(x)))
+
+
+def _cast(pool: Pool) -> GraphOp:
+    return graph.CastOp(pool.pick(ELEMENT_TYPES), pool.rng.choice(ELEMENT_TYPES))
+
+
+def _constant(pool: Pool) -> GraphOp:
+    element = pool.rng.choice(ELEMENT_TYPES)
+    return pool.constant(element, random_shape(pool.rng, pool.max_elements))
+
+
+def _iota(pool: Pool) -> GraphOp:
+    shape = random_shape(pool.rng, pool.max_elements, pool.rng.randint(1, 4))
+    type_ = TensorType(pool.rng.choice(NUMBERS), shape)
+    return graph.IotaOp(type_, pool.rng.randrange(len(shape)))
+
+
+def _matmul(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES, has_axes)
+    shape, element = shape_of(x), element_of(x)
+    batch = broadcast_partner_shape(rng, shape[:-2]) if rng.random() < 0.3 else ()
+    free = rng.choice([extent for extent in EXTENTS if extent * shape[-1] * prod(batch) <= pool.max_elements])
+    if len(shape) > 1 and rng.random() < 0.3:
+        rows = min(free, pool.max_elements // max(1, shape[-2] * prod(batch)))
+        other = (shape[-2],) if rng.random() < 0.2 else (*batch, rows, shape[-2])
+        return graph.MatmulOp(pool.fresh(element, other), x)
+    other = (shape[-1],) if rng.random() < 0.2 else (*batch, shape[-1], free)
+    return graph.MatmulOp(x, pool.fresh(element, other))
+
+
+def _concat(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES, has_axes)
+    shape = shape_of(x)
+    axis = rng.randrange(len(shape))
+    parts = [x]
+    for _ in range(rng.randint(0, 3)):
+        extents = list(shape)
+        extents[axis] = rng.choice((0, 1, 1, 2, 3, shape[axis]))
+        reuse = rng.random() < 0.2
+        parts.append(x if reuse else pool.fresh(element_of(x), extents))
+    rng.shuffle(parts)
+    return graph.ConcatOp(parts, axis)
+
+
+def _split(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    extent = shape_of(x)[axis]
+    cuts = sorted(rng.randint(0, extent) for _ in range(rng.randint(0, 3)))
+    ends = [0, *cuts, extent]
+    sizes = [high - low for low, high in zip(ends, ends[1:], strict=False)]
+    return graph.SplitOp(x, sizes, axis)
+
+
+def _random_slice(rng: Random, extent: int) -> slice:
+    if rng.random() < 0.3:
+        return slice(None)
+    bounds = [rng.choice([None, rng.randint(-extent - 1, extent + 1)]) for _ in range(2)]
+    return slice(bounds[0], bounds[1], rng.choice([None, 1, 1, 2, 3, -1, -1, -2, -3]))
+
+
+def _slice(pool: Pool) -> GraphOp:
+    x = pool.pick(ELEMENT_TYPES)
+    return graph.SliceOp(x, [_random_slice(pool.rng, extent) for extent in shape_of(x)])
+
+
+def _pad(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES)
+    low, high = ([rng.choice((0, 0, 1, 2)) for _ in shape_of(x)] for _ in range(2))
+    return graph.PadOp(x, low, high, rng.choice([0, 0, 1]))
+
+
+def _gather(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    room = pool.max_elements // max(1, prod(shape_of(x)) // max(1, shape_of(x)[axis]))
+    element = rng.choice([type_ for type_ in INTEGERS if str(type_) in ("i32", "i64")])
+    if rng.random() < 0.3:
+        return graph.GatherOp(x, pool.pick((element,), lambda shape: prod(shape) <= room), axis)
+    shape = random_shape(rng, min(max(1, room), 33), rng.randint(0, 2))
+    return graph.GatherOp(x, pool.fresh(element, shape), axis)
+
+
+def _reshape(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES)
+    count = prod(shape_of(x))
+    if count == 0:
+        zero = list(random_shape(rng, 33, rng.randint(1, 4)))
+        zero[rng.randrange(len(zero))] = 0
+        return graph.ReshapeOp(x, zero)
+    shape: list[int] = []
+    for _ in range(rng.randint(0, 3)):
+        divisors = [extent for extent in range(1, count + 1) if count % extent == 0]
+        shape.append(rng.choice(divisors))
+        count //= shape[-1]
+    return graph.ReshapeOp(x, [*shape, count] if count > 1 else shape)
+
+
+def _transpose(pool: Pool) -> GraphOp:
+    x = pool.pick(ELEMENT_TYPES)
+    perm = list(range(len(shape_of(x))))
+    pool.rng.shuffle(perm)
+    return graph.TransposeOp(x, perm)
+
+
+def _expand_dims(pool: Pool) -> GraphOp:
+    x = pool.pick(ELEMENT_TYPES, lambda shape: len(shape) < 4)
+    rank = len(shape_of(x))
+    count = pool.rng.randint(0, 4 - rank)
+    return graph.ExpandDimsOp(x, pool.rng.sample(range(rank + count), count))
+
+
+def _squeeze(pool: Pool) -> GraphOp:
+    x = pool.pick(ELEMENT_TYPES, lambda shape: 1 in shape)
+    ones = [axis for axis, extent in enumerate(shape_of(x)) if extent == 1]
+    return graph.SqueezeOp(x, pool.rng.sample(ones, pool.rng.randint(0, len(ones))))
+
+
+def _broadcast_to(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(ELEMENT_TYPES)
+    shape = list(shape_of(x))
+    for axis, extent in enumerate(shape):
+        room = pool.max_elements // max(1, prod(shape))
+        if extent == 1 and rng.random() < 0.7:
+            shape[axis] = rng.choice([size for size in EXTENTS[:-1] if size <= max(1, room)])
+    while len(shape) < 4 and rng.random() < 0.4:
+        room = pool.max_elements // max(1, prod(shape))
+        shape.insert(0, rng.choice([size for size in EXTENTS[1:] if size <= max(1, room)]))
+    return graph.BroadcastToOp(x, shape)
+
+
+def _layer_norm(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(FLOATS, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    normalized = shape_of(x)[axis:]
+    parameters = [
+        pool.fresh(element_of(x), broadcast_partner_shape(rng, normalized))
+        for _ in range(rng.randint(0, 2))
+    ]
+    return graph.LayerNormOp(x, *parameters, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
+
+
+MAKERS: dict[type[Operation], Maker] = {
+    graph.BroadcastToOp: _broadcast_to,
+    graph.CastOp: _cast,
+    graph.ClipOp: _clip,
+    graph.ConcatOp: _concat,
+    graph.ConstantOp: _constant,
+    graph.ExpandDimsOp: _expand_dims,
+    graph.GatherOp: _gather,
+    graph.GeluOp: _gelu,
+    graph.HardSigmoidOp: _hard_sigmoid,
+    graph.IotaOp: _iota,
+    graph.LayerNormOp: _layer_norm,
+    graph.LeakyReluOp: _leaky_relu,
+    graph.MatmulOp: _matmul,
+    graph.PadOp: _pad,
+    graph.ReshapeOp: _reshape,
+    graph.SliceOp: _slice,
+    graph.SplitOp: _split,
+    graph.SqueezeOp: _squeeze,
+    graph.TransposeOp: _transpose,
+    graph.WhereOp: _where,
+}
+
+
+def maker_of(op: type[Operation]) -> Maker | None:
+    """The maker of an operation; None for one that has none yet."""
+    if op in MAKERS:
+        return MAKERS[op]
+    if issubclass(op, graph.UnaryElementwiseOp):
+        return _unary(op)
+    if issubclass(op, graph.BinaryElementwiseOp):
+        return _binary(op)
+    if issubclass(op, graph.ReductionOp):
+        return _reduction(op)
+    if issubclass(op, graph.ArgReductionOp):
+        return _arg_reduction(op)
+    if issubclass(op, graph.SoftmaxOp | graph.LogSoftmaxOp):
+        return _along_axis(op)
+    return None

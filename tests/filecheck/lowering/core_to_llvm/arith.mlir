@@ -1,0 +1,60 @@
+// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+
+// CHECK-LABEL: llvm.func @integers
+// CHECK:         llvm.add %a, %b overflow<nsw> : i32
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.smax.i32"(%a, %b) : (i32, i32) -> i32
+// CHECK-NEXT:    llvm.icmp "ult" %a, %b : i32
+// CHECK-NEXT:    llvm.sext %a : i32 to i64
+// CHECK-NEXT:    llvm.trunc %i : i64 to i32
+func.func @integers(%a: i32, %b: i32, %i: index) {
+  %0 = arith.addi %a, %b overflow<nsw> : i32
+  %1 = arith.maxsi %a, %b : i32
+  %2 = arith.cmpi ult, %a, %b : i32
+  %3 = arith.index_cast %a : i32 to index
+  %4 = arith.index_cast %i : index to i32
+  func.return
+}
+
+// Fast-math flags stay, on intrinsics too.
+// CHECK-LABEL: llvm.func @floats
+// CHECK-NEXT:    llvm.fadd %a, %b {fastmathFlags = #llvm.fastmath<reassoc,contract>} : f32
+// CHECK-NEXT:    llvm.fmul %a, %b {fastmathFlags = #llvm.fastmath<none>} : f32
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.maximum.f32"(%a, %b) {fastmathFlags = #llvm.fastmath<nnan>} : (f32, f32) -> f32
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.maxnum.f32"(%a, %b) : (f32, f32) -> f32
+// CHECK-NEXT:    llvm.fcmp "olt" %a, %b : f32
+func.func @floats(%a: f32, %b: f32) {
+  %0 = arith.addf %a, %b fastmath<reassoc,contract> : f32
+  %1 = arith.mulf %a, %b : f32
+  %2 = arith.maximumf %a, %b fastmath<nnan> : f32
+  %3 = arith.maxnumf %a, %b : f32
+  %4 = arith.cmpf olt, %a, %b : f32
+  func.return
+}
+
+// Casts to integers saturate; there is no uitofp in xDSL.
+// CHECK-LABEL: llvm.func @casts
+// CHECK:         llvm.call_intrinsic "llvm.fptosi.sat.i8.f32"(%a) : (f32) -> i8
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.fptoui.sat.i8.f32"(%a) : (f32) -> i8
+// CHECK-NEXT:    %[[WIDE:.*]] = llvm.zext %b : i8 to i32
+// CHECK-NEXT:    llvm.sitofp %[[WIDE]] : i32 to f32
+func.func @casts(%a: f32, %b: i8) {
+  %0 = arith.fptosi %a : f32 to i8
+  %1 = arith.fptoui %a : f32 to i8
+  %2 = arith.uitofp %b : i8 to f32
+  func.return
+}
+
+// Constants that are equal are one, at the top.
+// CHECK-LABEL: llvm.func @constants
+// CHECK-NEXT:    %x = llvm.mlir.constant(7) : i64
+// CHECK-NEXT:    llvm.mlir.constant(true) : i1
+// CHECK-NEXT:    llvm.mlir.constant(2.500000e+00 : f32) : f32
+// CHECK-NEXT:    llvm.add %x, %x : i64
+func.func @constants() {
+  %x = arith.constant 7 : index
+  %f = arith.constant 2.5 : f32
+  %y = arith.constant 7 : i64
+  %t = arith.constant true
+  %z = arith.addi %x, %x : index
+  func.return
+}

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""
+Random programs against NumPy: `make fuzz`.
+
+    tests/fuzz.py --programs 2000 --seed 0 --jobs 2
+    tests/fuzz.py --seed 0 --only 137        # one program of that campaign again
+
+Every program is evaluated by NumPy, operation by operation, then interpreted at graph, te, loop and core,
+compiled and called; the text of each level is printed, parsed and printed again. The first failure is
+made small and written to build/fuzz/, with its inputs. Exit status 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from differential.agreement import LEVELS, Disagreement, check_agreement
+from differential.minimize import minimize
+from differential.random_programs import Program, program_of_seed
+
+from stepwell.analysis.levels import Level
+from stepwell.dialects.graph.base import OPERATIONS
+from stepwell.frontend.text import make_context
+from stepwell.lowering.pass_manager import module_text
+
+FOLDER = Path(__file__).resolve().parent.parent / "build" / "fuzz"
+SECONDS = 120
+"""After which a program counts as hanging."""
+SHOWN = 20
+"""Failures of one campaign that are printed."""
+_IDLE = -1
+
+# Workers must be forks: a crash of one is then a result, and the parent never touches LLVM.
+_processes = multiprocessing.get_context("fork")
+
+
+def failure_of(program: Program, levels: Collection[Level] = LEVELS) -> str | None:
+    """What is wrong with what a program is made to, in this process."""
+    try:
+        check_agreement(
+            program.module,
+            program.inputs,
+            program.expected(),
+            levels=levels,
+            by_element=program.size.by_element,
+        )
+    except Disagreement as error:
+        return str(error)
+    return None
+
+
+@dataclass
+class Report:
+    """How a campaign went."""
+
+    programs: int = 0
+    operations: Counter[str] = field(default_factory=Counter[str])
+    failures: dict[int, str] = field(default_factory=dict[int, str])
+    seconds: float = 0.0
+
+
+def campaign(
+    seed: int, indices: Sequence[int], *, jobs: int = 1, levels: Collection[Level] = LEVELS
+) -> Report:
+    """Check these programs of a seed, in `jobs` processes."""
+    start = time.monotonic()
+    report = Report()
+    results: Any = _processes.Queue()
+    following = _processes.Value("q", 0)
+    workers = [_Worker(seed, indices, levels, following, results) for _ in range(jobs)]
+    while any(worker.is_alive() for worker in workers) or not results.empty():
+        try:
+            index, failure, names = results.get(timeout=0.5)
+        except queue.Empty:
+            names = []
+            index, failure = next(
+                (found for worker in workers if (found := worker.lost())), (_IDLE, None)
+            )
+        if index == _IDLE:
+            continue
+        report.programs += 1
+        report.operations.update(names)
+        if failure is not None:
+            report.failures[index] = failure
+            if len(report.failures) <= SHOWN:
+                print(f"program {index}: {failure}", flush=True)
+    report.seconds = time.monotonic() - start
+    return report
+
+
+class _Worker:
+    """A process that takes the next program until there is none, replaced when it dies."""
+
+    def __init__(self, seed: int, indices: Sequence[int], levels: Collection[Level], *shared: Any):
+        self._arguments = (seed, indices, tuple(levels), *shared)
+        self._start()
+
+    def _start(self) -> None:
+        self._current = _processes.Value("q", _IDLE)
+        self._since = (_IDLE, time.monotonic())
+        self._process = _processes.Process(
+            target=_work, args=(*self._arguments, self._current), daemon=True
+        )
+        self._process.start()
+
+    def is_alive(self) -> bool:
+        return self._process.is_alive() or self._current.value != _IDLE
+
+    def lost(self) -> tuple[int, str] | None:
+        """The program that the process died of, or that it does not come back from, and how."""
+        index = self._current.value
+        if not self._process.is_alive():
+            if index == _IDLE:
+                return None
+            how = f"the process died ({_exit_text(self._process.exitcode)})"
+        else:
+            if index != self._since[0]:
+                self._since = (index, time.monotonic())
+            if index == _IDLE or time.monotonic() - self._since[1] < SECONDS:
+                return None
+            self._process.kill()
+            how = f"no result after {SECONDS} s"
+        self._process.join()
+        self._start()
+        return index, how
+
+
+def _exit_text(code: int | None) -> str:
+    return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
+
+
+def _work(
+    seed: int,
+    indices: Sequence[int],
+    levels: Collection[Level],
+    following: Any,
+    results: Any,
+    current: Any,
+) -> None:
+    while True:
+        with following.get_lock():
+            position = following.value
+            following.value += 1
+        if position >= len(indices):
+            break
+        index = indices[position]
+        current.value = index
+        program = program_of_seed(seed, index)
+        names = [op.name for op in program.operations()]
+        failure = failure_of(program, levels)
+        current.value = _IDLE
+        results.put((index, failure, names))
+    results.close()
+    results.join_thread()
+
+
+# One failure.
+
+
+def failure_apart(program: Program, levels: Collection[Level]) -> str | None:
+    """`failure_of` in a process of its own, which may crash or hang."""
+    receiver, sender = _processes.Pipe(duplex=False)
+    process = _processes.Process(target=lambda: sender.send(failure_of(program, levels)))
+    process.start()
+    sender.close()
+    failure = f"no result after {SECONDS} s"
+    if receiver.poll(SECONDS):
+        try:
+            failure = receiver.recv()
+        except EOFError:
+            process.join()
+            failure = f"the process died ({_exit_text(process.exitcode)})"
+    process.kill()
+    process.join()
+    return failure
+
+
+def minimized(program: Program, failure: str, levels: Collection[Level]) -> tuple[Program, str]:
+    """A small program with a failure of the same kind (at the same level), and its failure."""
+    kind = failure.split(":")[0]
+    last = [failure]
+
+    def still_fails(candidate: Program) -> bool:
+        found = failure_apart(candidate, levels)
+        if found is None or found.split(":")[0] != kind:
+            return False
+        last[0] = found
+        return True
+
+    return minimize(program, still_fails), last[0]
+
+
+def save(program: Program, folder: Path) -> str:
+    """Write the program and its inputs; the command that runs it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ctx = make_context()
+    ctx.get_dialect("builtin")
+    (folder / "program.mlir").write_text(module_text(program.module, ctx) + "\n")
+    options: list[str] = []
+    for arg, array in zip(program.function.body.block.args, program.inputs, strict=True):
+        name = arg.name_hint or f"arg{arg.index}"
+        np.save(folder / f"{name}.npy", array)
+        options.append(f"--input {name}={os.path.relpath(folder / f'{name}.npy')}")
+    path = os.path.relpath(folder / "program.mlir")
+    return " ".join(["stepwell run", path, *options, "--check"])
+
+
+def explain(seed: int, index: int, failure: str, levels: Collection[Level]) -> None:
+    """Print the failing program made small, and how to see it again."""
+    program, failure = minimized(program_of_seed(seed, index), failure, levels)
+    command = save(program, FOLDER / f"{seed}-{index}")
+    print(f"\nprogram {index} of seed {seed}, made small:\n{program.module!s}")
+    for arg, array in zip(program.function.body.block.args, program.inputs, strict=True):
+        text = np.array2string(array, threshold=40, separator=", ").replace("\n", "\n    ")
+        print(f"%{arg.name_hint} = {text}")
+    print(f"{failure}\n\nagain:  {Path(__file__).name} --seed {seed} --only {index}\nrun:    {command}")
+
+
+def coverage(report: Report, columns: int = 4) -> str:
+    """How often each operator was in a program, as a table."""
+    cells = [
+        f"{op.name.removeprefix('graph.'):<14}{report.operations[op.name]:>6}"
+        for op in sorted(OPERATIONS, key=lambda op: op.name)
+    ]
+    rows = -(-len(cells) // columns)
+    return "\n".join("   ".join(cells[row::rows]) for row in range(rows))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Random programs against NumPy, at every level.")
+    parser.add_argument("--programs", type=int, default=2000, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=int, default=0, help="the first program's number")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--levels", default=",".join(LEVELS), help="of graph,te,loop,core,llvm")
+    parser.add_argument("--only", type=int, metavar="INDEX", help="check one program and show it")
+    args = parser.parse_args(arguments)
+    levels = tuple(Level(name) for name in args.levels.split(","))
+    indices = range(args.start, args.start + args.programs)
+    if args.only is not None:
+        indices = range(args.only, args.only + 1)
+        print(program_of_seed(args.seed, args.only).module)
+    print(f"seed {args.seed}, programs {indices.start} to {indices.stop - 1}, {args.jobs} processes")
+    report = campaign(args.seed, indices, jobs=args.jobs, levels=levels)
+    total = sum(report.operations.values())
+    print(f"\n{coverage(report)}\n")
+    print(
+        f"seed {args.seed}: {report.programs} programs, {total} operations, "
+        f"{len(report.failures)} failures, {report.seconds:.1f} s"
+    )
+    if not report.failures:
+        return 0
+    index = min(report.failures)
+    explain(args.seed, index, report.failures[index], levels)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

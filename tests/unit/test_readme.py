@@ -1,0 +1,80 @@
+"""The README tells the truth: its Python runs, and its ladder is what the compiler prints.
+
+`python tests/unit/test_readme.py` writes the ladder anew.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from stepwell.analysis.levels import Level
+from stepwell.frontend.text import parse_file
+from stepwell.lowering.pass_manager import module_text
+from stepwell.lowering.pipelines import lower_to
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+RUNG = re.compile(r"<!-- ladder: (?P<level>\w+) -->\n```mlir\n(?P<text>.*?)```\n", re.DOTALL)
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def kernel_text(level: str) -> str:
+    """The functions of examples/hidden.mlir at a level, without the module around them.
+
+    From the loop level down, only the kernel: the function that calls it says nothing new.
+    """
+    module = parse_file(str(ROOT / "examples" / "hidden.mlir"))
+    lower_to(module, Level(level))
+    functions = [op for op in module.ops if level not in ("loop", "core") or op.sym_visibility]
+    lines = "\n".join(module_text(op) for op in functions).splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def te_text() -> str:
+    """At te, what fusion has made of the program."""
+    from stepwell.lowering.pass_manager import PassManager
+    from stepwell.transforms.te.form_kernels import TeFormKernelsPass
+    from stepwell.transforms.te.inline import TeInlinePass
+    from xdsl.context import Context
+
+    module = parse_file(str(ROOT / "examples" / "hidden.mlir"))
+    lower_to(module, Level.TE)
+    PassManager([TeInlinePass(), TeFormKernelsPass()]).run(Context(), module)
+    return "\n".join(module_text(op) for op in module.ops) + "\n"
+
+
+def rung(level: str) -> str:
+    return te_text() if level == "te" else kernel_text(level)
+
+
+@pytest.mark.parametrize("level", ["graph", "te", "loop", "core"])
+def test_ladder_is_what_the_compiler_prints(level: str) -> None:
+    shown = {match["level"]: match["text"] for match in RUNG.finditer(README.read_text())}
+    assert shown[level] == rung(level)
+
+
+def test_python_of_the_readme_runs() -> None:
+    blocks = PYTHON.findall(README.read_text())
+    assert len(blocks) == 3
+    names: dict[str, object] = {"__name__": "readme"}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+def test_an_operator_takes_fewer_than_twenty_lines() -> None:
+    (block,) = [text for text in PYTHON.findall(README.read_text()) if "SoftsignOp" in text]
+    definition = block[block.index("@graph") : block.index("x = np.linspace")]
+    assert len([line for line in definition.splitlines() if line.strip()]) < 20
+
+
+def update() -> None:
+    def written(match: re.Match[str]) -> str:
+        return f"<!-- ladder: {match['level']} -->\n```mlir\n{rung(match['level'])}```\n"
+
+    README.write_text(RUNG.sub(written, README.read_text()))
+
+
+if __name__ == "__main__":
+    update()
+    sys.exit(0)

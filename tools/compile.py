@@ -1,0 +1,152 @@
+"""`stepwell compile`: lowers a program and writes it at any level, or as code."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ..analysis.levels import Level
+from ..errors import StepwellError
+from ..frontend.text import make_context
+from ..lowering.pass_manager import module_text
+from .execute import lower
+from .load_program import load_program
+
+_LLVM_IR = "llvm-ir"
+_ASSEMBLY = "asm"
+_OBJECT = "object"
+_LIBRARY = "library"
+
+_EMITS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
+
+_DEFAULT_EMIT = {
+    ".mlir": str(Level.LLVM),
+    ".ll": _LLVM_IR,
+    ".s": _ASSEMBLY,
+    ".o": _OBJECT,
+    ".so": _LIBRARY,
+}
+"""What is written to a file, by how its name ends."""
+
+_MLIR = tuple(map(str, Level))
+
+
+def register(commands: Any) -> None:
+    """Add the subcommand to `stepwell`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "compile",
+        help="write a program at a lower level, or as code",
+        description="Lowers a program and writes it: as IR of any level, LLVM IR, assembly or code.",
+    )
+    add = parser.add_argument
+    add("program", metavar="IN", help="IN.mlir, IN.py:FUNCTION, or - for text on stdin")
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="OUT",
+        help="OUT.mlir, .ll, .s, .o or .so; without it, or with -, stdout gets what --emit names",
+    )
+    add("--emit", choices=_EMITS, help="what to write; by default, what OUT's name ends in")
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=2x3xf32",
+        help="the shape of an argument of a Python function",
+    )
+    add("--target", default="host", help="the CPU to compile for (default: host)")
+    parser.set_defaults(command=compile_program)
+
+
+def compile_program(args: argparse.Namespace) -> int:
+    """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
+    from .run import pairs
+
+    emit = _what_to_emit(args.output, args.emit)
+    ctx = make_context()
+    shapes = dict(pairs(args.shape, "--shape"))
+    module = load_program(args.program, ctx, shapes=shapes).module
+    if emit == _LIBRARY:
+        _write_library(module, ctx, args)
+        return 0
+    _write(args.output, _emitted(module, ctx, emit, args.target))
+    return 0
+
+
+def _what_to_emit(output: str, emit: str | None) -> str:
+    """Raises StepwellError when the name of the output does not say it, or says otherwise."""
+    if output == "-":
+        if emit is None:
+            raise StepwellError("found neither an output file nor --emit, expected what to write; add -o OUT or --emit LEVEL")
+        return emit
+    suffix = Path(output).suffix
+    if suffix not in _DEFAULT_EMIT:
+        raise StepwellError(
+            f"found an output ending in '{suffix}', expected one of {', '.join(_DEFAULT_EMIT)}; "
+            "rename it",
+            where=output,
+        )
+    default = _DEFAULT_EMIT[suffix]
+    fitting = _MLIR if suffix == ".mlir" else (default,)
+    if emit is not None and emit not in fitting:
+        right = next(
+            end
+            for end, what in _DEFAULT_EMIT.items()
+            if what == emit or (end == ".mlir" and emit in _MLIR)
+        )
+        raise StepwellError(
+            f"found --emit {emit} for an output ending in '{suffix}', expected one ending in '{right}'; "
+            "rename it, or drop --emit",
+            where=output,
+        )
+    return emit or default
+
+
+def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str) -> str | bytes:
+    if emit in _MLIR:
+        lower(module, Level(emit), ctx)
+        return module_text(module, ctx).rstrip("\n") + "\n"
+    native = _native_code(module, ctx, target)
+    emitters: dict[str, Callable[[], str | bytes]] = {
+        _LLVM_IR: native.llvm_ir,
+        _ASSEMBLY: native.assembly,
+        _OBJECT: native.object_code,
+    }
+    return emitters[emit]()
+
+
+def _native_code(module: ModuleOp, ctx: Context, target: str) -> Any:
+    from ..runtime.jit import native_code
+    from ..runtime.target import Target
+
+    chosen = Target.parse(target)
+    lower(module, Level.LLVM, ctx)
+    return native_code(module, target=chosen)
+
+
+def _write_library(module: ModuleOp, ctx: Context, args: argparse.Namespace) -> None:
+    from ..runtime.engine import link_shared_library
+
+    code = _native_code(module, ctx, args.target).object_code()
+    _write(args.output, b"")  # an unwritable path is reported as for every other kind of output
+    link_shared_library(code, Path(args.output))
+
+
+def _write(name: str, content: str | bytes) -> None:
+    if name == "-":
+        print(content, end="")
+        return
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        Path(name).write_bytes(data)
+    except OSError as error:
+        raise StepwellError(
+            f"cannot write the output: {error.strerror}; mend the path or its permissions",
+            where=name,
+        ) from error

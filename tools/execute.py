@@ -1,0 +1,91 @@
+"""Running a module of any level once, for tools that compare or show results."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..analysis.levels import Level, level_of
+from ..analysis.signature import FunctionLike, FunctionSignature, entry_function, signature_of
+from ..errors import StepwellError, location_of
+from ..lowering.pipelines import lower_to
+
+Array = npt.NDArray[Any]
+
+
+def random_inputs(function: FunctionLike, seed: int) -> tuple[Array, ...]:
+    """Inputs of the function's shapes and dtypes, the same for the same seed."""
+    from ..interpreters.harness import random_inputs as generate
+
+    return generate(function, seed)
+
+
+def execute(module: ModuleOp, inputs: Sequence[Array], entry: str | None = None) -> list[Array]:
+    """
+    What the entry function gives for `inputs`, which may be written to where the function does so.
+
+    Levels 1 to 4 are interpreted, level 5 runs natively. Raises StepwellError for wrong inputs.
+    """
+    if level_of(module) is Level.LLVM:
+        return execute_native(module, inputs, entry)
+    return execute_interpreted(module, inputs, entry)
+
+
+def execute_interpreted(
+    module: ModuleOp, inputs: Sequence[Array], entry: str | None = None
+) -> list[Array]:
+    """Levels 1 to 4, by the definition of each operation."""
+    from ..interpreters.harness import interpret
+
+    return list(interpret(module, inputs, entry))
+
+
+def execute_native(
+    module: ModuleOp, inputs: Sequence[Array], entry: str | None = None, target: str = "host"
+) -> list[Array]:
+    """A level-5 module, compiled."""
+    from ..runtime.jit import compile_module
+    from ..runtime.target import Target
+
+    signature = signature_of(entry_function(module, entry))
+    executable = compile_module(module, entry=entry, target=Target.parse(target))
+    return _outputs(signature, inputs, executable(*inputs))
+
+
+def lower(module: ModuleOp, level: Level, ctx: Context) -> None:
+    """Lower in place, by the default pipelines. Raises StepwellError when a pass refuses."""
+    with located(module):
+        lower_to(module, level, ctx=ctx)
+
+
+@contextmanager
+def located(op: Operation) -> Generator[None]:
+    """Gives errors inside that have no place the place of `op`."""
+    where = location_of(op)
+    try:
+        yield
+    except StepwellError as error:
+        error.where = error.where or where
+        raise
+
+
+def _outputs(signature: FunctionSignature, inputs: Sequence[Array], returned: Any) -> list[Array]:
+    """What a native call gives, as the interpreter gives it: written memrefs, then returned values."""
+    values = cast("tuple[Any, ...]", returned if isinstance(returned, tuple) else (returned,))
+    if signature.convention != "inout":
+        return [np.asarray(value) for value in values]
+    written = [
+        value for value, spec in zip(inputs, signature.inputs, strict=True) if not spec.scalar
+    ]
+    rest = signature.results[len(written) :]
+    return [
+        *written,
+        *(np.asarray(value, spec.dtype) for value, spec in zip(values, rest, strict=False)),
+    ]

@@ -1,0 +1,276 @@
+"""`stepwell run`: runs a program of any level on arrays from files or on generated ones."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+
+from ..analysis.levels import Level, level_of
+from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, signature_of
+from ..errors import StepwellError
+from ..frontend.text import make_context
+from ..spelling import did_you_mean
+from .compare import largest_differences
+from .execute import execute_interpreted, execute_native, located, lower
+from .load_program import Program, load_program
+
+Array = npt.NDArray[Any]
+
+_DESCRIPTION = """
+Runs a program of any level: levels 1 to 4 are lowered and compiled, or interpreted with --interpret.
+Prints the name, dtype and shape of every output, and its first elements.
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the subcommand to `stepwell`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "run", help="run a program", description=_DESCRIPTION
+    )
+    add = parser.add_argument
+    add("program", metavar="IN", help="IN.mlir, IN.py:FUNCTION, or - for text on stdin")
+    add(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="the array for an argument",
+    )
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=2x3xf32",
+        help="the shape of a generated argument, where the program leaves it open",
+    )
+    add("--random", type=int, metavar="SEED", help="generate the arguments that are not given")
+    add("--entry", metavar="NAME", help="the function to run; needed when there are several")
+    add("--check", action="store_true", help="interpret the program too, and compare")
+    add("--interpret", action="store_true", help="interpret the program instead of compiling it")
+    add("--print", action="store_true", help="print the outputs in full")
+    add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
+    add("--target", default="host", help="the CPU to compile for (default: host)")
+    add("--threads", type=int, default=1, metavar="N", help="only 1 for now")
+    parser.set_defaults(command=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
+    if args.threads != 1:
+        raise StepwellError(
+            f"found --threads {args.threads}, expected 1: this version runs on one thread; drop it"
+        )
+    ctx = make_context()
+    given = {name: _load_array(name, file) for name, file in pairs(args.input, "--input")}
+    shapes = dict(pairs(args.shape, "--shape"))
+    program = load_program(
+        args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}
+    )
+    function = entry_function(program.module, program.entry)
+    signature = signature_of(function)
+    with located(function):
+        inputs = _inputs(signature, given, shapes, args.random)
+        outputs, expected = _outputs(program, inputs, ctx, args)
+    _show(signature, outputs, in_full=args.print)
+    if args.output:
+        _save(Path(args.output), signature, outputs)
+    return 0 if expected is None else _check(outputs, expected)
+
+
+def _outputs(
+    program: Program, inputs: Sequence[Array], ctx: Context, args: argparse.Namespace
+) -> tuple[list[Array], list[Array] | None]:
+    """The outputs, and with --check what the interpreter gives for the program as it was."""
+
+    def fresh() -> list[Array]:
+        return [np.array(value) for value in inputs]
+
+    module, entry = program.module, program.entry
+    is_llvm = level_of(module) is Level.LLVM
+    if is_llvm and (args.check or args.interpret):
+        option = "--check" if args.check else "--interpret"
+        raise StepwellError(
+            f"found {option} for a program of level llvm, which has no interpreter; "
+            f"drop {option}, or give a program of a higher level"
+        )
+    expected = execute_interpreted(module, fresh(), entry) if args.check else None
+    if args.interpret:
+        return execute_interpreted(module, fresh(), entry), expected
+    if not is_llvm:
+        lower(module, Level.LLVM, ctx)
+    return execute_native(module, fresh(), entry, args.target), expected
+
+
+# Arguments
+
+
+def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """`NAME=VALUE` options as pairs. Raises StepwellError for one that is not of that form."""
+    pairs: list[tuple[str, str]] = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            example = "NAME=FILE.npy" if option == "--input" else "NAME=2x3xf32"
+            raise StepwellError(f"found {option} {text}, expected {option} {example}; write it so")
+        pairs.append((name, value))
+    return pairs
+
+
+def _load_array(name: str, file: str) -> Array:
+    try:
+        array: Any = np.load(file, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise StepwellError(
+            f"found no such file for input '{name}', expected an .npy file; mend the name",
+            where=file,
+        ) from error
+    except (OSError, ValueError, EOFError) as error:
+        raise StepwellError(
+            f"found a file that NumPy cannot read for input '{name}', expected an array saved by "
+            "numpy.save; save it again",
+            where=file,
+        ) from error
+    if not isinstance(array, np.ndarray):
+        raise StepwellError(
+            f"found several arrays for input '{name}', expected one; save it with numpy.save",
+            where=file,
+        )
+    return cast("Array", array)
+
+
+def _shapes_of(arrays: dict[str, Array]) -> dict[str, str]:
+    from ..dialects.dtypes import element_type
+
+    return {
+        name: "x".join([*map(str, array.shape), str(element_type(array.dtype))])
+        for name, array in arrays.items()
+    }
+
+
+def _inputs(
+    signature: FunctionSignature,
+    given: dict[str, Array],
+    shapes: dict[str, str],
+    seed: int | None,
+) -> list[Array]:
+    names = [spec.name for spec in signature.inputs]
+    for name in [*given, *shapes]:
+        if name not in names:
+            has = f"it has {', '.join(names)}" if names else "it has none"
+            raise StepwellError(
+                f"found a value for '{name}', expected an argument of '{signature.name}'; "
+                f"{did_you_mean(name, names, has)}"
+            )
+    return [
+        given[spec.name] if spec.name in given else _generated(position, signature, shapes, seed)
+        for position, spec in enumerate(signature.inputs)
+    ]
+
+
+def _generated(
+    position: int, signature: FunctionSignature, shapes: dict[str, str], seed: int | None
+) -> Array:
+    spec = signature.inputs[position]
+    if seed is None:
+        raise StepwellError(
+            f"found no value for argument '{spec.name}' of '{signature.name}', expected {spec}; "
+            f"give --input {spec.name}=FILE.npy, or --random SEED"
+        )
+    shape = _parse_shape(spec, shapes[spec.name]) if spec.name in shapes else spec.shape
+    extents = [extent for extent in shape if extent is not None]
+    if len(extents) < len(shape):
+        raise StepwellError(
+            f"found argument '{spec.name}' of open shape {spec}, expected every extent; "
+            f"give --shape {spec.name}=… as in 2x3xf32"
+        )
+    return random_array(spec.dtype, extents, np.random.default_rng((seed, position)))
+
+
+def random_array(
+    dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator
+) -> Array:
+    """Floats in [-2, 2), integers in [-8, 8), unsigned ones in [0, 16), as for `--check-each`."""
+    match dtype.kind:
+        case "f":
+            return generator.uniform(-2, 2, shape).astype(dtype)
+        case "b":
+            return generator.integers(0, 2, shape).astype(dtype)
+        case "u":
+            return generator.integers(0, 16, shape).astype(dtype)
+        case _:
+            return generator.integers(-8, 8, shape).astype(dtype)
+
+
+def _parse_shape(spec: ArgSpec, text: str) -> tuple[int, ...]:
+    """The extents in `2x3xf32` or `2x3`, which must be those of `spec` where it has them."""
+    parts = text.split("x")
+    if parts and not parts[-1].isdigit():
+        parts.pop()
+    if not all(part.isdigit() for part in parts):
+        raise StepwellError(f"found --shape {spec.name}={text}, expected extents as in 2x3xf32")
+    shape = tuple(int(part) for part in parts)
+    if not spec.fits(shape):
+        raise StepwellError(
+            f"found --shape {spec.name}={text}, expected one that fits {spec}; mend the extents"
+        )
+    return shape
+
+
+# Results
+
+
+def _show(signature: FunctionSignature, outputs: Sequence[Array], *, in_full: bool) -> None:
+    if not outputs:
+        print(f"{signature.name} gives no results")
+    for spec, output in zip(signature.results, outputs, strict=True):
+        shape = "x".join([*map(str, output.shape), str(output.dtype)])
+        print(f"{spec.name}: {shape} = {_elements(output, in_full=in_full)}")
+
+
+def _elements(array: Array, *, in_full: bool) -> str:
+    if in_full:
+        text = np.array2string(array, threshold=array.size + 1, separator=", ")
+        return f"\n{text}" if "\n" in text else text
+    first = ", ".join(
+        f"{value:.6g}" if array.dtype.kind == "f" else str(value) for value in array.flat[:8]
+    )
+    return f"[{first}, …]" if array.size > 8 else f"[{first}]"
+
+
+def _save(folder: Path, signature: FunctionSignature, outputs: Sequence[Array]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for spec, output in zip(signature.results, outputs, strict=True):
+            np.save(folder / f"{spec.name}.npy", output)
+    except OSError as error:
+        raise StepwellError(
+            f"cannot save the outputs: {error.strerror}; name another folder", where=str(folder)
+        ) from error
+
+
+def _check(outputs: Sequence[Array], expected: Sequence[Array]) -> int:
+    try:
+        differences = largest_differences(outputs, expected)
+    except ValueError as error:
+        raise StepwellError(
+            f"the compiled program disagrees with the interpreter: {error}"
+        ) from error
+    wrong = [difference for difference in differences if not difference.is_acceptable]
+    if wrong:
+        worst = max(wrong, key=lambda difference: difference.error)
+        raise StepwellError(f"the compiled program disagrees with the interpreter: {worst}")
+    largest = max(differences, key=lambda difference: difference.error, default=None)
+    if largest is None:
+        print("check: agrees with the interpreter (no elements)")
+    else:
+        print(
+            f"check: agrees with the interpreter, largest difference {largest.error:.3g} "
+            f"(tolerance {largest.tolerance:.3g})"
+        )
+    return 0

@@ -1,0 +1,149 @@
+"""Math operations that neither LLVM nor the C library has, as arith and scf."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.builder import ImplicitBuilder
+from xdsl.context import Context
+from xdsl.dialects import arith, math, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...analysis.levels import Level
+from ...errors import StepwellError
+from ..stepwell_pass import StepwellPass
+
+
+class CoreExpandMathPass(StepwellPass):
+    """
+    Expand integer powers into square-and-multiply.
+
+    Raises StepwellError for a power of vectors, and leaves the module as it was.
+    """
+
+    name = "core-expand-math"
+    level_in: ClassVar[Level] = Level.CORE
+    level_out: ClassVar[Level] = Level.CORE
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_math(op)
+
+
+def expand_math(module: ModuleOp) -> None:
+    """What the pass does, on a module in place."""
+    powers = [op for op in module.walk() if isinstance(op, math.IPowIOp)]
+    for op in powers:
+        if not isinstance(op.result.type, IntegerType | IndexType):
+            raise StepwellError(
+                f"found math.ipowi on {op.result.type}, expected integers; unroll the vector first",
+                op=op,
+            )
+    for op in powers:
+        _expand_power(op)
+
+
+def _expand_power(op: math.IPowIOp) -> None:
+    block = op.parent
+    assert block is not None
+    scratch = Block()
+    with ImplicitBuilder(scratch):
+        result = _power(op.lhs, op.rhs)
+    result.name_hint = op.result.name_hint
+    block.insert_ops_before(_take_all(scratch), op)
+    op.result.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _take_all(block: Block) -> list[Operation]:
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+    return ops
+
+
+def _constant(value: int, type_: Attribute, name: str) -> SSAValue:
+    assert isinstance(type_, IntegerType | IndexType)
+    op = arith.ConstantOp(IntegerAttr(value, type_))
+    op.result.name_hint = name
+    return op.result
+
+
+def _power(base: SSAValue, exponent: SSAValue) -> SSAValue:
+    """
+    base ** exponent, wrapping. A negative exponent gives the truncated fraction: 0 but for base 1 and -1.
+
+    The bits of the exponent are taken from the lowest up: Knuth, TAOCP vol. 2, 4.6.3, algorithm A.
+    """
+    known = _constant_value(exponent)
+    if known is not None and known >= 0:
+        return _power_of_known(base, known)
+    type_ = base.type
+    zero, one = _constant(0, type_, "zero"), _constant(1, type_, "one")
+    reciprocal = _reciprocal_power(base, exponent, zero, one)
+    if known is not None:
+        return reciprocal
+    is_negative = arith.CmpiOp(exponent, zero, "slt").result
+    is_negative.name_hint = "is_negative"
+    bits = arith.SelectOp(is_negative, zero, exponent).result
+    power = _power_loop(base, bits, zero, one)
+    return arith.SelectOp(is_negative, reciprocal, power).result
+
+
+def _constant_value(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def _power_of_known(base: SSAValue, exponent: int) -> SSAValue:
+    """Straight-line code, which LLVM can vectorize."""
+    result: SSAValue | None = None
+    factor = base
+    while exponent:
+        if exponent & 1:
+            result = factor if result is None else arith.MuliOp(result, factor).result
+        exponent >>= 1
+        if exponent:
+            factor = arith.MuliOp(factor, factor).result
+    return _constant(1, base.type, "one") if result is None else result
+
+
+def _reciprocal_power(
+    base: SSAValue, exponent: SSAValue, zero: SSAValue, one: SSAValue
+) -> SSAValue:
+    """base ** exponent for a negative exponent."""
+    minus_one = _constant(-1, base.type, "minus_one")
+    is_odd = _is_odd(exponent, zero, one)
+    sign = arith.SelectOp(is_odd, minus_one, one).result
+    is_minus_one = arith.CmpiOp(base, minus_one, "eq").result
+    is_one = arith.CmpiOp(base, one, "eq").result
+    unless_one = arith.SelectOp(is_minus_one, sign, zero).result
+    return arith.SelectOp(is_one, one, unless_one).result
+
+
+def _is_odd(value: SSAValue, zero: SSAValue, one: SSAValue) -> SSAValue:
+    return arith.CmpiOp(arith.AndIOp(value, one).result, zero, "ne").result
+
+
+def _power_loop(base: SSAValue, bits: SSAValue, zero: SSAValue, one: SSAValue) -> SSAValue:
+    """
+    while bits: power *= factor if bits & 1; factor *= factor; bits >>= 1
+    """
+    types = (base.type,) * 3
+    before, after = Block(arg_types=types), Block(arg_types=types)
+    for block in (before, after):
+        for arg, name in zip(block.args, ("power", "factor", "bits"), strict=True):
+            arg.name_hint = name
+    with ImplicitBuilder(before):
+        left = arith.CmpiOp(before.args[2], zero, "ne")
+        scf.ConditionOp(left, *before.args)
+    with ImplicitBuilder(after) as (power, factor, remaining):
+        product = arith.MuliOp(power, factor)
+        following = arith.SelectOp(_is_odd(remaining, zero, one), product, power)
+        square = arith.MuliOp(factor, factor)
+        scf.YieldOp(following, square, arith.ShRUIOp(remaining, one))
+    loop = scf.WhileOp((one, base, bits), types, Region(before), Region(after))
+    return loop.results[0]

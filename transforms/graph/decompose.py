@@ -1,0 +1,54 @@
+"""Compound graph operations (softmax, layer_norm, mean …) said with simpler ones."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.levels import Level
+from ...dialects.interfaces import Decomposable
+from ..stepwell_pass import StepwellPass
+
+
+def decompose(op: Operation) -> None:
+    """
+    Replace `op`, when it decomposes, by simpler operations, and these likewise.
+
+    Raises StepwellError when an extent it needs is `?`.
+    """
+    if not isinstance(op, Decomposable):
+        return
+    inserted: list[Operation] = []
+    builder = Builder(InsertPoint.before(op))
+    builder.operation_insertion_handler.append(inserted.append)
+    values = op.decompose(builder)
+    for new_op in inserted:
+        new_op.location = op.location
+    for value, old in zip(values, op.results, strict=True):
+        if value.owner in inserted and old.name_hint is not None:
+            value.name_hint = old.name_hint
+    Rewriter.replace_op(op, [], list(values))
+    for new_op in inserted:
+        decompose(new_op)
+
+
+def decompose_all(module: ModuleOp) -> None:
+    """`decompose` every operation of the module."""
+    for op in list(module.walk()):
+        decompose(op)
+
+
+class GraphDecomposePass(StepwellPass):
+    """Say softmax, log_softmax, layer_norm and mean with simpler graph operations."""
+
+    name = "graph-decompose"
+    level_in: ClassVar[Level] = Level.GRAPH
+    level_out: ClassVar[Level] = Level.GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose_all(op)

@@ -1,0 +1,164 @@
+"""A function under schedule: its loops and buffers by name, and its dependences, kept until it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.dependence import Dependences, dependences
+from ...dialects import loop
+from ...errors import StepwellError
+
+
+class Nest:
+    """One function of one block at the loop level."""
+
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self._dependences: Dependences | None = None
+
+    @property
+    def dependences(self) -> Dependences:
+        """The exact dependences; computed at the first question after a change."""
+        if self._dependences is None:
+            self._dependences = dependences(self.function)
+        return self._dependences
+
+    def invalidate(self) -> None:
+        """Forget what was computed: the function has been rewritten."""
+        self._dependences = None
+
+    # Names.
+
+    def loops(self) -> Iterator[loop.ForOp]:
+        """All loops in textual order."""
+        return (op for op in self.function.walk() if isinstance(op, loop.ForOp))
+
+    def loop(self, name: str) -> loop.ForOp:
+        """The loop called `name`. Raises StepwellError when there is none, or more than one."""
+        found = [op for op in self.loops() if op.loop_name.data == name]
+        if len(found) == 1:
+            return found[0]
+        function = self.function.sym_name.data
+        if found:
+            raise StepwellError(
+                f"{len(found)} loops of function '{function}' are called '{name}', expected one; "
+                "give them different names",
+                op=found[1],
+            )
+        names = [op.loop_name.data for op in self.loops()]
+        raise StepwellError(
+            f"function '{function}' has no loop '{name}', {_known('loops', names, name)}",
+            op=self.function,
+        )
+
+    def buffers(self) -> Iterator[SSAValue]:
+        """All buffers: arguments first, then scratch buffers and views in textual order."""
+        for arg in self.function.body.block.args:
+            if isinstance(arg.type, MemRefType):
+                yield arg
+        for op in self.function.walk():
+            for result in op.results:
+                if isinstance(result.type, MemRefType):
+                    yield result
+
+    def buffer(self, name: str) -> SSAValue:
+        """The buffer called `name` (without `%`). Raises StepwellError as `loop` does."""
+        found = [value for value in self.buffers() if value.name_hint == name]
+        if len(found) == 1:
+            return found[0]
+        function = self.function.sym_name.data
+        if found:
+            raise StepwellError(
+                f"{len(found)} buffers of function '{function}' are called '{name}', expected one; "
+                "give them different names",
+                op=self.function,
+            )
+        names = [value.name_hint for value in self.buffers() if value.name_hint]
+        raise StepwellError(
+            f"function '{function}' has no buffer '{name}', {_known('buffers', names, name)}",
+            op=self.function,
+        )
+
+    def fresh_loop_name(self, name: str) -> str:
+        """`name`, or with a number after it when a loop is called so already."""
+        taken = {op.loop_name.data for op in self.loops()}
+        candidate, number = name, 0
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        return candidate
+
+    # Time.
+
+    def time_position(self, for_op: loop.ForOp) -> int:
+        """Which entry of the time vectors of the accesses inside it is the loop's variable."""
+        return 2 * sum(1 for _ in regions_around(for_op)) + 1
+
+
+def regions_around(op: Operation) -> Iterator[Operation]:
+    """The loops and conditions around an operation, innermost first."""
+    parent = op.parent_op()
+    while isinstance(parent, loop.ForOp | loop.IfOp):
+        yield parent
+        parent = parent.parent_op()
+
+
+def loops_around(op: Operation) -> list[loop.ForOp]:
+    """The loops around an operation, outermost first."""
+    return [parent for parent in regions_around(op) if isinstance(parent, loop.ForOp)][::-1]
+
+
+def _known(what: str, names: list[str], wanted: str) -> str:
+    if not names:
+        return f"and no {what} at all; lower it to the loop level first"
+    near = get_close_matches(wanted, names, n=3)
+    listed = near or list(dict.fromkeys(names))[:12]
+    return f"expected one of its {what}; did you mean {', '.join(repr(n) for n in listed)}?"
+
+
+class Nests:
+    """The functions of a module by name."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self._nests: dict[func.FuncOp, Nest] = {}
+
+    def known(self) -> Iterator[Nest]:
+        """The functions asked about so far."""
+        return iter(self._nests.values())
+
+    def resolve(self, target: str) -> tuple[Nest, str]:
+        """
+        The function and the name within it that `"function/name"` means.
+
+        The function may be left out when the module has only one with a body.
+        """
+        functions = [op for op in self.module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+        function_name, slash, name = target.rpartition("/")
+        if not slash and len(functions) == 1:
+            return self._nest(functions[0]), name
+        for function in functions:
+            if function.sym_name.data == function_name:
+                return self._nest(function), name
+        names = ", ".join(f"'{f.sym_name.data}'" for f in functions)
+        found = f"function '{function_name}'" if slash else f"'{target}' without a function"
+        raise StepwellError(
+            f'found {found}, expected "function/name" with one of the functions {names}; '
+            "name one of them"
+        )
+
+    def _nest(self, function: func.FuncOp) -> Nest:
+        if function not in self._nests:
+            if len(function.body.blocks) != 1:
+                raise StepwellError(
+                    f"function '{function.sym_name.data}' has {len(function.body.blocks)} blocks, "
+                    "expected one; schedules are for functions of structured loops",
+                    op=function,
+                )
+            self._nests[function] = Nest(function)
+        return self._nests[function]

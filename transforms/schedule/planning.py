@@ -1,0 +1,102 @@
+"""From a step to a plan, and from a plan to rewritten loops; the pass that each step is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, field, fields, make_dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.levels import Level
+from ...dialects.schedule import TAILS, Step
+from ..stepwell_pass import StepwellPass
+from .nest import Nests
+from .refusal import refuse
+
+
+class Plan(Protocol):
+    """What a step will do: everything decided, nothing changed yet."""
+
+    def apply(self) -> None:
+        """Rewrite the loops. Does not fail."""
+        ...
+
+
+StepT = TypeVar("StepT", bound=Step)
+Planner = Callable[[Any, Nests], Plan]
+
+_PLANNERS: dict[type[Step], Planner] = {}
+
+
+def planner(step_class: type[StepT]) -> Callable[[Callable[[StepT, Nests], Plan]], Planner]:
+    """Decorator: the function that plans steps of a class, or raises why it is refused."""
+
+    def register(function: Callable[[StepT, Nests], Plan]) -> Planner:
+        _PLANNERS[step_class] = function
+        return function
+
+    return register
+
+
+def plan(step: Step, nests: Nests) -> Plan:
+    """
+    Decide what the step will do.
+
+    Raises StepwellError when its parameters make no sense here, and Refusal (one of them) when it would
+    change results.
+    """
+    if type(step) not in _PLANNERS:
+        import_module(f"..loop.{step.keyword}", __package__)
+    _check_tail(step)
+    return _PLANNERS[type(step)](step, nests)
+
+
+def apply(step: Step, nests: Nests) -> None:
+    """Plan the step and carry it out. Raises as `plan` does, with the IR as it was."""
+    plan(step, nests).apply()
+    for nest in nests.known():
+        nest.invalidate()
+
+
+def _check_tail(step: Step) -> None:
+    tail = getattr(step, "tail", None)
+    if tail is not None and tail not in TAILS:
+        raise refuse(step, f"tail is '{tail}', expected one of {', '.join(TAILS)}")
+
+
+class StepPass(StepwellPass):
+    """A pass that applies one step, whose parameters are the pass's options."""
+
+    step_class: ClassVar[type[Step]]
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = [f.name for f in fields(self.step_class)]  # pyright: ignore[reportArgumentType]
+        step = self.step_class(**{name: getattr(self, name) for name in names})
+        apply(step, Nests(op))
+
+
+def step_pass(step_class: type[Step]) -> type[StepPass]:
+    """The pass `loop-<keyword>` of a step."""
+    hints = get_type_hints(step_class)
+    options = [
+        (f.name, hints[f.name], field() if f.default is MISSING else field(default=f.default))
+        for f in fields(step_class)  # pyright: ignore[reportArgumentType]
+    ]
+    made = make_dataclass(
+        f"Loop{step_class.__name__}Pass",
+        options,
+        bases=(StepPass,),
+        namespace={
+            "__doc__": step_class.__doc__,
+            "name": "loop-" + step_class.keyword.replace("_", "-"),
+            "step_class": step_class,
+        },
+        frozen=True,
+    )
+    return made
+

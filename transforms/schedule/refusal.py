@@ -1,0 +1,66 @@
+"""Why a schedule step is refused, said in one line."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from ...analysis.dependence import Dependence, Dependences
+from ...analysis.scop import Access
+from ...dialects.schedule import Step
+from ...errors import StepwellError, location_of
+
+
+class Refusal(StepwellError):
+    """A step that would change results, or that cannot be carried out. The IR is as it was."""
+
+
+def refuse(step: Step, reason: str, *, remedy: str = "") -> Refusal:
+    """The refusal of a step for a reason, with what to do instead when something is known."""
+    tail = f"; {remedy}" if remedy else ""
+    return Refusal(f"{describe(step)} is refused: {reason}{tail}")
+
+
+def refuse_dependence(
+    step: Step,
+    dependences: Dependences,
+    dependence: Dependence,
+    pairs: isl.Map,
+    *,
+    what: str = "swapped",
+    remedy: str = "",
+) -> Refusal:
+    """
+    The refusal because of a dependence, with a concrete pair of iterations out of `pairs`.
+
+    `what` says what would happen to the pair (`swapped`, `run at the same time` …).
+    """
+    witness = dependences.witness(pairs, dependence)
+    reason = (
+        f"{_access_text(dependence.sink)} must come after {_access_text(dependence.source)}: "
+        f"{dependence.describe()}; iterations {witness} would be {what}"
+    )
+    return refuse(step, reason, remedy=remedy)
+
+
+def describe(step: Step) -> str:
+    """The step as it is written in Python: `split("f/i", factor=4)`."""
+    entries = list(step.parameters.items())
+    first = [repr_of(entries[0][1])] if entries else []
+    rest = [f"{name}={repr_of(value)}" for name, value in entries[1:]]
+    return f"{step.keyword}({', '.join([*first, *rest])})"
+
+
+def repr_of(value: object) -> str:
+    """A parameter's value in Python's syntax, with double quotes."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        return f"[{', '.join(repr_of(v) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
+    return repr(value)
+
+
+def _access_text(access: Access) -> str:
+    verb = "the store to" if access.is_write else "the load of"
+    name = access.buffer.name_hint or "a buffer"
+    where = location_of(access.op)
+    return f"{verb} '%{name}'" + (f" ({where})" if where else "")

@@ -1,0 +1,192 @@
+"""Edits of loop IR that steps share: affine operands in place, variables substituted, bodies moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, DenseArrayBase, StringAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap, AffineSet
+from xdsl.rewriter import InsertPoint
+
+from ...dialects import loop
+from ...dialects.affine_text import compact
+
+AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp
+
+
+def substitute(value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]) -> None:
+    """
+    Replace every use of an index value by an affine expression over `operands`.
+
+    Affine operations take it into their maps; before others an `affine.apply` is made.
+    """
+    users = list(dict.fromkeys(use.operation for use in value.uses))
+    for user in users:
+        if isinstance(user, AffineOp | affine.ApplyOp):
+            _substitute_in(user, value, expr, operands)
+        else:
+            _substitute_apply(user, value, expr, operands)
+
+
+def _substitute_apply(
+    user: Operation, value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]
+) -> None:
+    if len(operands) == 1 and expr == AffineExpr.dimension(0):
+        replacement = operands[0]
+    else:
+        apply = affine.ApplyOp(operands, AffineMapAttr(AffineMap(len(operands), 0, (expr,))))
+        replacement = Builder(InsertPoint.before(user)).insert(apply).result
+        replacement.name_hint = value.name_hint
+    user.operands = [replacement if v is value else v for v in user.operands]
+
+
+def _substitute_in(
+    user: AffineOp | affine.ApplyOp,
+    value: SSAValue,
+    expr: AffineExpr,
+    operands: Sequence[SSAValue],
+) -> None:
+    def rewritten(
+        exprs: Sequence[AffineExpr], old: Sequence[SSAValue]
+    ) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
+        """The expressions over the old operands with `value` replaced, and their new operands."""
+        count = len(old)
+        shifted = expr.replace_dims_and_symbols(
+            [AffineExpr.dimension(count + n) for n in range(len(operands))], ()
+        )
+        dims = [shifted if v is value else AffineExpr.dimension(n) for n, v in enumerate(old)]
+        return compact([e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands])
+
+    match user:
+        case loop.LoadOp() | loop.StoreOp():
+            exprs, values = rewritten(user.map.data.results, list(user.operands_))
+            set_subscripts(user, exprs, values)
+        case loop.ForOp():
+            set_bounds(
+                user,
+                rewritten(user.lower_map.data.results, list(user.lower_operands)),
+                rewritten(user.upper_map.data.results, list(user.upper_operands)),
+            )
+        case loop.IfOp():
+            constraints = user.condition.data.constraints
+            exprs, values = rewritten([c.lhs for c in constraints], list(user.condition_operands))
+            set_condition(
+                user,
+                [
+                    AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False)
+                    for c, e in zip(constraints, exprs, strict=True)
+                ],
+                values,
+            )
+        case affine.ApplyOp():
+            exprs, values = rewritten(user.map.data.results, list(user.mapOperands))
+            user.operands = values
+            user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
+
+
+def set_subscripts(
+    op: loop.LoadOp | loop.StoreOp, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> None:
+    """Give a load or store new subscripts over `values`."""
+    kept = list(op.operands)[: len(op.operands) - len(op.operands_)]
+    op.operands = [*kept, *values]
+    op.map = AffineMapAttr(AffineMap(len(values), 0, tuple(exprs)))
+
+
+BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
+"""The expressions of a bound (their maximum or minimum) and the values they are over."""
+
+
+def lower_bound(op: loop.ForOp) -> BoundExprs:
+    return op.lower_map.data.results, list(op.lower_operands)
+
+
+def upper_bound(op: loop.ForOp) -> BoundExprs:
+    return op.upper_map.data.results, list(op.upper_operands)
+
+
+def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
+    """The form the constructor of `loop.for` takes."""
+    exprs, values = compact(*bound)
+    return AffineMap(len(values), 0, exprs), values
+
+
+def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
+    """Give a loop new bounds."""
+    lower_map, lower_values = as_bound(lower)
+    upper_map, upper_values = as_bound(upper)
+    op.operands = [*lower_values, *upper_values]
+    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
+        i32, [len(lower_values), len(upper_values)]
+    )
+    op.lower_map = AffineMapAttr(lower_map)
+    op.upper_map = AffineMapAttr(upper_map)
+
+
+def set_condition(
+    op: loop.IfOp, constraints: Sequence[AffineConstraintExpr], values: Sequence[SSAValue]
+) -> None:
+    """Give a `loop.if` new constraints over `values`."""
+    op.operands = list(values)
+    op.condition = AffineSetAttr(AffineSet(len(values), 0, tuple(constraints)))
+
+
+def shifted_to(exprs: Sequence[AffineExpr], offset: int) -> list[AffineExpr]:
+    """The expressions with every dimension number raised by `offset`, to stand after other operands."""
+    return [
+        e.replace_dims_and_symbols([AffineExpr.dimension(offset + n) for n in range(64)], ())
+        for e in exprs
+    ]
+
+
+def body_ops(op: loop.ForOp) -> list[Operation]:
+    """The operations of a loop's body without its terminator."""
+    return [inner for inner in op.body.block.ops if not isinstance(inner, loop.YieldOp)]
+
+
+def move_body(source: loop.ForOp, target: Block) -> None:
+    """Move the body of a loop, without its terminator, to the front of `target`'s terminator."""
+    last = target.last_op
+    assert last is not None
+    for inner in body_ops(source):
+        inner.detach()
+        target.insert_op_before(inner, last)
+
+
+def rename_inside(root: Operation, suffix: str, taken: set[str]) -> None:
+    """
+    Give the loops and buffers inside a cloned operation names of their own, which end in `suffix`.
+
+    `taken` are the loop names in use; those given are added.
+    """
+    for op in root.walk():
+        if op is root:
+            continue
+        if isinstance(op, loop.ForOp):
+            name, number = op.loop_name.data + suffix, 0
+            while name in taken:
+                number += 1
+                name = f"{op.loop_name.data}{suffix}_{number}"
+            taken.add(name)
+            op.loop_name = StringAttr(name)
+        elif isinstance(op, loop.AllocOp) and op.buffer.name_hint:
+            op.buffer.name_hint = op.buffer.name_hint + suffix.replace(".", "_")
+
+
+def erase_body(op: loop.ForOp) -> None:
+    """Erase all operations of a loop's body but the terminator."""
+    for inner in reversed(body_ops(op)):
+        inner.detach()
+        inner.erase()
+
+
+def replace_loop(old: loop.ForOp, new: Sequence[Operation]) -> None:
+    """Put operations in the place of a loop whose body has been moved away, and erase it."""
+    builder = Builder(InsertPoint.before(old))
+    for op in new:
+        builder.insert(op)
+    old.detach()
+    old.erase()
