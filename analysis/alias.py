@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ..dialects import loop
+from ..dialects.shaped import memref_type
 
 NOALIAS = "stepwell.noalias"
 """Function or argument attribute: no other argument shares this argument's memory."""
@@ -22,6 +22,13 @@ _VIEWS = (
     memref.CollapseShapeOp,
 )
 
+_ALLOCATIONS = (loop.AllocOp, memref.AllocOp, memref.AllocaOp)
+
+
+def is_allocation(value: SSAValue) -> bool:
+    """Whether the buffer is memory of its own, made where it is defined."""
+    return isinstance(value.owner, _ALLOCATIONS)
+
 
 @dataclass
 class Aliases:
@@ -30,7 +37,8 @@ class Aliases:
 
     Arguments of kernels (functions with a `stepwell.result` mark, and private functions, which only our
     passes make) never overlap; those of other functions may, unless marked `stepwell.noalias` or
-    `llvm.noalias`. Scratch buffers overlap nothing. A view overlaps what it views.
+    `llvm.noalias`. Scratch buffers overlap nothing, and globals only themselves. A view overlaps what it
+    views. A buffer from anywhere else (a call, a select) may overlap everything.
     """
 
     function: func.FuncOp
@@ -59,13 +67,20 @@ class Aliases:
 
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
         """Whether two different root buffers may share memory."""
-        if a is b:
+        if a is b or not (self._is_known(a) and self._is_known(b)):
             return True
+        if isinstance(a.owner, memref.GetGlobalOp) and isinstance(b.owner, memref.GetGlobalOp):
+            return a.owner.name_ == b.owner.name_
         if not (self._is_open(a) and self._is_open(b)):
             return False
         # Memory is typed: an f32 buffer and an i32 buffer of the caller are different arrays.
-        assert isinstance(a.type, MemRefType) and isinstance(b.type, MemRefType)
-        return a.type.get_element_type() == b.type.get_element_type()
+        return memref_type(a).get_element_type() == memref_type(b).get_element_type()
+
+    def _is_known(self, value: SSAValue) -> bool:
+        """Whether it is certain where the buffer comes from."""
+        if isinstance(value, BlockArgument):
+            return value.block is self.function.body.block
+        return is_allocation(value) or isinstance(value.owner, memref.GetGlobalOp)
 
     def _is_open(self, value: SSAValue) -> bool:
         return isinstance(value, BlockArgument) and value not in self._separate

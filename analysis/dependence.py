@@ -139,9 +139,7 @@ class Dependence:
         name = self.source.buffer.name_hint or "a buffer"
         distance = ", ".join(
             direction.value if fixed is None else str(fixed)
-            for fixed, direction in zip(
-                self.distance_vector, self.direction_vector, strict=True
-            )
+            for fixed, direction in zip(self.distance_vector, self.direction_vector, strict=True)
         )
         where = f" at distance ({distance})" if distance else ""
         known = "" if self.exact else " that may exist (an access is not affine)"
@@ -237,19 +235,12 @@ def dependences(function: func.FuncOp) -> Dependences:
 
 def _groups(scop: Scop) -> list[list[Access]]:
     """Accesses that may meet: those of one buffer, and of buffers that may alias it."""
-    buffers = list(dict.fromkeys(access.buffer for access in scop.accesses))
-    groups: list[list[Access]] = []
-    placed: dict[SSAValue, list[Access]] = {}
-    for buffer in buffers:
-        group = next(
-            (placed[other] for other in placed if scop.aliases.may_alias(buffer, other)), None
-        )
-        if group is None:
-            group = []
-            groups.append(group)
-        placed[buffer] = group
-        group.extend(access for access in scop.accesses if access.buffer is buffer)
-    return groups
+    groups: list[list[SSAValue]] = []
+    for buffer in dict.fromkeys(access.buffer for access in scop.accesses):
+        met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
+        groups = [g for g in groups if g not in met]
+        groups.append([*(other for g in met for other in g), buffer])
+    return [[access for access in scop.accesses if access.buffer in group] for group in groups]
 
 
 def _dependence(

@@ -20,7 +20,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 
 from ..dialects import loop
 from .affine_isl import constant, constraint_set, parameter, pw_aff, variable
-from .alias import Aliases
+from .alias import Aliases, is_allocation
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Scop:
     function: func.FuncOp
     accesses: list[Access] = field(default_factory=list[Access])
     parameters: list[SSAValue] = field(default_factory=list[SSAValue])
+    time_length: int = 1
+    """The length of the time vectors."""
     aliases: Aliases = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +114,7 @@ class _Extractor:
     def __init__(self, scop: Scop):
         self.scop = scop
         self.length = 2 * _time_depth(scop.function.body.block) + 1
+        scop.time_length = self.length
 
     def run(self) -> Scop:
         self._find_parameters(self.scop.function.body.block)
@@ -142,7 +145,7 @@ class _Extractor:
             self.scop.parameters.append(value)
 
     def _is_parameter(self, value: SSAValue) -> bool:
-        if not isinstance(value.type, IndexType) or _number(value) is not None:
+        if not isinstance(value.type, IndexType) or constant_value(value) is not None:
             return False
         block = value.owner if isinstance(value, BlockArgument) else value.owner.parent
         return block is self.scop.function.body.block
@@ -175,7 +178,7 @@ class _Extractor:
             inner = _Frame(
                 frame.loops,
                 (*frame.conditions, op),
-                (*frame.time, position, 0),
+                (*frame.time, position, 0 if taken else 1),
                 (*frame.order, (op, taken)),
             )
             self._block(region.block, inner)
@@ -237,7 +240,7 @@ class _Extractor:
 
     def _value(self, value: SSAValue, space: isl.Space, frame: _Frame) -> isl.PwAff | None:
         """The value as a function of loop variables and parameters, or None when it is not affine."""
-        number = _number(value)
+        number = constant_value(value)
         if number is not None:
             return constant(space, number)
         for position, for_op in enumerate(frame.loops):
@@ -297,9 +300,7 @@ class _Extractor:
             result = result.intersect(offset.eq_set(constant(space, 0)))
         return result
 
-    def _condition(
-        self, op: loop.IfOp, taken: bool, space: isl.Space, frame: _Frame
-    ) -> isl.Set:
+    def _condition(self, op: loop.IfOp, taken: bool, space: isl.Space, frame: _Frame) -> isl.Set:
         dims = self._values(op.condition_operands, space, frame)
         holds = isl.Set.universe(space)
         if dims is None:
@@ -359,12 +360,15 @@ class _Extractor:
 
 def _loops_of(buffer: SSAValue, frame: _Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
-    if isinstance(buffer, BlockArgument):
+    if not is_allocation(buffer):
         return 0
-    return sum(1 for for_op in frame.loops if for_op.is_ancestor(buffer.owner))
+    made_by = buffer.owner
+    assert isinstance(made_by, Operation)
+    return sum(1 for for_op in frame.loops if for_op.is_ancestor(made_by))
 
 
-def _number(value: SSAValue) -> int | None:
+def constant_value(value: SSAValue) -> int | None:
+    """The number an `arith.constant` of integer or index type gives, else None."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data

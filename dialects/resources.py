@@ -75,14 +75,12 @@ def numpy_to_elements(
 ) -> ElementsAttr:
     """The attribute of type `type_` holding `array`; same shape and element width, C order."""
     array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
-    is_splat = array.size > 0 and bool(
-        (
-            array.reshape(-1).view(np.uint8).reshape(array.size, -1)
-            == array.reshape(-1)[:1].view(np.uint8)
-        ).all()
-    )
-    if array.size <= INLINE_LIMIT or is_splat:
-        return DenseIntOrFPElementsAttr(type_, BytesAttr(array.tobytes()))
+    data = array.tobytes()
+    is_splat = array.size > 0 and data == data[: array.itemsize] * array.size
+    # xDSL prints values that are all equal as one; of 0.0 and -0.0 that would lose the signs.
+    is_ambiguous = not is_splat and array.size > 0 and bool((array == array.reshape(-1)[0]).all())
+    if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
+        return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
     return DenseResourceAttr.from_params(declare(array, hint), type_)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard, overload
 import numpy as np
 from numpy import ndarray
 
+from ..analysis.levels import Level
 from ..errors import StepwellError
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
-from .lowered import Lowered
+from .lowered import Lowered, lowering_lock
 from .promotion import SUPPORTED
 from .structure import LEAF, Node, Structure, flatten, unflatten
 from .tensor import Tensor
@@ -31,13 +31,6 @@ _STATIC = bool | int | float | str | None | np.dtype | type
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 """Those of them that calls are quick with."""
-
-_compiling = threading.RLock()
-"""
-Held while a function is traced and compiled. One for the process: xDSL keeps resources in one table and
-LLVM is called under one lock, so that two at once would not be quicker; and a function may call another
-while it is traced, which locks of their own could be taken for in opposite orders.
-"""
 
 
 @dataclass(frozen=True)
@@ -163,7 +156,7 @@ class JitFunction:
 
         What it compiles to takes the arrays among them, in order, and returns an array or a flat tuple.
         """
-        with _compiling:
+        with lowering_lock:
             return self._lower(self._flattened(args, kwargs))[0]
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -174,7 +167,7 @@ class JitFunction:
         key = call.key()
         run = self._compiled.get(key)
         if run is None:
-            with _compiling:
+            with lowering_lock:
                 run = self._compiled.get(key)
                 if run is None:
                     run = self._compiled[key] = self._compile(call)
@@ -225,7 +218,11 @@ class JitFunction:
             module = trace.module(tensors)
         seconds = time.perf_counter() - start
         lowered = Lowered(
-            module, name=self._name, target=self._target, seconds=[("trace", seconds)]
+            module,
+            level=Level.GRAPH,
+            name=self._name,
+            target=self._target,
+            seconds=[("trace", seconds)],
         )
         return lowered, structure
 

@@ -17,7 +17,7 @@ from ..analysis.verify import verify
 from ..errors import StepwellError
 from ..lowering.pass_manager import module_text
 from ..lowering.pipelines import lower_to
-from .text import parse_file
+from .text import make_context, parse_file
 
 if TYPE_CHECKING:
     from ..runtime.engine import NativeCode
@@ -31,30 +31,38 @@ TEXTS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
 """What `Lowered.as_text` knows."""
 
 
+lowering_lock = threading.RLock()
+"""
+Held while a function is traced, lowered or compiled. One for the process: xDSL keeps resources in one
+table, LLVM is called under one lock, so that two at once would not be quicker, and a function may call
+another while it is traced, for which locks of their own could be taken in opposite orders.
+"""
+
+
 class Lowered:
     """
     A program on its way down: its text, its IR and its code at each level from the one it starts at.
 
-    `name` is what messages call it; `seconds` are the steps that led to the module. Each level is lowered when it is first asked for, and kept.
+    `level` is where the module stands, if it is known; `name` is what messages call it; `seconds` are the steps that led to the module. Each level is lowered when it is first asked for, and kept.
     """
 
     def __init__(
         self,
         module: ModuleOp,
         *,
+        level: Level | None = None,
         name: str = "main",
         target: str | Target = "host",
         seconds: Sequence[tuple[str, float]] = (),
     ):
         self.name = name
-        self.level = level_of(module)
+        self.level = level or level_of(module)
         """The level the program starts at."""
         self._target = target
         self._modules = {self.level: module}
         self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
         self._compilation: list[tuple[str, float]] = []
         self._native: NativeCode | None = None
-        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name} from {self.level}>"
@@ -70,7 +78,7 @@ class Lowered:
 
         Raises StepwellError for a level above the one the program starts at.
         """
-        with self._lock:
+        with lowering_lock:
             return self._at(_level_named(level)).clone()
 
     def as_text(self, level: str = "graph") -> str:
@@ -80,7 +88,7 @@ class Lowered:
 
         Raises StepwellError for another name, or a level above the one the program starts at.
         """
-        with self._lock:
+        with lowering_lock:
             if level in (_LLVM_IR, _ASSEMBLY):
                 native = self._native_code()
                 return native.llvm_ir() if level == _LLVM_IR else native.assembly()
@@ -100,7 +108,7 @@ class Lowered:
             raise StepwellError(
                 f"found threads={threads}, expected 1: this version compiles for one thread; leave it out"
             )
-        with self._lock:
+        with lowering_lock:
             chosen = _target(self._target if target is None else target)
             module = self._at(Level.LLVM)
             start = time.perf_counter()
@@ -121,7 +129,7 @@ class Lowered:
             )
         above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
         module = self._modules[above].clone()
-        seconds = lower_to(module, level)
+        seconds = lower_to(module, level, ctx=make_context())
         self._modules[level] = module
         self._seconds[level] = self._seconds[above] + seconds
         return module

@@ -170,6 +170,16 @@ def active_trace() -> Trace | None:
     return _active.traces[-1] if _active.traces else None
 
 
+def _required_trace() -> Trace:
+    trace = active_trace()
+    if trace is None:
+        raise StepwellError(
+            "found a tensor outside of a traced function, expected one that is being traced; return the tensor "
+            "from its function and use the array that a call gives"
+        )
+    return trace
+
+
 def record_all(make: Callable[..., Operation], *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
     """
     Record the operation `make(*args, **kwargs)` makes, where Tensors, also in lists, stand for values.
@@ -177,8 +187,7 @@ def record_all(make: Callable[..., Operation], *args: Any, **kwargs: Any) -> tup
     Raises StepwellError, at the user's line, for operands the operation is not defined for, and for a
     Tensor of another trace.
     """
-    trace = active_trace()
-    assert trace is not None
+    trace = _required_trace()
     return trace.record(make, *(_unwrapped(arg, trace) for arg in args), **kwargs)
 
 
@@ -208,8 +217,7 @@ def as_tensor(value: TensorLike, dtype: np.dtype | None = None) -> Tensor:
 
     Raises StepwellError for what is no tensor, array or number.
     """
-    trace = active_trace()
-    assert trace is not None
+    trace = _required_trace()
     if isinstance(value, Tensor):
         return value
     if is_scalar(value):

@@ -238,42 +238,35 @@ _COMBINERS: dict[type[graph.ReductionOp], te.Combiner] = {
 }
 
 
+_UNSIGNED = {te.Combiner.MAX: te.Combiner.UMAX, te.Combiner.MIN: te.Combiner.UMIN}
+
+
 def _combiner(op: graph.ReductionOp, element: Attribute) -> te.Combiner:
     combiner = _COMBINERS[type(op)]
     if is_bool(element):
         return te.Combiner.OR if combiner is te.Combiner.MAX else te.Combiner.AND
-    return combiner
+    return _UNSIGNED.get(combiner, combiner) if is_unsigned(element) else combiner
 
 
 def _convert_reduction(op: graph.ReductionOp, emitter: Emitter) -> SSAValue:
     type_ = tensor_type(op.operand)
     element = type_.get_element_type()
     space = _ReductionSpace.of(type_.get_shape(), op.axis_tuple, op.keepdims is not None)
-    combiner = _combiner(op, element)
-    # te's max and min are signed: unsigned numbers are moved to the signed range and back.
-    biased = combiner in (te.Combiner.MAX, te.Combiner.MIN) and is_unsigned(element)
-    body = _bias if biased else _identity
-    result = tensor_type(op.result)
-    reduced = emitter.compute(
-        result,
+    return emitter.compute(
+        tensor_type(op.result),
         [emitter.read(op.operand, space.indices, space.num_iterators)],
-        body,
+        _identity,
         names=space.names,
         reduction=space.reduction,
-        combiner=combiner if space.reduction else None,
+        combiner=_combiner(op, element) if space.reduction else None,
         hint=_hint(op),
     )
-    if not biased:
-        return reduced
-    rank = result.get_num_dims()
-    read = te.Read(reduced, AffineMap(rank, 0, tuple(dims(rank))))
-    return emitter.compute(result, [read], _bias, names=space.names, hint=_hint(op))
 
 
 def _bias(
     builder: Builder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
-    """The top bit flipped: takes the order of unsigned numbers to that of signed ones, and back."""
+    """The top bit flipped: takes the order of unsigned numbers to that of signed ones."""
     (element,) = elements
     b = ScalarBuilder(builder, element.type)
     return (b.bit_xor(element, b.constant(1 << (b.width - 1))),)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
@@ -17,9 +17,11 @@ from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
-from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
+
+MODE = "stepwell.mode"
+"""Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
 @dataclass
@@ -101,7 +103,9 @@ class _FunctionConverter:
         self.convert(op.body.block, inside)
         inside.insert(scf.YieldOp())
         step = expander.constant(op.step.value.data)
-        builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
+        new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
+        if op.mode is not None:
+            new.attributes[MODE] = StringAttr(op.mode.data.value)
 
     def _if(self, op: loop.IfOp, builder: Builder) -> None:
         operands = [self.values[v] for v in op.condition_operands]
@@ -161,18 +165,15 @@ def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
     return max(lows, default=None), min(highs) - 1 if highs else None
 
 
-def _check_runnable(op: loop.ForOp) -> None:
-    if op.mode is not None:
-        raise StepwellError(
-            f"found loop '{op.loop_name.data}' marked '{op.mode.data.value}', expected no mark: "
-            "convert-loop-to-core does not lower it yet; remove the mark",
-            op=op,
-        )
-
-
 @dataclass(frozen=True)
 class ConvertLoopToCorePass(StepwellPass):
-    """Turns named loops into scf, and affine accesses into memref operations on index arithmetic."""
+    """
+    Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
+
+    A loop marked `threads`, `vector` or `unroll` runs one iteration after the other: that is a correct
+    way to run it, as its iterations may run in any order the mark allows. The mark stays visible as the
+    attribute `stepwell.mode = "vector"` of the `scf.for`, which nothing below has to know.
+    """
 
     name = "convert-loop-to-core"
     level_in = Level.LOOP
@@ -180,10 +181,6 @@ class ConvertLoopToCorePass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        for function in functions:
-            for nested in function.walk():
-                if isinstance(nested, loop.ForOp):
-                    _check_runnable(nested)
         for function in functions:
             _convert_function(function)
 

@@ -62,6 +62,11 @@ def execute_native(
 def lower(module: ModuleOp, level: Level, ctx: Context) -> None:
     """Lower in place, by the default pipelines. Raises StepwellError when a pass refuses."""
     with located(module):
+        if level_of(module) is Level.LOOP:
+            # Written by hand, as far as we know: the native code would not notice.
+            from ..analysis.in_bounds import check_in_bounds
+
+            check_in_bounds(module)
         lower_to(module, level, ctx=ctx)
 
 

@@ -56,7 +56,7 @@ def verify_map(what: str, map_: AffineMap, operands: Sequence[SSAValue]) -> None
     if map_.num_symbols or map_.num_dims != len(operands):
         raise VerifyException(
             f"found {what} {map_}, expected one dimension for each of its {len(operands)} operands "
-            "and no symbols"
+            "and no symbols; mend the map"
         )
     for expr in map_.results:
         verify_affine(what, expr)
@@ -94,7 +94,7 @@ def verify_subscripts(map_: AffineMap, operands: Sequence[SSAValue], type_: Buff
     rank = type_.get_num_dims()
     if len(map_.results) != rank:
         raise VerifyException(
-            f"found {len(map_.results)} subscripts, expected {rank}, the rank of {type_}"
+            f"found {len(map_.results)} subscripts, expected {rank}, the rank of {type_}; mend them"
         )
 
 

@@ -119,17 +119,21 @@ class ForOp(IRDLOperation):
         verify_map("lower bound", self.lower_map.data, self.lower_operands)
         verify_map("upper bound", self.upper_map.data, self.upper_operands)
         if not self.lower_map.data.results or not self.upper_map.data.results:
-            raise VerifyException("found no bound, expected at least one lower and one upper bound")
+            raise VerifyException("found no bound, expected a lower and an upper one; add it")
         if self.step.value.data < 1:
-            raise VerifyException(f"found step {self.step.value.data}, expected at least 1")
+            raise VerifyException(
+                f"found step {self.step.value.data}, expected at least 1; mend it"
+            )
         if tuple(self.body.block.arg_types) != (IndexType(),):
             raise VerifyException(
                 f"found a body of {len(self.body.block.args)} arguments, expected one of type index, "
-                "the loop variable"
+                "the loop variable; mend them"
             )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp) or terminator.values:
-            raise VerifyException("found no plain loop.yield, expected one at the end of the body")
+            raise VerifyException(
+                "found no plain loop.yield, expected one at the end of the body; add it"
+            )
         self._verify_name()
 
     def _verify_name(self) -> None:
@@ -276,26 +280,30 @@ class IfOp(IRDLOperation):
         if condition.num_symbols or condition.num_dims != len(self.condition_operands):
             raise VerifyException(
                 f"found condition {condition}, expected one dimension for each of its "
-                f"{len(self.condition_operands)} operands and no symbols"
+                f"{len(self.condition_operands)} operands and no symbols; mend it"
             )
         if not condition.constraints:
-            raise VerifyException("found an empty condition, expected at least one constraint")
+            raise VerifyException("found an empty condition, expected a constraint; add one")
         for constraint in condition.constraints:
             verify_affine("condition", constraint.lhs)
             if constraint.rhs != AffineExpr.constant(0):
-                raise VerifyException(f"found {constraint}, expected a comparison with 0")
+                raise VerifyException(
+                    f"found {constraint}, expected a comparison with 0; subtract its right side"
+                )
 
     def _verify_branch(self, block: Block) -> None:
         if block.args:
-            raise VerifyException("found a branch with arguments, expected none")
+            raise VerifyException("found a branch with arguments, expected none; drop them")
         terminator = block.last_op
         if not isinstance(terminator, YieldOp):
-            raise VerifyException("found a branch without loop.yield, expected it at the end")
+            raise VerifyException(
+                "found a branch without loop.yield, expected it at the end; add it"
+            )
         found, expected = list(terminator.operand_types), list(self.outputs.types)
         if found != expected:
             raise VerifyException(
                 f"found a branch that yields ({', '.join(map(str, found))}), expected "
-                f"({', '.join(map(str, expected))}), the result types"
+                f"({', '.join(map(str, expected))}), the result types; make them agree"
             )
 
     def print(self, printer: Printer) -> None:

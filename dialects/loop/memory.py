@@ -142,7 +142,7 @@ def _verify_access(op: LoadOp | StoreOp, element: Attribute) -> None:
     if element != type_.get_element_type():
         raise VerifyException(
             f"found a value of type {element}, expected {type_.get_element_type()}, the elements of "
-            f"{type_}"
+            f"{type_}; cast it or mend the buffer"
         )
     # Behind a condition that never holds, as unrolling leaves them, subscripts may be outside.
     for axis, (expr, size) in enumerate(zip(op.map.data.results, type_.get_shape(), strict=True)):
@@ -183,7 +183,7 @@ class AllocOp(IRDLOperation):
         if dynamic != len(self.dynamic_sizes):
             raise VerifyException(
                 f"found {len(self.dynamic_sizes)} sizes given as values, expected {dynamic} for "
-                f"{self.buffer.type}"
+                f"{self.buffer.type}; give one for each '?'"
             )
         if dynamic and self.scope.data in (Scope.REGISTER, Scope.STACK):
             raise VerifyException(

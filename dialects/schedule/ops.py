@@ -97,7 +97,8 @@ def fits(value: object, type_: Any) -> bool:
     if get_origin(type_) is tuple:
         element = get_args(type_)[0]
         return isinstance(value, tuple) and all(
-            fits(v, element) for v in value  # pyright: ignore[reportUnknownVariableType]
+            fits(v, element)
+            for v in value  # pyright: ignore[reportUnknownVariableType]
         )
     if isinstance(type_, UnionType):
         return any(fits(value, option) for option in get_args(type_))
@@ -180,7 +181,9 @@ class ScriptOp(IRDLOperation):
     def verify_(self) -> None:
         for op in self.body.block.ops:
             if not isinstance(op, StepOp):
-                raise VerifyException(f"found '{op.name}' in a script, expected schedule steps only")
+                raise VerifyException(
+                    f"found '{op.name}' in a script, expected schedule steps only"
+                )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -108,7 +108,7 @@ class Fuse(Step):
 
     loop: str
     inner: str
-    name: str = ""
+    into: str = ""
 
 
 @step
@@ -299,7 +299,7 @@ class Stage(Step):
 
     buffer: str
     at: str
-    name: str = ""
+    into: str = ""
     scope: str = "stack"
     order: tuple[int, ...] = ()
     panel: int = 0
@@ -316,7 +316,7 @@ class Rfactor(Step):
     """
 
     loop: str
-    name: str = ""
+    into: str = ""
 
 
 @step

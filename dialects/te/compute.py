@@ -78,7 +78,7 @@ class Read:
 def _verify_element(what: str, element: Attribute) -> None:
     if not is_element_type(element) or element != signless(element):
         names = ", ".join(str(type_) for type_ in ELEMENT_TYPES if type_ == signless(type_))
-        raise VerifyException(f"found {what} of element type {element}, expected one of {names}")
+        raise VerifyException(f"found {what} of type {element}, expected one of {names}; cast it")
 
 
 @irdl_op_definition
@@ -222,7 +222,9 @@ class ComputeOp(IRDLOperation):
         counts = (len(self.sources), len(self.maps), len(self.pads))
         if len(set(counts)) != 1:
             raise VerifyException(
-                "found {} operands, {} maps and {} pads, expected as many of each".format(*counts)
+                "found {} operands, {} maps and {} pads, expected as many of each; mend the lists".format(
+                    *counts
+                )
             )
         for number, read in enumerate(self.reads):
             self._verify_read(number, read)
@@ -232,20 +234,23 @@ class ComputeOp(IRDLOperation):
         count = len(self.extents)
         parallel = self.num_parallel.value.data
         if not 0 <= parallel <= count:
-            raise VerifyException(f"found num_parallel = {parallel}, expected 0 to {count}")
+            raise VerifyException(
+                f"found num_parallel = {parallel}, expected 0 to {count}, the number of iterators; mend it"
+            )
         if (self.combiner is not None) != (parallel < count):
             raise VerifyException(
                 f"found {'a combiner' if self.combiner else 'reduction iterators'} alone, expected "
-                "a combiner and reduction iterators, or neither"
+                "a combiner and reduction iterators, or neither; add what is missing"
             )
         if any(e < 0 and e != DYNAMIC_INDEX for e in self.static_extents):
             raise VerifyException(
-                f"found extents {list(self.static_extents)}, expected none to be negative"
+                f"found extents {list(self.static_extents)}, expected none below 0; mend them"
             )
         dynamic = self.static_extents.count(DYNAMIC_INDEX)
         if dynamic != len(self.dynamic_extents):
             raise VerifyException(
-                f"found {len(self.dynamic_extents)} extents given as values, expected {dynamic}"
+                f"found {len(self.dynamic_extents)} extents given as values, expected {dynamic}; "
+                "give one for each dynamic extent"
             )
 
     def _verify_result(self) -> None:
@@ -268,26 +273,26 @@ class ComputeOp(IRDLOperation):
             where = "a read without subscripts" if read.map is None else f"elements of {element}"
             raise VerifyException(
                 f"found 'else' value {read.pad} on operand {number}, {where}, expected it on a "
-                "subscripted read and of the tensor's element type"
+                "subscripted read and of the tensor's element type; mend it"
             )
         if read.map is None:
             return
         if read.map.num_dims != len(self.extents) or read.map.num_symbols:
             raise VerifyException(
                 f"found map {read.map} on operand {number}, expected one dimension for each of the "
-                f"{len(self.extents)} iterators and no symbols"
+                f"{len(self.extents)} iterators and no symbols; mend the map"
             )
         rank = source_type.get_num_dims()
         if len(read.map.results) != rank:
             raise VerifyException(
                 f"found {len(read.map.results)} subscripts on operand {number}, expected {rank}, "
-                "the tensor's rank"
+                "the tensor's rank; mend the map"
             )
         for axis, expr in enumerate(read.map.results):
             reason = why_not_affine(expr)
             if reason is not None:
                 raise VerifyException(
-                    f"found subscript {axis} of operand {number} that is not affine: {reason}"
+                    f"found subscript {axis} of operand {number} not affine, expected it to be: {reason}"
                 )
             if read.pad is None:
                 self._verify_inside(number, axis, expr, source_type.get_shape()[axis])
@@ -316,11 +321,12 @@ class ComputeOp(IRDLOperation):
         found = [arg.type for arg in self.body.block.args]
         if found != expected:
             raise VerifyException(
-                f"found a body that takes ({types_text(found)}), expected ({types_text(expected)})"
+                f"found a body that takes ({types_text(found)}), expected ({types_text(expected)}): "
+                "the iterators, then what is read; mend its arguments"
             )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp):
-            raise VerifyException("found a body without te.yield, expected it at the end")
+            raise VerifyException("found a body without te.yield, expected it at the end; add it")
         self._verify_yield([value.type for value in terminator.values])
 
     def _verify_yield(self, types: Sequence[Attribute]) -> None:
@@ -331,16 +337,18 @@ class ComputeOp(IRDLOperation):
             if len(types) != 2 or types[1] != element or not is_index:
                 raise VerifyException(
                     f"found an {combiner} that yields ({types_text(types)}) for elements of "
-                    f"{element}, expected a value and an index of that type, an integer"
+                    f"{element}, expected a value and an index of that type, an integer; mend it"
                 )
         elif list(types) != [element]:
             raise VerifyException(
-                f"found a body that yields ({types_text(types)}), expected one value of {element}"
+                f"found a body that yields ({types_text(types)}), expected one value of {element}; "
+                "cast it or mend the result type"
             )
         _verify_element("a yielded value", types[0])
         if combiner is not None and not combiner.is_defined_on(types[0]):
             raise VerifyException(
-                f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them"
+                f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them; "
+                "choose another"
             )
 
     # Text.

@@ -66,16 +66,18 @@ class KernelOp(IRDLOperation):
         expected = [value.type for value in self.inputs]
         if found != expected:
             raise VerifyException(
-                f"body takes ({types_text(found)}), expected ({types_text(expected)})"
+                f"found a body that takes ({types_text(found)}), expected ({types_text(expected)}), the "
+                "types of the inputs; make them agree"
             )
         terminator = self.body.block.last_op
         if not isinstance(terminator, YieldOp):
-            raise VerifyException("body must end with te.yield")
+            raise VerifyException("found a body without te.yield, expected it at the end; add it")
         types = [value.type for value in terminator.values]
         results = [value.type for value in self.outputs]
         if types != results:
             raise VerifyException(
-                f"body yields ({types_text(types)}), expected ({types_text(results)})"
+                f"found a body that yields ({types_text(types)}), expected ({types_text(results)}), the "
+                "types of the results; make them agree"
             )
 
     def print(self, printer: Printer) -> None:
@@ -112,7 +114,9 @@ class KernelOp(IRDLOperation):
         types = function_type.inputs.data
         if len(types) != len(bindings):
             parser.raise_error(
-                f"expected {len(bindings)} operand types, found {len(types)}", position
+                f"found {len(types)} input types, expected {len(bindings)}, one for each input; "
+                "make them agree",
+                position,
             )
         attributes = parser.parse_optional_attr_dict_with_keyword()
         inputs = parser.resolve_operands([source for _, source in bindings], types, position)

@@ -17,6 +17,7 @@ from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.pass_manager import module_text
 from stepwell.lowering.pipelines import lower_to
+from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
 
 from .monte_carlo import Value, disagreement
@@ -72,22 +73,32 @@ def run_level(level: Level, module: ModuleOp, inputs: Sequence[Array]) -> list[A
 
 
 def run_native(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    """Compile a module without in/out arguments, call it twice, and see that inputs stay as they were."""
+    """
+    Compile a module and call it twice: the second call must give the same, and neither may change an input.
+
+    In/out arguments do change: their last contents are the results.
+    """
     executable = compile_module(module)
     given = [np.array(array) for array in inputs]
-    results = _as_list(executable(*given))
+    results = _call(executable, given)
+    if executable.signature.convention == "inout":
+        return results
     for number, (array, original) in enumerate(zip(given, inputs, strict=True)):
         if array.tobytes() != np.ascontiguousarray(original).tobytes():
             raise Disagreement(f"native code writes to input {number}")
-    again = _as_list(executable(*given))
-    for number, (one, other) in enumerate(zip(results, again, strict=True)):
+    for number, (one, other) in enumerate(zip(results, _call(executable, given), strict=True)):
         if one.tobytes() != other.tobytes():
             raise Disagreement(f"a second call gives another result {number}")
     return results
 
 
-def _as_list(returned: Any) -> list[Array]:
-    return list(returned) if isinstance(returned, tuple) else [returned]
+def _call(executable: Executable, given: list[Array]) -> list[Array]:
+    returned = executable(*given)
+    values = list(returned) if isinstance(returned, tuple) else [returned]
+    if executable.signature.convention != "inout":
+        return values
+    written = [array for array, spec in zip(given, executable.signature.inputs, strict=True) if not spec.scalar]
+    return written + [np.asarray(value) for value in values if value is not None]
 
 
 def check_agreement(

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import islpy as isl
+from xdsl.dialects import affine
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import parameter, pw_aff, variable
+from ...analysis.affine_isl import constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence
+from ...analysis.effects import hidden_effects
+from ...analysis.scop import constant_value
 from ...dialects import loop
 from ...dialects.schedule import Step
+from ...errors import location_of
 from .nest import Nest
-from .refusal import refuse_dependence
+from .refusal import refuse, refuse_dependence
 
 Reordering = Callable[[list[isl.PwAff]], Sequence[isl.PwAff]]
 """From the entries of a time vector to those of the new one, each a function of the old vector."""
@@ -25,7 +29,7 @@ class TimeSpace:
     def __init__(self, nest: Nest):
         self.nest = nest
         scop = nest.dependences.scop
-        self.length = scop.accesses[0].time.dim(isl.dim_type.out) if scop.accesses else 1
+        self.length = scop.time_length
         names = [f"p{n}" for n in range(len(scop.parameters))]
         space = isl.Space.create_from_names(
             isl.DEFAULT_CONTEXT, set=[f"t{n}" for n in range(self.length)], params=names
@@ -37,7 +41,12 @@ class TimeSpace:
         return [variable(self.space, n) for n in range(self.length)]
 
     def value(self, value: SSAValue) -> isl.PwAff | None:
-        """A loop variable or parameter; None for a value that is neither."""
+        """A loop variable, a parameter or what is computed from them; None for any other value."""
+        if isinstance(value.owner, affine.ApplyOp):
+            return self.expr(value.owner.map.data.results[0], value.owner.mapOperands)
+        number = constant_value(value)
+        if number is not None:
+            return constant(self.space, number)
         for for_op in self.nest.loops():
             if for_op.induction_variable is value:
                 return variable(self.space, self.nest.time_position(for_op))
@@ -62,6 +71,16 @@ class TimeSpace:
             result = bound if result is None else result.max(bound)
         return result
 
+    def upper_bound(self, for_op: loop.ForOp) -> isl.PwAff | None:
+        """The value the loop's variable stays below, or None when it is not affine."""
+        result: isl.PwAff | None = None
+        for expr in for_op.upper_map.data.results:
+            bound = self.expr(expr, for_op.upper_operands)
+            if bound is None:
+                return None
+            result = bound if result is None else result.min(bound)
+        return result
+
     def map(self, reordering: Reordering) -> isl.Map:
         """The reordering as a map from old time vectors to new ones."""
         result: isl.Map | None = None
@@ -73,15 +92,16 @@ class TimeSpace:
 
 
 def violations(
-    nest: Nest, inside: Operation, new_order: isl.Map
+    nest: Nest, inside: Operation | Sequence[Operation], new_order: isl.Map
 ) -> list[tuple[Dependence, isl.Map]]:
     """
-    The dependences inside an operation that a new order breaks, each with the pairs it would swap.
+    The dependences inside one or several operations that a new order breaks, each with the pairs it would swap.
 
     Dependences of a reduction whose operator may be reassociated do not count.
     """
     broken: list[tuple[Dependence, isl.Map]] = []
-    accesses = set(nest.dependences.scop.inside(inside))
+    operations = (inside,) if isinstance(inside, Operation) else inside
+    accesses = {a for op in operations for a in nest.dependences.scop.inside(op)}
     for dependence in nest.dependences.all:
         if (
             dependence.source not in accesses
@@ -97,10 +117,30 @@ def violations(
     return broken
 
 
+def check_effects(step: Step, inside: Operation | Sequence[Operation]) -> None:
+    """Raise the refusal of `step` when something in the operations has effects that nothing tells of."""
+    for op in (inside,) if isinstance(inside, Operation) else inside:
+        unknown = hidden_effects(op)
+        if unknown is not None:
+            where = location_of(unknown)
+            raise refuse(
+                step,
+                f"'{unknown.name}'" + (f" ({where})" if where else "") + " has unknown effects, "
+                "which may have to happen in order",
+                remedy="keep it outside of the loops",
+            )
+
+
 def check_order(
-    step: Step, nest: Nest, inside: Operation, new_order: isl.Map, *, remedy: str = ""
+    step: Step,
+    nest: Nest,
+    inside: Operation | Sequence[Operation],
+    new_order: isl.Map,
+    *,
+    remedy: str = "",
 ) -> None:
-    """Raise the refusal of `step` when the new order breaks a dependence inside the operation."""
+    """Raise the refusal of `step` when the new order breaks a dependence inside the operations."""
+    check_effects(step, inside)
     broken = violations(nest, inside, new_order)
     if broken:
         dependence, pairs = broken[0]

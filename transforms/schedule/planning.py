@@ -87,7 +87,7 @@ def step_pass(step_class: type[Step]) -> type[StepPass]:
         (f.name, hints[f.name], field() if f.default is MISSING else field(default=f.default))
         for f in fields(step_class)  # pyright: ignore[reportArgumentType]
     ]
-    made = make_dataclass(
+    return make_dataclass(
         f"Loop{step_class.__name__}Pass",
         options,
         bases=(StepPass,),
@@ -98,5 +98,3 @@ def step_pass(step_class: type[Step]) -> type[StepPass]:
         },
         frozen=True,
     )
-    return made
-

@@ -8,10 +8,17 @@ from xdsl.builder import Builder
 from xdsl.dialects import affine
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, DenseArrayBase, StringAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap, AffineSet
+from xdsl.ir.affine import (
+    AffineConstraintExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+)
 from xdsl.rewriter import InsertPoint
 
 from ...dialects import loop
+from ...dialects.affine_bounds import linear_form
 from ...dialects.affine_text import compact
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp
@@ -58,7 +65,10 @@ def _substitute_in(
             [AffineExpr.dimension(count + n) for n in range(len(operands))], ()
         )
         dims = [shifted if v is value else AffineExpr.dimension(n) for n, v in enumerate(old)]
-        return compact([e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands])
+        new, values = compact(
+            [e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands]
+        )
+        return compact([_collected(e, len(values)) for e in new], values)
 
     match user:
         case loop.LoadOp() | loop.StoreOp():
@@ -85,6 +95,14 @@ def _substitute_in(
             exprs, values = rewritten(user.map.data.results, list(user.mapOperands))
             user.operands = values
             user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
+
+
+def _collected(expr: AffineExpr, num_dims: int) -> AffineExpr:
+    """`i + (j - i)` as `j`; an expression that uses each dimension once stays as it is written."""
+    uses = [e.position for e in expr.dfs() if isinstance(e, AffineDimExpr)]
+    if len(set(uses)) == len(uses) or linear_form(expr, num_dims) is None:
+        return expr
+    return expr.simplify(num_dims, 0)
 
 
 def set_subscripts(

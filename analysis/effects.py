@@ -1,0 +1,50 @@
+"""Effects that cannot be read off an operation's operands: what no dependence analysis sees."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, memref
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolTable, get_effects
+
+_CONFINED = ("loop", "memref", "vector")
+"""Dialects whose operations touch no memory but their operands."""
+
+
+def hidden_effects(op: Operation) -> Operation | None:
+    """
+    The first operation in `op` that may do more than touch the buffers among its operands, or None.
+
+    A call does not when its function is known and only works on its arguments.
+    """
+    return _find(op, set())
+
+
+def _find(op: Operation, seen: set[Operation]) -> Operation | None:
+    return next((inner for inner in op.walk() if _is_hidden(inner, seen)), None)
+
+
+def _is_hidden(op: Operation, seen: set[Operation]) -> bool:
+    if op.has_trait(IsTerminator) or op.has_trait(RecursiveMemoryEffect):
+        return False  # what is inside is asked for itself
+    if get_effects(op) is not None or op.dialect_name() in _CONFINED:
+        return False
+    return not (isinstance(op, func.CallOp) and _is_confined(op, seen))
+
+
+def _is_confined(call: func.CallOp, seen: set[Operation]) -> bool:
+    """Whether the called function touches nothing but its arguments and constants."""
+    callee = SymbolTable.lookup_symbol(call, call.callee)
+    if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
+        return False
+    if callee in seen:
+        return True
+    seen.add(callee)
+    return all(
+        not (isinstance(op, memref.GetGlobalOp) and not _is_constant(op))
+        for op in callee.body.walk()
+    ) and all(_find(op, seen) is None for block in callee.body.blocks for op in block.ops)
+
+
+def _is_constant(op: memref.GetGlobalOp) -> bool:
+    found = SymbolTable.lookup_symbol(op, op.name_)
+    return isinstance(found, memref.GlobalOp) and found.constant is not None

@@ -1,0 +1,83 @@
+"""isl's constraints as affine expressions of the IR: the way back from integer sets."""
+
+from __future__ import annotations
+
+import islpy as isl
+from xdsl.ir.affine import AffineExpr
+
+
+def lower_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
+    """
+    Expressions that a dimension is never below, all of them.
+
+    They are over the other dimensions in order (without `position`), and then the parameters.
+    Constraints with existentially quantified variables are left out.
+    """
+    return [
+        _ceil(_rest(constraint, position) * -1, factor)
+        for constraint, factor in _constraints(basic, position)
+        if factor > 0
+    ]
+
+
+def upper_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
+    """Expressions that a dimension is always below (excluded), as `lower_bounds` gives them."""
+    return [
+        _floor(_rest(constraint, position), -factor) + 1
+        for constraint, factor in _constraints(basic, position)
+        if factor < 0
+    ]
+
+
+def _constraints(basic: isl.BasicSet, position: int) -> list[tuple[isl.Constraint, int]]:
+    """
+    The inequalities `factor * x + rest >= 0` that involve the dimension; an equality gives two.
+    """
+    found: list[tuple[isl.Constraint, int]] = []
+    for constraint in basic.get_constraints():
+        divisions = constraint.dim(isl.dim_type.div)
+        if any(
+            not constraint.get_coefficient_val(isl.dim_type.div, n).is_zero()
+            for n in range(divisions)
+        ):
+            continue
+        factor = constraint.get_coefficient_val(isl.dim_type.set, position).to_python()
+        if factor == 0:
+            continue
+        if not constraint.is_equality():
+            found.append((constraint, factor))
+            continue
+        for side in _both_inequalities(constraint):
+            found.append((side, side.get_coefficient_val(isl.dim_type.set, position).to_python()))
+    return found
+
+
+def _both_inequalities(equality: isl.Constraint) -> list[isl.Constraint]:
+    """`e >= 0` and `-e >= 0` for `e = 0`."""
+    aff = equality.get_aff()
+    return [isl.Constraint.inequality_from_aff(aff), isl.Constraint.inequality_from_aff(aff.neg())]
+
+
+def _rest(constraint: isl.Constraint, position: int) -> AffineExpr:
+    """The constraint's expression without the dimension at `position`."""
+    expr: AffineExpr | None = None
+    number = 0
+    for kind in (isl.dim_type.set, isl.dim_type.param):
+        for n in range(constraint.dim(kind)):
+            if kind is isl.dim_type.set and n == position:
+                continue
+            factor = constraint.get_coefficient_val(kind, n).to_python()
+            if factor:
+                term = AffineExpr.dimension(number) * factor
+                expr = term if expr is None else expr + term
+            number += 1
+    value = constraint.get_constant_val().to_python()
+    return AffineExpr.constant(value) if expr is None else expr + value
+
+
+def _ceil(expr: AffineExpr, divisor: int) -> AffineExpr:
+    return expr if divisor == 1 else expr.ceil_div(divisor)
+
+
+def _floor(expr: AffineExpr, divisor: int) -> AffineExpr:
+    return expr if divisor == 1 else expr // divisor

@@ -1,0 +1,129 @@
+"""The part of a buffer that a piece of code touches, as a box that moves with the loops around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir.affine import AffineExpr
+
+from ..dialects import loop
+from .affine_isl import constant, parameter, pw_aff, variable
+from .isl_affine import lower_bounds
+from .scop import Access, Scop, iteration_domain
+
+
+@dataclass(frozen=True)
+class Box:
+    """
+    For each axis the first element and how many there are.
+
+    `lower` are expressions over the variables of the loops around, outermost first, and then the
+    function's parameters; the extents are numbers.
+    """
+
+    lower: tuple[AffineExpr, ...]
+    extents: tuple[int, ...]
+
+
+def touched(accesses: Sequence[Access], depth: int) -> isl.Set | None:
+    """
+    The elements that accesses of one buffer touch for given values of the `depth` outermost loops.
+
+    A set over those loops' variables followed by the buffer's indices; None without accesses, or when
+    one of them is not exact.
+    """
+    result: isl.Set | None = None
+    for access in accesses:
+        if not access.exact:
+            return None
+        pairs = access.element.set_tuple_name(isl.dim_type.in_, "")
+        count = pairs.dim(isl.dim_type.in_)
+        pairs = pairs.project_out(isl.dim_type.in_, depth, count - depth)
+        pairs = pairs.project_out(isl.dim_type.out, 0, access.private)
+        flat = pairs.wrap().flatten()
+        result = flat if result is None else result.union(flat)
+    return result
+
+
+def bounding_box(region: isl.Set, depth: int, rank: int) -> Box | None:
+    """
+    The smallest box with extents that are numbers, or None when an axis has no bound of that kind.
+
+    `region` is over `depth` loop variables followed by `rank` indices, as `touched` gives it.
+    """
+    lower: list[AffineExpr] = []
+    extents: list[int] = []
+    for axis in range(rank):
+        along = region.project_out(isl.dim_type.set, depth + axis + 1, rank - axis - 1)
+        along = along.project_out(isl.dim_type.set, depth, axis)
+        best = _tightest(along, depth)
+        if best is None:
+            return None
+        lower.append(best[0])
+        extents.append(best[1])
+    return Box(tuple(lower), tuple(extents))
+
+
+def _tightest(along: isl.Set, depth: int) -> tuple[AffineExpr, int] | None:
+    """The lower bound that leaves the smallest number of elements between it and the last one."""
+    space = along.get_space()
+    dims = [variable(space, n) for n in range(depth)]
+    dims += [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
+    here = variable(space, depth)
+    best: tuple[AffineExpr, int] | None = None
+    for candidate in lower_bounds(along.simple_hull(), depth):
+        offset = here.sub(pw_aff(candidate, dims, space))
+        span = isl.Map.from_pw_aff(offset).intersect_domain(along).range().dim_max_val(0)
+        if span.is_int() and (best is None or span.to_python() + 1 < best[1]):
+            best = candidate, span.to_python() + 1
+    return best
+
+
+class BoxSpace:
+    """Boxes of one buffer, as sets over the variables of nested loops and the buffer's indices."""
+
+    def __init__(self, scop: Scop, loops: Sequence[loop.ForOp], type_: MemRefType):
+        self.depth = len(loops)
+        self.sizes = type_.get_shape()
+        outer = iteration_domain(scop, loops)
+        self._outer = outer
+        self._domain = outer.add_dims(isl.dim_type.set, len(self.sizes))
+
+    def _value(self, expr: AffineExpr) -> isl.PwAff:
+        space = self._domain.get_space()
+        dims = [variable(space, n) for n in range(self.depth)]
+        dims += [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
+        return pw_aff(expr, dims, space)
+
+    def elements(self, box: Box) -> isl.Set:
+        """The elements of the box that exist, for each iteration."""
+        space = self._domain.get_space()
+        result = self._domain
+        for axis, (low, extent) in enumerate(zip(box.lower, box.extents, strict=True)):
+            index = variable(space, self.depth + axis)
+            start = self._value(low)
+            result = result.intersect(index.ge_set(start))
+            result = result.intersect(index.lt_set(start.add(constant(space, extent))))
+            result = result.lower_bound_val(isl.dim_type.set, self.depth + axis, isl.Val(0))
+            if self.sizes[axis] != DYNAMIC_INDEX:
+                last = isl.Val(self.sizes[axis] - 1)
+                result = result.upper_bound_val(isl.dim_type.set, self.depth + axis, last)
+        return result
+
+    def inside(self, box: Box) -> tuple[tuple[bool, bool], ...]:
+        """For each axis whether the box never begins before the buffer, and never ends after it."""
+        found: list[tuple[bool, bool]] = []
+        for low, extent, size in zip(box.lower, box.extents, self.sizes, strict=True):
+            starts = isl.Map.from_pw_aff(self._value(low)).intersect_domain(self._domain).range()
+            least, greatest = starts.dim_min_val(0), starts.dim_max_val(0)
+            found.append(
+                (
+                    least.is_int() and least.to_python() >= 0,
+                    size == DYNAMIC_INDEX
+                    or (greatest.is_int() and greatest.to_python() + extent <= size),
+                )
+            )
+        return tuple(found)

@@ -1,0 +1,113 @@
+"""
+What a call costs that computes next to nothing: 8 elements, `x * 2 + 1`.
+
+    python benchmarks/call_overhead.py [--check]
+
+Prints microseconds, the best of several runs, for kinds of calls, beside NumPy and whichever of numba,
+PyTorch, JAX and ONNX Runtime is installed; then how much 100,000 calls add to the process's memory.
+`--check` exits with 1 when the plain call costs 5 µs or more, or the memory grows by 1 MB or more.
+"""
+
+import argparse
+import resource
+import timeit
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import stepwell as sw
+
+CALLS = 20_000
+RUNS = 9
+LIMIT_US = 5.0
+LIMIT_BYTES = 1_000_000
+
+X = np.arange(8, dtype=np.float32)
+
+
+def function(x):
+    return x * 2 + 1
+
+
+def microseconds(call: Callable[[], Any]) -> float:
+    """The least time per call over several runs."""
+    call()
+    return min(timeit.repeat(call, number=CALLS, repeat=RUNS)) / CALLS * 1e6
+
+
+def stepwell_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Kinds of calls, the plain one first."""
+    plain = sw.jit(function)
+    three = sw.jit(lambda x, y, z: x * y + z)
+    scaled = sw.jit(lambda x, n: x * n)
+    nested = sw.jit(lambda p: {"y": p["x"] * 2})
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    strided = np.repeat(X, 2)[::2]
+    executable = plain.lower(X).compile()
+    out = np.empty_like(X)
+    yield "jit: f(x)", lambda: plain(X)
+    yield "jit: f(x, y, z)", lambda: three(X, X, X)
+    yield "jit: f(x, 3)", lambda: scaled(X, 3)
+    yield "jit: f(x, n=3)", lambda: scaled(X, n=3)
+    yield "jit: f({'x': x})", lambda: nested({"x": X})
+    yield "jit: f(read-only)", lambda: plain(read_only)
+    yield "jit: f(not contiguous)", lambda: plain(strided)
+    yield "Executable: f(x)", lambda: executable(X)
+    yield "Executable: f(x, out=y)", lambda: executable(X, out=out)
+
+
+def other_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The same function elsewhere, where that is installed."""
+    yield "numpy", lambda: function(X)
+    try:
+        import numba
+
+        compiled = numba.njit(function)
+        yield "numba", lambda: compiled(X)
+    except ImportError:
+        pass
+    try:
+        import torch
+
+        tensor = torch.from_numpy(X)
+        yield "torch (eager)", lambda: function(tensor)
+    except ImportError:
+        pass
+    try:
+        import jax
+
+        jitted = jax.jit(function)
+        yield "jax", lambda: jitted(X).block_until_ready()
+    except ImportError:
+        pass
+
+
+def growth_in_bytes(call: Callable[[], Any], calls: int = 100_000) -> int:
+    """By how much the process's largest memory grows over so many calls, after a warm-up."""
+    for _ in range(calls // 10):
+        call()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(calls):
+        call()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fail when a limit is passed")
+    check = parser.parse_args().check
+
+    calls = [*stepwell_calls(), *other_calls()]
+    results = {name: microseconds(call) for name, call in calls}
+    print(f"{'call on 8 elements':<28}{'µs':>8}")
+    for name, cost in results.items():
+        print(f"{name:<28}{cost:>8.2f}")
+    growth = growth_in_bytes(calls[0][1])
+    print(f"\n100,000 calls add {growth / 1e6:.3f} MB")
+    failed = results[calls[0][0]] >= LIMIT_US or growth >= LIMIT_BYTES
+    return int(check and failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

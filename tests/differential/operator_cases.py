@@ -1,0 +1,382 @@
+"""
+What each graph operation is tested on: operand types and properties, for each element type it takes.
+
+Every operation of the dialect has cases: a family's, found by its base class, or its own in `_CASES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from stepwell.dialects import graph
+from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float, numpy_dtype
+from stepwell.dialects.graph.base import NUMBERS, GraphOp
+
+from .random_programs import Program
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+SHAPES: tuple[Shape, ...] = ((), (1,), (17,), (3, 5), (1, 7, 1), (2, 0, 3))
+PAIRS: tuple[tuple[Shape, Shape], ...] = (
+    ((), ()),
+    ((1,), (1,)),
+    ((17,), (17,)),
+    ((3, 5), (5,)),
+    ((3, 1), (2, 1, 5)),
+    ((), (7,)),
+    ((2, 0), (2, 1)),
+)
+
+Operand = Shape | tuple[Attribute, Shape]
+"""The shape of an operand, with its element type when that is not the one of the case."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of an operation: its operands, and how to make it of them."""
+
+    operands: tuple[Operand, ...]
+    build: Callable[..., GraphOp]
+
+
+def _case(build: Callable[..., GraphOp], *operands: Operand, **properties: Any) -> Case:
+    return Case(operands, partial(build, **properties))
+
+
+Cases = Callable[[Any, Attribute], Sequence[Case]]
+"""The cases of an operation, given its class, for an element type."""
+
+
+# Families.
+
+
+def _unary(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape) for shape in SHAPES]
+
+
+def _binary(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, *pair) for pair in PAIRS]
+
+
+_REDUCTIONS: tuple[tuple[Shape, tuple[int, ...] | None], ...] = (
+    ((), None),
+    ((1,), (0,)),
+    ((33,), (0,)),
+    ((3, 5), None),
+    ((3, 5), (0,)),
+    ((2, 3, 5), (1,)),
+    ((2, 3, 5), (0, 2)),
+    ((2, 3, 1), (2,)),
+    ((3, 5), ()),
+    ((0, 3), (1,)),
+)
+
+
+def _reduction(op: Any, element: Attribute) -> list[Case]:
+    cases = [
+        _case(op, shape, axes=axes, keepdims=number % 2 == 1)
+        for number, (shape, axes) in enumerate(_REDUCTIONS)
+    ]
+    return cases + ([_case(op, (0, 3), axes=(0,))] if op.HAS_IDENTITY else [])
+
+
+def _along_axis(op: Any, element: Attribute) -> list[Case]:
+    places = (((1,), 0), ((33,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 7, 3), 1), ((0, 3), 1))
+    return [_case(op, shape, axis=axis) for shape, axis in places]
+
+
+def _arg_reduction(op: Any, element: Attribute) -> list[Case]:
+    return [*_along_axis(op, element), _case(op, (2, 7, 3), axis=2, keepdims=True)]
+
+
+# Single operations.
+
+
+def _leaky_relu(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape, alpha=alpha) for shape in SHAPES for alpha in (0.01, 1.5)]
+
+
+def _hard_sigmoid(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape, alpha=1 / 6, beta=0.5) for shape in SHAPES]
+
+
+def _gelu(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape, approximate=how) for shape in SHAPES for how in ("none", "tanh")]
+
+
+def _clip(op: Any, element: Attribute) -> list[Case]:
+    low, high = (-0.75, 1.25) if is_float(element) else (1, 5)
+    cases = [_case(op, shape, min=low, max=high) for shape in SHAPES]
+    return [*cases, _case(op, (17,), min=low), _case(op, (17,), max=high), _case(op, (17,))]
+
+
+def _where(op: Any, element: Attribute) -> list[Case]:
+    shapes = [(shape,) * 3 for shape in SHAPES] + [((3, 1), (5,), ()), ((5,), (3, 1), (2, 1, 5))]
+    return [_case(op, (i1, condition), x, y) for condition, x, y in shapes]
+
+
+def _cast(op: Any, element: Attribute) -> list[Case]:
+    targets = [target for target in ELEMENT_TYPES if target != element]
+    return [
+        _case(op, shape, element_type=target)
+        for target in targets
+        for shape in ((), (17,), (2, 0))
+    ]
+
+
+def _constant(op: Any, element: Attribute) -> list[Case]:
+    arrays = [example(element, shape, number) for number, shape in enumerate((*SHAPES, (3, 31)))]
+    arrays.append(np.full((5, 33), example(element, (1,), 9)[0]))
+    return [Case((), partial(op, array)) for array in arrays]
+
+
+def _iota(op: Any, element: Attribute) -> list[Case]:
+    places = (((1,), 0), ((300,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 0), 0))
+    return [Case((), partial(op, TensorType(element, shape), axis)) for shape, axis in places]
+
+
+def _matmul(op: Any, element: Attribute) -> list[Case]:
+    pairs = (
+        ((1,), (1,)),
+        ((33,), (33,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 5)),
+        ((1, 1), (1, 1)),
+        ((5, 17), (17, 3)),
+        ((5, 2, 3), (3, 4)),
+        ((2, 1, 2, 3), (5, 3, 4)),
+        ((2, 0), (0, 3)),
+        ((0, 3), (3, 2)),
+    )
+    return [_case(op, *pair) for pair in pairs]
+
+
+def _concat(op: Any, element: Attribute) -> list[Case]:
+    def build(*parts: Any, axis: int) -> GraphOp:
+        return op(parts, axis)
+
+    return [
+        _case(build, (1,), axis=0),
+        _case(build, (1,), (17,), (0,), (2,), axis=0),
+        _case(build, (3, 5), (1, 5), axis=0),
+        _case(build, (3, 5), (3, 1), (3, 2), axis=1),
+        _case(build, (2, 3, 0), (2, 1, 0), axis=1),
+    ]
+
+
+def _split(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (1,), sizes=(1,), axis=0),
+        _case(op, (17,), sizes=(3, 0, 14), axis=0),
+        _case(op, (3, 5), sizes=(2, 1), axis=0),
+        _case(op, (3, 5), sizes=(1, 1, 3), axis=1),
+        _case(op, (2, 0), sizes=(1, 1), axis=0),
+    ]
+
+
+def _slice(op: Any, element: Attribute) -> list[Case]:
+    everything = slice(None)
+    return [
+        _case(op, (), slices=()),
+        _case(op, (17,), slices=(slice(2, 15, 3),)),
+        _case(op, (17,), slices=(slice(None, None, -1),)),
+        _case(op, (17,), slices=(slice(15, 1, -4),)),
+        _case(op, (17,), slices=(slice(5, 5),)),
+        _case(op, (3, 5), slices=(everything, slice(-2, None))),
+        _case(op, (3, 5), slices=(slice(1, 2), slice(None, None, -2))),
+        _case(op, (2, 0, 3), slices=(slice(1), everything, slice(1, None))),
+    ]
+
+
+def _pad(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (), low=(), high=(), value=1),
+        _case(op, (1,), low=(2,), high=(0,), value=1),
+        _case(op, (17,), low=(0,), high=(3,), value=0),
+        _case(op, (3, 5), low=(1, 0), high=(0, 2), value=1),
+        _case(op, (2, 0), low=(0, 1), high=(1, 2), value=1),
+        _case(op, (2, 0), low=(1, 0), high=(1, 0), value=0),
+    ]
+
+
+def _gather(op: Any, element: Attribute) -> list[Case]:
+    # Indices are between -8 and 8: from the end, and out of range too.
+    return [
+        _case(op, (1,), (i64, ()), axis=0),
+        _case(op, (17,), (i32, (5,)), axis=0),
+        _case(op, (3, 5), (i64, (2, 2)), axis=0),
+        _case(op, (3, 5), (i32, (4,)), axis=1),
+        _case(op, (2, 7, 3), (i64, (1, 2)), axis=1),
+        _case(op, (3, 5), (i64, (0,)), axis=1),
+        _case(op, (0, 3), (i64, (2,)), axis=1),
+    ]
+
+
+def _reshape(op: Any, element: Attribute) -> list[Case]:
+    pairs = (
+        ((), (1, 1)),
+        ((1,), ()),
+        ((17,), (17,)),
+        ((12,), (2, 3, -1)),
+        ((3, 4), (2, 6)),
+        ((2, 3, 5), (5, 6)),
+        ((2, 0, 3), (0, 7)),
+    )
+    return [_case(op, operand, shape=shape) for operand, shape in pairs]
+
+
+def _transpose(op: Any, element: Attribute) -> list[Case]:
+    perms = ((), (0,), (1, 0), (2, 0, 1), (0, 2, 1), (3, 1, 0, 2))
+    cases = [_case(op, (2, 3, 5, 1)[: len(perm)], perm=perm) for perm in perms]
+    return [*cases, _case(op, (2, 0, 3), perm=(2, 1, 0))]
+
+
+def _expand_dims(op: Any, element: Attribute) -> list[Case]:
+    places = (((), (0, 1)), ((17,), (1,)), ((3, 5), (0, 2)), ((2, 0), (1,)))
+    return [_case(op, shape, axes=axes) for shape, axes in places]
+
+
+def _squeeze(op: Any, element: Attribute) -> list[Case]:
+    places = (((1, 1), None), ((1, 17), (0,)), ((3, 1, 5), (1,)), ((1, 0), (0,)), ((1, 5), ()))
+    return [_case(op, shape, axes=axes) for shape, axes in places]
+
+
+def _broadcast_to(op: Any, element: Attribute) -> list[Case]:
+    pairs = (
+        ((), (3, 5)),
+        ((1,), (17,)),
+        ((5,), (3, 5)),
+        ((3, 1), (2, 3, 5)),
+        ((3, 5), (3, 5)),
+        ((1,), (0,)),
+    )
+    return [_case(op, operand, shape=shape) for operand, shape in pairs]
+
+
+def _layer_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (1,), axis=0),
+        _case(op, (3, 17), (17,), axis=1),
+        _case(op, (3, 17), (17,), (17,), axis=1, epsilon=1e-3),
+        _case(op, (2, 3, 5), (3, 5), (5,), axis=1),
+        _case(op, (2, 7), (), (1,), axis=0),
+        _case(op, (0, 3), (3,), axis=1),
+    ]
+
+
+_CASES: dict[type[Operation], Cases] = {
+    graph.BroadcastToOp: _broadcast_to,
+    graph.CastOp: _cast,
+    graph.ClipOp: _clip,
+    graph.ConcatOp: _concat,
+    graph.ConstantOp: _constant,
+    graph.ExpandDimsOp: _expand_dims,
+    graph.GatherOp: _gather,
+    graph.GeluOp: _gelu,
+    graph.HardSigmoidOp: _hard_sigmoid,
+    graph.IotaOp: _iota,
+    graph.LayerNormOp: _layer_norm,
+    graph.LeakyReluOp: _leaky_relu,
+    graph.LogSoftmaxOp: _along_axis,
+    graph.MatmulOp: _matmul,
+    graph.PadOp: _pad,
+    graph.ReshapeOp: _reshape,
+    graph.SliceOp: _slice,
+    graph.SoftmaxOp: _along_axis,
+    graph.SplitOp: _split,
+    graph.SqueezeOp: _squeeze,
+    graph.TransposeOp: _transpose,
+    graph.WhereOp: _where,
+}
+
+
+def _cases_of(op: type[Operation]) -> Cases:
+    """Raises KeyError for an operation that has none."""
+    if op not in _CASES:
+        for family, cases in (
+            (graph.UnaryElementwiseOp, _unary),
+            (graph.BinaryElementwiseOp, _binary),
+            (graph.ReductionOp, _reduction),
+            (graph.ArgReductionOp, _arg_reduction),
+        ):
+            if issubclass(op, family):
+                return cases
+    return _CASES[op]
+
+
+def element_types_of(op: type[GraphOp]) -> tuple[Attribute, ...]:
+    """The element types an operation takes."""
+    return NUMBERS if op is graph.IotaOp else op.ELEMENTS
+
+
+# Values.
+
+_FLOATS = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -2.5, 1.5, 1e20, -3e9)
+
+
+def example(element: Attribute, shape: Shape, seed: int) -> Array:
+    """
+    Values for an operand. Those of 17 elements and more have the numbers that go wrong: NaN, infinities,
+    ties of rounding; the ends of the range.
+    """
+    generator = np.random.default_rng(seed)
+    dtype = numpy_dtype(element)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "f":
+        array = generator.uniform(-2, 2, shape)
+        special: Sequence[Any] = _FLOATS
+    else:
+        info = np.iinfo(dtype)
+        array = generator.integers(max(-8, info.min), 9, shape, dtype)
+        special = (info.min, info.max, 0, 1, info.max - 1)
+        if info.min:
+            special = (*special, -1, info.min)
+    if array.size >= 17:
+        # In two operands at other places, so that every special number meets others.
+        places = generator.permutation(array.size)[: len(special)]
+        array = array.astype(np.float64 if dtype.kind == "f" else dtype)
+        array.flat[places] = special
+    return np.asarray(array).astype(dtype)
+
+
+# Programs.
+
+
+def _instances(op: type[GraphOp]) -> Iterator[tuple[Attribute, Case]]:
+    for element in element_types_of(op):
+        for case in _cases_of(op)(op, element):
+            yield element, case
+
+
+def operator_program(op: type[GraphOp]) -> Program:
+    """One function with every case of the operation, so that there is one module to lower and compile."""
+    block = Block()
+    inputs: list[Array] = []
+    ops: list[GraphOp] = []
+    for element, case in _instances(op):
+        operands: list[Any] = []
+        for operand in case.operands:
+            of, shape = element, operand
+            if operand and isinstance(operand[0], Attribute):
+                of, shape = operand
+            operands.append(block.insert_arg(TensorType(of, shape), len(block.args)))
+            operands[-1].name_hint = f"x{len(inputs)}"
+            inputs.append(example(of, shape, len(inputs)))
+        ops.append(case.build(*operands))
+    block.add_ops(ops)
+    results = [result for made in ops for result in made.results]
+    block.add_op(func.ReturnOp(*results))
+    types = FunctionType.from_lists(
+        [arg.type for arg in block.args], [result.type for result in results]
+    )
+    return Program(ModuleOp([func.FuncOp("main", types, Region(block))]), inputs)

@@ -1,0 +1,670 @@
+"""
+Random programs at level te, as text, together with what they compute.
+
+What a program computes is evaluated with NumPy while its text is made, from the meaning of the text and
+without Stepwell, so that nothing is compared with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+DTYPES: dict[str, np.dtype] = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "i8": np.dtype(np.int8),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "i1": np.dtype(np.bool_),
+}
+EXTENTS = (0, 1, 1, 2, 2, 3, 3, 5, 7, 17, 31, 33)
+MAX_ELEMENTS = 400
+MAX_POINTS = 900
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A value of the program: its name in the text, and its contents."""
+
+    name: str
+    type: str
+    array: Array
+
+    @property
+    def text_type(self) -> str:
+        return tensor_text(self.array.shape, self.type)
+
+
+@dataclass
+class Program:
+    """
+    A function `@main` at te, its inputs and its results.
+
+    `is_exact` says that every order of every sum gives the same bits: values are small whole numbers.
+    Otherwise `magnitude` is the greatest one met on the way, to which rounding errors are relative.
+    """
+
+    text: str
+    inputs: list[Array]
+    expected: list[Array]
+    is_exact: bool
+    magnitude: float
+
+
+def tensor_text(shape: Sequence[int], element: str) -> str:
+    return f"tensor<{''.join(f'{extent}x' for extent in shape)}{element}>"
+
+
+def is_float(element: str) -> bool:
+    return element.startswith("f")
+
+
+# Affine subscripts
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """An affine expression: its text, and its value for arrays of iterator values."""
+
+    text: str
+    value: Callable[[Sequence[Array]], Any]
+    low: int
+    high: int
+
+
+def random_subscript(rng: Random, names: Sequence[str], extents: Sequence[int]) -> Subscript:
+    """An expression over the iterators and bounds it stays in, for extents none of which is 0."""
+    if not names or rng.random() < 0.1:
+        constant = rng.randrange(0, 3)
+        return Subscript(str(constant), lambda _: constant, constant, constant)
+    d = rng.randrange(len(names))
+    name, last = f"%{names[d]}", extents[d] - 1
+    match rng.randrange(9):
+        case 0 | 1 | 2:
+            return Subscript(name, lambda g: g[d], 0, last)
+        case 3:
+            return Subscript(f"{last} - {name}", lambda g: last - g[d], 0, last)
+        case 4:
+            k, c = rng.choice((1, 2, 3)), rng.randrange(-2, 3)
+            text = f"{name} * {k} + {c}" if rng.random() < 0.5 else f"{c} + {k} * {name}"
+            return Subscript(text, lambda g: g[d] * k + c, c, last * k + c)
+        case 5:
+            e = rng.randrange(len(names))
+            k = rng.choice((1, 2, -1))
+            low, high = sorted((0, (extents[e] - 1) * k))
+            text = f"{name} - %{names[e]}" if k == -1 else f"{name} + %{names[e]} * {k}"
+            return Subscript(text, lambda g: g[d] + g[e] * k, low, last + high)
+        case 6:
+            k = rng.choice((1, 2, 3))
+            return Subscript(f"{name} floordiv {k}", lambda g: g[d] // k, 0, last // k)
+        case 7:
+            k, c = rng.choice((1, 2, 3)), rng.randrange(-2, 3)
+            return Subscript(f"({name} + {c}) mod {k}", lambda g: (g[d] + c) % k, 0, k - 1)
+        case _:
+            e, k = rng.randrange(len(names)), rng.choice((2, 3, 5))
+            flat = f"%{names[e]} * {extents[d]} + {name}"
+            top = (extents[e] - 1) * extents[d] + last
+
+            def flattened(g: Sequence[Array]) -> Any:
+                return g[e] * extents[d] + g[d]
+
+            match rng.randrange(3):
+                case 0:
+                    return Subscript(
+                        f"({flat}) floordiv {k}", lambda g: flattened(g) // k, 0, top // k
+                    )
+                case 1:
+                    return Subscript(f"({flat}) mod {k}", lambda g: flattened(g) % k, 0, k - 1)
+                case _:
+                    high = -(-top // k)
+                    return Subscript(
+                        f"({flat}) ceildiv {k}", lambda g: -(-flattened(g) // k), 0, high
+                    )
+
+
+def fitting_subscript(
+    rng: Random, names: Sequence[str], extents: Sequence[int], size: int
+) -> Subscript | None:
+    """One that stays in an axis of this size, or None when none was found."""
+    same = [n for n in range(len(names)) if extents[n] == size]
+    if same and rng.random() < 0.6:
+        d = rng.choice(same)
+        return Subscript(f"%{names[d]}", lambda g: g[d], 0, size - 1)
+    for _ in range(8):
+        candidate = random_subscript(rng, names, extents)
+        if candidate.low >= 0 and candidate.high < size:
+            return candidate
+    if size == 0:
+        return None
+    constant = rng.randrange(size)
+    return Subscript(str(constant), lambda _: constant, constant, constant)
+
+
+# Scalars in bodies
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value in a body: an array over the iteration space, or one that broadcasts to it."""
+
+    name: str
+    type: str
+    value: Any
+
+
+def number_text(value: Any, element: str) -> str:
+    if element == "i1":
+        return "true" if value else "false"
+    return f"{float(value)!r} : {element}" if is_float(element) else f"{int(value)} : {element}"
+
+
+_BINARY: dict[str, tuple[tuple[str, Callable[[Any, Any], Any]], ...]] = {
+    "f": (
+        ("addf", np.add),
+        ("subf", np.subtract),
+        ("mulf", np.multiply),
+        ("maximumf", np.maximum),
+        ("minimumf", np.minimum),
+    ),
+    "i": (
+        ("addi", np.add),
+        ("subi", np.subtract),
+        ("muli", np.multiply),
+        ("maxsi", np.maximum),
+        ("minsi", np.minimum),
+        ("andi", np.bitwise_and),
+        ("ori", np.bitwise_or),
+        ("xori", np.bitwise_xor),
+    ),
+    "b": (("andi", np.logical_and), ("ori", np.logical_or), ("xori", np.logical_xor)),
+}
+_COMPARISONS: dict[str, tuple[tuple[str, Callable[[Any, Any], Any]], ...]] = {
+    "f": (("olt", np.less), ("oge", np.greater_equal), ("oeq", np.equal), ("une", np.not_equal)),
+    "i": (("slt", np.less), ("sge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal)),
+    "b": (("eq", np.equal), ("ne", np.not_equal)),
+}
+_ROUNDED: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("math.tanh", np.tanh),
+    ("math.exp", np.exp),
+    ("math.absf", np.abs),
+)
+
+
+def family(element: str) -> str:
+    return "b" if element == "i1" else element[0]
+
+
+@dataclass
+class Body:
+    """The body of a compute, line by line, with the value of each name."""
+
+    rng: Random
+    prefix: str
+    is_exact: bool
+    lines: list[str] = field(default_factory=list)
+    scalars: list[Scalar] = field(default_factory=list)
+
+    def emit(self, operation: str, element: str, value: Any) -> Scalar:
+        scalar = Scalar(f"%{self.prefix}v{len(self.lines)}", element, value)
+        self.lines.append(f"{scalar.name} = {operation}")
+        return scalar
+
+    def constant(self, value: Any, element: str) -> Scalar:
+        text = number_text(value, element)
+        return self.emit(f"arith.constant {text}", element, DTYPES[element].type(value))
+
+    def binary(
+        self, name: str, function: Callable[[Any, Any], Any], a: Scalar, b: Scalar
+    ) -> Scalar:
+        value = np.asarray(function(a.value, b.value), DTYPES[a.type])
+        return self.emit(f"arith.{name} {a.name}, {b.name} : {a.type}", a.type, value)
+
+    def clamped(self, a: Scalar, low: int, high: int) -> Scalar:
+        """`a` between two numbers, a NaN as it is."""
+        if a.type == "i1":
+            return a
+        if is_float(a.type):
+            top = self.binary("minimumf", np.minimum, a, self.constant(high, a.type))
+            return self.binary("maximumf", np.maximum, top, self.constant(low, a.type))
+        top = self.binary("minsi", np.minimum, a, self.constant(high, a.type))
+        return self.binary("maxsi", np.maximum, top, self.constant(low, a.type))
+
+    def cast(self, a: Scalar, to: str) -> Scalar:
+        """`a` as a value of another type. Floats are clamped and rounded down before they become integers."""
+        source, target = family(a.type), family(to)
+        if a.type == to:
+            return a
+        if target == "b":
+            zero = self.constant(0, a.type)
+            name = "arith.cmpf une" if source == "f" else "arith.cmpi ne"
+            value = np.not_equal(a.value, zero.value)
+            return self.emit(f"{name}, {a.name}, {zero.name} : {a.type}", to, value)
+        if source == "f" and target == "i":
+            a = self.clamped(a, -8, 8)
+            operation = "fptosi"
+        elif source in "ib" and target == "f":
+            operation = "uitofp" if source == "b" else "sitofp"
+        else:
+            wider = DTYPES[to].itemsize > DTYPES[a.type].itemsize or source == "b"
+            names = {"f": ("extf", "truncf"), "i": ("extsi", "trunci"), "b": ("extui", "")}
+            operation = names[source][0 if wider else 1]
+        with np.errstate(all="ignore"):
+            value = np.nan_to_num(a.value) if operation == "fptosi" else np.asarray(a.value)
+            value = value.astype(DTYPES[to])
+        return self.emit(f"arith.{operation} {a.name} : {a.type} to {to}", to, value)
+
+    def index_as(self, iterator: Scalar, to: str) -> Scalar:
+        value = np.asarray(iterator.value, DTYPES[to])
+        return self.emit(f"arith.index_cast {iterator.name} : index to {to}", to, value)
+
+    def of_type(self, element: str) -> Scalar:
+        """Some value of this type."""
+        fitting = [scalar for scalar in self.scalars if scalar.type == element]
+        if fitting and self.rng.random() < 0.8:
+            return self.rng.choice(fitting)
+        others = [s for s in self.scalars if s.type != "index" and s.type != element]
+        if others and self.rng.random() < 0.8:
+            return self.cast(self.rng.choice(others), element)
+        return self.constant(self.rng.randrange(2 if element == "i1" else 4), element)
+
+    def step(self, element: str) -> Scalar:
+        """One random operation that gives this type."""
+        kind = family(element)
+        choice = self.rng.randrange(8)
+        if choice == 0 and not (is_float(element) and not self.is_exact):
+            compared = self.rng.choice(
+                [*(s.type for s in self.scalars if s.type != "index"), element]
+            )
+            if not is_float(compared) or self.is_exact:
+                condition = self.compare(compared)
+                a, b = self.of_type(element), self.of_type(element)
+                value = np.where(condition.value, a.value, b.value).astype(DTYPES[element])
+                text = f"arith.select {condition.name}, {a.name}, {b.name} : {element}"
+                return self.emit(text, element, value)
+        if choice == 1 and is_float(element) and not self.is_exact:
+            name, function = self.rng.choice(_ROUNDED)
+            a = self.clamped(self.of_type(element), -3, 3)
+            return self.emit(f"{name} {a.name} : {element}", element, function(a.value))
+        iterators = [s for s in self.scalars if s.type == "index"]
+        if choice == 2 and iterators and kind == "i":
+            return self.index_as(self.rng.choice(iterators), element)
+        name, function = self.rng.choice(_BINARY[kind])
+        return self.binary(name, function, self.of_type(element), self.of_type(element))
+
+    def compare(self, element: str) -> Scalar:
+        name, function = self.rng.choice(_COMPARISONS[family(element)])
+        a, b = self.of_type(element), self.of_type(element)
+        operation = "cmpf" if is_float(element) else "cmpi"
+        text = f"arith.{operation} {name}, {a.name}, {b.name} : {element}"
+        return self.emit(text, "i1", function(a.value, b.value))
+
+
+# Reductions
+
+
+def combine(combiner: str, a: Any, b: Any) -> Any:
+    """The two values joined, by the definition of the combiner."""
+    is_bool = np.asarray(a).dtype == np.bool_
+    match combiner:
+        case "add":
+            return np.logical_xor(a, b) if is_bool else a + b
+        case "mul":
+            return np.logical_and(a, b) if is_bool else a * b
+        case "and":
+            return a & b
+        case "or":
+            return a | b
+        case "max" | "min":
+            if is_bool:  # as signed numbers true is -1
+                return np.logical_and(a, b) if combiner == "max" else np.logical_or(a, b)
+            return np.maximum(a, b) if combiner == "max" else np.minimum(a, b)
+        case _:
+            greater = combiner == "umax"
+            if is_bool:
+                return np.logical_or(a, b) if greater else np.logical_and(a, b)
+            unsigned = f"u{a.dtype.itemsize}"
+            function = np.maximum if greater else np.minimum
+            return function(a.view(unsigned), b.view(unsigned)).view(a.dtype)
+
+
+def identity(combiner: str, dtype: np.dtype) -> Any:
+    match combiner:
+        case "add" | "or" | "umax":
+            return dtype.type(0)
+        case "mul":
+            return dtype.type(1)
+        case "and" | "umin":
+            return dtype.type(True) if dtype == np.bool_ else np.array(-1).astype(dtype)[()]
+        case _:
+            if dtype == np.bool_:
+                return np.bool_(combiner == "max")
+            if dtype.kind == "f":
+                return dtype.type(-np.inf if combiner == "max" else np.inf)
+            return dtype.type(getattr(np.iinfo(dtype), "min" if combiner == "max" else "max"))
+
+
+def reduced(combiner: str, values: Array, num_parallel: int) -> Array:
+    """The trailing axes of `values` joined in row-major order, one point after the other."""
+    shape = values.shape[:num_parallel]
+    flat = values.reshape(*shape, prod(values.shape[num_parallel:]))
+    result = np.full(shape, identity(combiner, values.dtype), values.dtype)
+    for point in range(flat.shape[-1]):
+        result = np.asarray(combine(combiner, result, flat[..., point]), values.dtype)
+    return result
+
+
+def arg_reduced(combiner: str, values: Array, indices: Array, num_parallel: int) -> Array:
+    shape = values.shape[:num_parallel]
+    count = prod(values.shape[num_parallel:])
+    if count == 0:
+        return np.zeros(shape, indices.dtype)
+    values, indices = values.reshape(*shape, count), indices.reshape(*shape, count)
+    best, place = values[..., 0], indices[..., 0]
+    for point in range(1, count):
+        new, index = values[..., point], indices[..., point]
+        beyond = new > best if combiner == "argmax" else new < best
+        both_nan = (new != new) & (best != best)
+        better = beyond | ((new != new) & (best == best))
+        take = better | (((new == best) | both_nan) & (index < place))
+        best, place = np.where(take, new, best), np.where(take, index, place)
+    return place
+
+
+# Programs
+
+
+class ProgramMaker:
+    """Makes one program. All choices are drawn from `rng`."""
+
+    def __init__(self, rng: Random, *, max_computes: int = 6):
+        self.rng = rng
+        self.is_exact = rng.random() < 0.7
+        self.favourite = rng.choice(("f32", "f32", "f64", "i32", "i64", "i8", "i1"))
+        self.tensors: list[Tensor] = []
+        self.scalars: list[Scalar] = []
+        self.lines: list[str] = []
+        self.magnitude = 1.0
+        self.max_computes = max_computes
+
+    def make(self) -> Program:
+        rng = self.rng
+        arguments = [self.argument(n) for n in range(rng.randrange(1, 4))]
+        self.tensors += arguments
+        for _ in range(rng.randrange(2)):
+            self.tensor_constant()
+        for _ in range(rng.randrange(2)):
+            self.scalar_constant()
+        for n in range(rng.randrange(1, self.max_computes + 1)):
+            self.compute(n)
+        results = [self.tensors[-1]]
+        for _ in range(rng.randrange(3)):
+            results.append(rng.choice(self.tensors))
+        rng.shuffle(results)
+        signature = ", ".join(f"{t.name}: {t.text_type}" for t in arguments)
+        types = ", ".join(t.text_type for t in results)
+        body = "\n".join(f"  {line}" for line in self.lines)
+        text = (
+            f"func.func @main({signature}) -> ({types}) {{\n{body}\n"
+            f"  func.return {', '.join(t.name for t in results)} : {types}\n}}\n"
+        )
+        return Program(
+            text,
+            [t.array for t in arguments],
+            [t.array for t in results],
+            self.is_exact,
+            self.magnitude,
+        )
+
+    def shape(self) -> tuple[int, ...]:
+        while True:
+            rank = self.rng.choice((0, 1, 1, 2, 2, 2, 3, 4))
+            shape = tuple(self.rng.choice(EXTENTS) for _ in range(rank))
+            if prod(shape) <= MAX_ELEMENTS and (0 not in shape or self.rng.random() < 0.2):
+                return shape
+
+    def element(self) -> str:
+        return self.favourite if self.rng.random() < 0.7 else self.rng.choice(tuple(DTYPES))
+
+    def contents(self, shape: tuple[int, ...], element: str) -> Array:
+        generator = np.random.default_rng(self.rng.randrange(1 << 30))
+        if element == "i1":
+            return generator.integers(0, 2, shape).astype(np.bool_)
+        if is_float(element) and not self.is_exact:
+            array = np.asarray(generator.uniform(-2, 2, shape).astype(DTYPES[element]))
+        else:
+            array = np.asarray(generator.integers(-4, 5, shape).astype(DTYPES[element]))
+        if is_float(element) and array.size and self.rng.random() < 0.1:
+            flat = array.reshape(-1)
+            flat[self.rng.randrange(flat.size)] = self.rng.choice((np.nan, np.inf, -np.inf))
+        return array
+
+    def argument(self, number: int) -> Tensor:
+        element = self.element()
+        return Tensor(f"%x{number}", element, self.contents(self.shape(), element))
+
+    def tensor_constant(self) -> None:
+        element = self.rng.choice(("f32", "i32", "i1", "i64"))
+        array = np.nan_to_num(self.contents(self.shape(), element))
+        if array.size == 0 or array.size > 40:
+            return
+        tensor = Tensor(f"%k{len(self.lines)}", element, array)
+        text = str(array.tolist()).lower()
+        self.lines.append(f"{tensor.name} = arith.constant dense<{text}> : {tensor.text_type}")
+        self.tensors.append(tensor)
+
+    def scalar_constant(self) -> None:
+        element = self.rng.choice(tuple(DTYPES))
+        value = DTYPES[element].type(self.rng.randrange(2))
+        name = f"%c{len(self.lines)}"
+        self.lines.append(f"{name} = arith.constant {number_text(value, element)}")
+        self.scalars.append(Scalar(name, element, value))
+
+    def extents(self, sources: Sequence[Tensor]) -> tuple[int, ...]:
+        """Some extents, more often than not those of the sources."""
+        known = [extent for tensor in sources for extent in tensor.array.shape]
+        while True:
+            count = self.rng.choice((0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4))
+            some = known if known and self.rng.random() < 0.8 else EXTENTS
+            extents = tuple(self.rng.choice(some) for _ in range(count))
+            if prod(extents) <= MAX_POINTS and (0 not in extents or self.rng.random() < 0.3):
+                return extents
+
+    def compute(self, number: int) -> None:
+        """Append a compute: its text to `lines`, its tensor to `tensors`."""
+        kind = self.rng.choice(
+            ("general", "general", "general", "movement", "epilogue", "epilogue")
+        )
+        recent = self.tensors[-3:]
+        sources = [
+            self.rng.choice(recent if self.rng.random() < 0.7 else self.tensors)
+            for _ in range(1 if kind == "movement" else self.rng.choice((0, 1, 1, 2, 2, 3)))
+        ]
+        if kind == "epilogue":
+            sources = [self.tensors[-1], *sources]
+            self.compute_over(number, sources, sources[0].array.shape, 0, is_epilogue=True)
+            return
+        extents = self.extents(sources)
+        reduced = 0
+        if extents and kind == "general" and self.rng.random() < 0.65:
+            reduced = self.rng.randrange(1, min(len(extents), 2) + 1)
+        self.compute_over(number, sources, extents, reduced, is_movement=kind == "movement")
+
+    def compute_over(
+        self,
+        number: int,
+        sources: Sequence[Tensor],
+        extents: tuple[int, ...],
+        reduced: int,
+        *,
+        is_epilogue: bool = False,
+        is_movement: bool = False,
+    ) -> None:
+        rng = self.rng
+        num_parallel = len(extents) - reduced
+        names = [f"{'ijlmn'[d]}{number if rng.random() < 0.2 else ''}" for d in range(len(extents))]
+        grids = list(np.ogrid[*(slice(extent) for extent in extents)]) if extents else []
+        body = Body(rng, f"b{number}", self.is_exact, scalars=list(self.scalars))
+        body.scalars += [
+            Scalar(f"%{n}", "index", grid) for n, grid in zip(names, grids, strict=True)
+        ]
+        reads: list[tuple[str, Tensor]] = []
+        for position, source in enumerate(sources):
+            name = f"%r{number}_{position}"
+            if is_epilogue and position == 0:
+                reads.append(
+                    (f"{name} = {source.name}[{', '.join(f'%{n}' for n in names)}]", source)
+                )
+                body.scalars.append(Scalar(name, source.type, source.array))
+            else:
+                reads.append(self.read(body, name, source, names, extents))
+        element = sources[0].type if is_movement else self.element()
+        combiner = self.combiner(element) if reduced else None
+        with np.errstate(all="ignore"):
+            if is_movement:
+                array = self.moved(body, extents)
+            else:
+                array = self.finish(body, element, combiner, extents, num_parallel)
+        tensor = Tensor(f"%t{number}", element, array)
+        self.lines.append(self.compute_text(tensor, reads, names, extents, num_parallel, combiner))
+        self.lines += [f"  {line}" for line in body.lines]
+        self.lines.append("}")
+        self.tensors.append(tensor)
+
+    def moved(self, body: Body, extents: tuple[int, ...]) -> Array:
+        read = body.scalars[-1]
+        body.lines.append(f"te.yield {read.name} : {read.type}")
+        return np.array(np.broadcast_to(np.asarray(read.value), extents))
+
+    def compute_text(
+        self,
+        tensor: Tensor,
+        reads: Sequence[tuple[str, Tensor]],
+        names: Sequence[str],
+        extents: Sequence[int],
+        num_parallel: int,
+        combiner: str | None,
+    ) -> str:
+        iterators = [f"%{n} = {e}" for n, e in zip(names, extents, strict=True)]
+        space = f"[{', '.join(iterators[:num_parallel])}]"
+        if combiner is not None:
+            space += f" {combiner} [{', '.join(iterators[num_parallel:])}]"
+        texts, types = ", ".join(r[0] for r in reads), ", ".join(r[1].text_type for r in reads)
+        return f"{tensor.name} = te.compute {space} ({texts}) : ({types}) -> {tensor.text_type} {{"
+
+    def combiner(self, element: str) -> str:
+        choices = ["add", "add", "mul", "max", "min"]
+        if not is_float(element):
+            choices += ["umax", "umin", "and", "or"]
+        if element in ("i32", "i64"):
+            choices += ["argmax", "argmin"]
+        return self.rng.choice(choices)
+
+    def read(
+        self,
+        body: Body,
+        name: str,
+        source: Tensor,
+        names: Sequence[str],
+        extents: Sequence[int],
+    ) -> tuple[str, Tensor]:
+        """The text of a read; what it sees is added to the body's values."""
+        shape = source.array.shape
+        if self.rng.random() < 0.1 and 0 not in shape and 0 not in extents:
+            self.opaque_read(body, name, source)
+            return f"{name} = {source.name}", source
+        padded = self.rng.random() < 0.25
+        if 0 in extents and 0 not in shape:
+            padded = True  # the subscripts below are bounded for extents that are not 0
+        subscripts: list[Subscript] = []
+        for size in shape:
+            positive = [max(extent, 1) for extent in extents]
+            subscript = fitting_subscript(self.rng, names, positive, size)
+            if subscript is None or (padded and self.rng.random() < 0.5):
+                padded = True
+                subscript = random_subscript(self.rng, names, positive)
+            subscripts.append(subscript)
+        grids = [s.value for s in body.scalars if s.type == "index"]
+        index = [np.asarray(s.value(grids)) for s in subscripts]
+        text = f"{name} = {source.name}[{', '.join(s.text for s in subscripts)}]"
+        if not padded:
+            body.scalars.append(Scalar(name, source.type, source.array[tuple(index)]))
+            return text, source
+        pad = DTYPES[source.type].type(self.rng.randrange(2))
+        inside: Any = np.True_
+        for positions, size in zip(index, shape, strict=True):
+            inside = inside & (positions >= 0) & (positions < size)
+        values = np.full(np.shape(inside), pad, DTYPES[source.type])
+        if np.any(inside):
+            clipped = [np.clip(p, 0, n - 1) for p, n in zip(index, shape, strict=True)]
+            values = np.where(inside, source.array[tuple(clipped)], pad)
+        body.scalars.append(Scalar(name, source.type, values))
+        return f"{text} else {number_text(pad, source.type)}", source
+
+    def opaque_read(self, body: Body, name: str, source: Tensor) -> None:
+        """Elements of the whole tensor at indices that the body computes."""
+        texts: list[str] = []
+        index: list[Any] = []
+        for size in source.array.shape:
+            number = body.cast(body.of_type("i32"), "i64")
+            below = body.binary("minsi", np.minimum, number, body.constant(size - 1, "i64"))
+            inside = body.binary("maxsi", np.maximum, below, body.constant(0, "i64"))
+            cast = body.emit(f"arith.index_cast {inside.name} : i64 to index", "index", None)
+            texts.append(cast.name)
+            index.append(inside.value)
+        value = source.array[tuple(index)] if index else source.array[()]
+        text = f"tensor.extract {name}[{', '.join(texts)}] : {source.text_type}"
+        body.scalars.append(body.emit(text, source.type, value))
+
+    def finish(
+        self,
+        body: Body,
+        element: str,
+        combiner: str | None,
+        extents: tuple[int, ...],
+        num_parallel: int,
+    ) -> Array:
+        """Operations that use every read, the `te.yield`, and the tensor that comes out."""
+        is_arg = combiner is not None and combiner.startswith("arg")
+        value_type = self.rng.choice(("f32", "f64", "i8", "i32", "i64")) if is_arg else element
+        last: Scalar | None = None
+        for read in [s for s in body.scalars if s.name.startswith("%r")]:
+            read = body.cast(read, value_type)
+            operator = self.rng.choice(_BINARY[family(value_type)])
+            last = read if last is None else body.binary(*operator, last, read)
+        for _ in range(self.rng.randrange(3)):
+            new = body.step(value_type)
+            operator = self.rng.choice(_BINARY[family(value_type)])
+            last = new if last is None else body.binary(*operator, last, new)
+            body.scalars.append(last)
+        last = body.of_type(value_type) if last is None else last
+        if self.is_exact or combiner == "mul":
+            bound = 1 if combiner == "mul" else 64
+            last = body.clamped(last, -bound, bound)
+        values = np.broadcast_to(np.asarray(last.value, DTYPES[value_type]), extents)
+        if is_arg:
+            index = body.index_as(
+                self.rng.choice([s for s in body.scalars if s.name[1] in "ijlmn"]), element
+            )
+            body.lines.append(f"te.yield {last.name}, {index.name} : {value_type}, {element}")
+            indices = np.broadcast_to(np.asarray(index.value, DTYPES[element]), extents)
+            return arg_reduced(combiner or "", values, indices, num_parallel)
+        body.lines.append(f"te.yield {last.name} : {element}")
+        self.note_magnitude(values, extents)
+        return np.array(values) if combiner is None else reduced(combiner, values, num_parallel)
+
+    def note_magnitude(self, values: Array, extents: Sequence[int]) -> None:
+        if values.dtype.kind == "f" and values.size:
+            finite = np.abs(values[np.isfinite(values)].astype(np.float64))
+            self.magnitude = max(self.magnitude, float(np.max(finite, initial=0)) * prod(extents))
+
+
+def random_program(seed: int, *, max_computes: int = 6) -> Program:
+    return ProgramMaker(Random(seed), max_computes=max_computes).make()

@@ -1,0 +1,47 @@
+"""
+Every operation of the graph dialect, on every element type it takes and on ragged, size-1, zero-size
+and 0-d shapes: at each level its text is a fixed point, and it gives what NumPy gives, natively too.
+"""
+
+from __future__ import annotations
+
+import pytest
+from differential.agreement import check_agreement
+from differential.operator_cases import element_types_of, operator_program
+from differential.random_operations import maker_of
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.test import TestOp
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.dialects import graph
+from stepwell.dialects.dtypes import ELEMENT_TYPES
+from stepwell.dialects.graph.base import OPERATIONS
+
+EVERY_OPERATION = pytest.mark.parametrize(
+    "op", OPERATIONS, ids=[op.name.removeprefix("graph.") for op in OPERATIONS]
+)
+
+
+@EVERY_OPERATION
+def test_agrees_at_every_level(op: type[graph.GraphOp]):
+    program = operator_program(op)
+    check_agreement(program.module, program.inputs, program.expected())
+
+
+@EVERY_OPERATION
+def test_is_generated_by_the_fuzzer(op: type[graph.GraphOp]):
+    assert maker_of(op) is not None
+
+
+@pytest.mark.parametrize(
+    "op",
+    [op for op in OPERATIONS if issubclass(op, graph.UnaryElementwiseOp | graph.BinaryElementwiseOp)],
+    ids=lambda op: op.name,
+)
+def test_refuses_other_element_types(op: type[graph.GraphOp]):
+    for element in set(ELEMENT_TYPES) - set(element_types_of(op)):
+        operand = TestOp(result_types=[TensorType(element, [3])]).results[0]
+        binary = issubclass(op, graph.BinaryElementwiseOp)
+        made = op(operand, operand) if binary else op(operand)
+        with pytest.raises(VerifyException, match=r"found element type .*, expected one of"):
+            made.verify_()

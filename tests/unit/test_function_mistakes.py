@@ -1,0 +1,51 @@
+"""What the public functions say about wrong arguments: one line, at the user's line."""
+
+import numpy as np
+import pytest
+import stepwell as sw
+
+MISTAKES = {
+    "found shapes 2x3 and 4": lambda x: sw.add(x, np.zeros(4)),
+    "found shape 2x3 of 6 elements and target": lambda x: sw.reshape(x, (4,)),
+    "found axis 2 for a tensor of rank 2": lambda x: sw.sum(x, 2),
+    "found axis 5 for a tensor of 2 axes": lambda x: sw.split(x, 2, 5),
+    "found axes .*expected each axis once": lambda x: sw.max(x, (0, 0)),
+    "found 'first' for axis": lambda x: sw.sum(x, "first"),
+    r"found axes \[0, 1\], expected a single axis": lambda x: sw.softmax(x, (0, 1)),
+    "found dtype complex64 for an operand": lambda x: sw.exp(x * 1j),
+    "found dtype uint16 for the result": lambda x: sw.astype(x, np.uint16),
+    "found dtype 'int33'": lambda x: sw.astype(x, "int33"),
+    "found a str as an operand": lambda x: sw.exp("x"),
+    "found the list .* rows of equal lengths": lambda x: sw.exp([[1], [2, 3]]),
+    "a masked array": lambda x: sw.exp(np.ma.masked_array(x)),
+    "found perm": lambda x: sw.transpose(x, (0, 0)),
+    "found shape 2x3 to broadcast to 4": lambda x: sw.broadcast_to(x, 4),
+    "found 2 parts for an extent of 3": lambda x: sw.split(x, 2, 1),
+    "expected a list or tuple of at least one tensor": lambda x: sw.concatenate([]),
+    "equal ranks and equal": lambda x: sw.concatenate([x, x[0]]),
+    "found pad_width": lambda x: sw.pad(x, (1, 2, 3)),
+    "found mode 'reflect'": lambda x: sw.pad(x, 1, "reflect"),
+    "found constant_values": lambda x: sw.pad(x, 1, constant_values=(1, 2)),
+    "found scale of shape 2": lambda x: sw.layer_norm(x, np.ones(2)),
+    "found 'big' for alpha": lambda x: sw.leaky_relu(x, "big"),
+    "found source 0 and destination": lambda x: sw.moveaxis(x, 0, (0, 1)),
+    "found extent 2 on axis 0": lambda x: sw.squeeze(x, 0),
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_are_one_line_at_the_call(message):
+    with pytest.raises(sw.StepwellError, match=message) as caught:
+        MISTAKES[message](np.ones((2, 3), "f4"))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(__file__)
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_in_a_traced_function(message):
+    if "complex64" in message or "masked" in message:
+        pytest.skip("of arrays only")
+    with pytest.raises(sw.StepwellError, match=message) as caught:
+        sw.jit(MISTAKES[message]).lower(np.ones((2, 3), "f4"))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(__file__)

@@ -1,0 +1,80 @@
+"""parallel: a loop whose iterations run on several threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...analysis.alias import is_allocation
+from ...analysis.dependence import Dependence
+from ...dialects import loop
+from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
+from ...dialects.schedule.steps import Parallel
+from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import check_effects
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse_dependence
+
+
+@dataclass(frozen=True)
+class ParallelPlan:
+    """The loop to mark."""
+
+    for_op: loop.ForOp
+
+    def apply(self) -> None:
+        self.for_op.kind = LoopKindAttr(LoopKind.PARALLEL)
+        self.for_op.mode = RunModeAttr(RunMode.THREADS)
+
+
+@planner(Parallel)
+def plan_parallel(step: Parallel, nests: Nests) -> ParallelPlan:
+    """
+    Legal when no iteration depends on another: the threads run them in any order, and at once.
+
+    Reductions are refused too: the threads would lose each other's updates.
+    """
+    nest, name = nests.resolve(step.loop)
+    for_op = nest.loop(name)
+    check_unmarked(step, for_op)
+    check_marks_around(step, for_op, (RunMode.THREADS, RunMode.VECTOR))
+    check_marks_inside(step, for_op, (RunMode.THREADS,))
+    check_effects(step, for_op)
+    # What rfactor would not help against comes first.
+    carried = sorted(nest.dependences.carried_by(for_op), key=lambda d: d.reduction is not None)
+    if carried:
+        raise refuse_dependence(
+            step,
+            nest.dependences,
+            carried[0],
+            carried[0].carried_by(for_op),
+            what="raced",
+            remedy=_remedy(nest, carried[0], for_op),
+        )
+    return ParallelPlan(for_op)
+
+
+def _remedy(nest: Nest, dependence: Dependence, for_op: loop.ForOp) -> str:
+    name = for_op.loop_name.data
+    buffer = dependence.source.buffer
+    if dependence.reduction is not None:
+        others = _parallel_loops(nest, for_op)
+        return f"rfactor '{name}'" + (f", or choose {others}" if others else "")
+    if is_allocation(buffer):
+        return f"give each iteration a buffer of its own: stage '{buffer.name_hint}' at '{name}'"
+    others = _parallel_loops(nest, for_op)
+    return f"choose {others}" if others else "skew the nest, or leave this loop serial"
+
+
+def _parallel_loops(nest: Nest, for_op: loop.ForOp) -> str:
+    """The loops around and inside that could run on threads, in words."""
+    inside = [op for op in for_op.body.walk() if isinstance(op, loop.ForOp)]
+    names = [
+        f"'{op.loop_name.data}'"
+        for op in (*loops_around(for_op), *inside)
+        if nest.dependences.is_parallel(op)
+    ]
+    return " or ".join(names) + (", which is parallel" if len(names) == 1 else "") if names else ""
+
+
+LoopParallelPass = step_pass(Parallel)

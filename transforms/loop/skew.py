@@ -1,0 +1,68 @@
+"""skew: an inner loop whose variable runs ahead with an outer one's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects import loop
+from ...dialects.schedule.steps import Skew
+from ..schedule.nest import Nests, loops_around
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import (
+    BoundExprs,
+    lower_bound,
+    set_bounds,
+    shifted_to,
+    substitute,
+    upper_bound,
+)
+
+
+@dataclass(frozen=True)
+class SkewPlan:
+    """The loop, the loop around it that it is skewed by, and how many times that one's variable."""
+
+    for_op: loop.ForOp
+    by: loop.ForOp
+    factor: int
+
+    def apply(self) -> None:
+        """`for j in L..U: S(j)` → `for j in L + f*i..U + f*i: S(j - f*i)`"""
+        variable, outer = self.for_op.induction_variable, self.by.induction_variable
+        ahead = AffineExpr.dimension(1) * self.factor
+        substitute(variable, AffineExpr.dimension(0) - ahead, [variable, outer])
+        set_bounds(
+            self.for_op,
+            self._moved(lower_bound(self.for_op)),
+            self._moved(upper_bound(self.for_op)),
+        )
+
+    def _moved(self, bound: BoundExprs) -> BoundExprs:
+        exprs, values = bound
+        ahead = AffineExpr.dimension(0) * self.factor
+        moved = [(e + ahead).simplify(len(values) + 1, 0) for e in shifted_to(exprs, 1)]
+        return moved, [self.by.induction_variable, *values]
+
+
+@planner(Skew)
+def plan_skew(step: Skew, nests: Nests) -> SkewPlan:
+    """Always legal: every iteration runs when it did, under another number."""
+    nest, name = nests.resolve(step.loop)
+    for_op = nest.loop(name)
+    by = nest.loop(step.by)
+    if by not in loops_around(for_op):
+        around = ", ".join(f"'{op.loop_name.data}'" for op in loops_around(for_op)) or "none"
+        raise refuse(
+            step,
+            f"loop '{step.by}' is not around '{name}'",
+            remedy=f"skew by one of the loops around: {around}",
+        )
+    if step.factor == 0:
+        raise refuse(step, "factor is 0, which moves nothing", remedy="choose another factor")
+    return SkewPlan(for_op, by, step.factor)
+
+
+LoopSkewPass = step_pass(Skew)

@@ -1,0 +1,358 @@
+"""stage: the region of a buffer that a loop iteration uses, copied to a scratch buffer (cache read/write)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.regions import Box, BoxSpace, bounding_box, touched
+from ...analysis.scop import Access
+from ...dialects import loop
+from ...dialects.affine_bounds import linear_form
+from ...dialects.dtypes import is_float
+from ...dialects.schedule.steps import Stage
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import as_bound, set_subscripts, shifted_to
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where an element of the box stands in the scratch buffer."""
+
+    extents: tuple[int, ...]
+    """of the box, axis by axis, rounded up where padded"""
+    order: tuple[int, ...]
+    """the box's axes in the order of the scratch buffer's"""
+    panel: int
+    """elements of the last of them that stand together; 0 when it is not cut into panels"""
+
+    def shape(self) -> tuple[int, ...]:
+        sizes = [self.extents[axis] for axis in self.order]
+        if not self.panel:
+            return tuple(sizes)
+        return (-(-sizes[-1] // self.panel), *sizes[:-1], self.panel)
+
+    def subscripts(self, offsets: Sequence[AffineExpr]) -> tuple[AffineExpr, ...]:
+        """The subscripts of the element at `offsets` from the box's first."""
+        ordered = [offsets[axis] for axis in self.order]
+        if not self.panel:
+            return tuple(ordered)
+        last = ordered[-1]
+        return (last // self.panel, *ordered[:-1], last % self.panel)
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """The buffer, the loop whose iterations get a copy, and what is copied in and out."""
+
+    nest: Nest
+    buffer: SSAValue
+    at: loop.ForOp
+    name: str
+    scope: loop.Scope
+    box: Box
+    layout: Layout
+    outer: tuple[SSAValue, ...]
+    """the values the box's expressions are over"""
+    accesses: tuple[Access, ...]
+    inside: tuple[tuple[bool, bool], ...]
+    """for each axis whether the box never begins before the buffer, and never ends after it"""
+    copies_in: bool
+    copies_out: bool
+    fills_padding: bool
+
+    def apply(self) -> None:
+        body = self.at.body.block
+        first, last = body.first_op, body.last_op
+        assert first is not None and last is not None
+        assert isinstance(self.buffer.type, MemRefType)
+        front = Builder(InsertPoint.before(first))
+        type_ = MemRefType(self.buffer.type.get_element_type(), self.layout.shape())
+        scratch = front.insert(loop.AllocOp(self.scope, type_)).buffer
+        scratch.name_hint = self.name
+        for access in self.accesses:
+            self._redirect(access, scratch)
+        if self.copies_in:
+            self._copy(front, scratch, into_scratch=True)
+        if self.copies_out:
+            self._copy(Builder(InsertPoint.before(last)), scratch, into_scratch=False)
+
+    def _redirect(self, access: Access, scratch: SSAValue) -> None:
+        """Let a load or store use the scratch buffer."""
+        op = access.op
+        assert isinstance(op, loop.LoadOp | loop.StoreOp)
+        old = list(op.operands_)
+        lower = shifted_to(self.box.lower, len(old))
+        offsets = [e - low for e, low in zip(op.map.data.results, lower, strict=True)]
+        values = [*old, *self.outer]
+        exprs, used = _simplified(self.layout.subscripts(offsets), values)
+        position = 0 if isinstance(op, loop.LoadOp) else 1
+        op.operands[position] = scratch
+        set_subscripts(op, exprs, used)
+
+    def _copy(self, builder: Builder, scratch: SSAValue, *, into_scratch: bool) -> None:
+        """Loops over the box that copy its elements, those outside of the buffer left out."""
+        assert isinstance(self.buffer.type, MemRefType)
+        fill = into_scratch and self.fills_padding
+        variables: list[SSAValue] = []
+        offsets: list[AffineExpr] = []
+        taken = {op.loop_name.data for op in self.nest.loops()}
+        part = "in" if into_scratch else "out"
+        for axis, extent in enumerate(self.layout.extents):
+            if extent == 1 and all(self.inside[axis]):
+                offsets.append(AffineExpr.constant(0))
+                continue
+            for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
+            builder.insert(for_op)
+            last = for_op.body.block.last_op
+            assert last is not None
+            builder = Builder(InsertPoint.before(last))
+            offsets.append(AffineExpr.dimension(len(variables)))
+            variables.append(for_op.induction_variable)
+        here = AffineMap(len(variables), 0, self.layout.subscripts(offsets))
+        moved = shifted_to(self.box.lower, len(variables))
+        values = [*variables, *self.outer]
+        there = AffineMap(
+            len(values), 0, tuple(low + off for low, off in zip(moved, offsets, strict=True))
+        )
+        if not into_scratch:
+            value = builder.insert(loop.LoadOp(scratch, here, variables)).result
+            builder.insert(loop.StoreOp(value, self.buffer, there, values))
+            return
+        if fill:
+            value = self._loaded(builder, offsets, there, values)
+        else:
+            value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        builder.insert(loop.StoreOp(value, scratch, here, variables))
+
+    def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
+        """The loop over one axis of the box, or of the padded scratch buffer."""
+        assert isinstance(self.buffer.type, MemRefType)
+        size = self.buffer.type.get_shape()[axis]
+        lower = [AffineExpr.constant(0)]
+        if fill:
+            upper = [AffineExpr.constant(self.layout.extents[axis])]
+        else:
+            upper = self._span(axis, size)
+            if not self.inside[axis][0]:
+                lower.append(self.box.lower[axis] * -1)
+        for_op = loop.ForOp(
+            name,
+            as_bound((lower, self.outer)),
+            as_bound((upper, self.outer)),
+            kind=loop.LoopKind.PARALLEL,
+        )
+        for_op.induction_variable.name_hint = f"c{axis}"
+        return for_op
+
+    def _span(self, axis: int, size: int) -> list[AffineExpr]:
+        """How many elements of the box along the axis are inside of the buffer: the least of these."""
+        exprs = [AffineExpr.constant(self.box.extents[axis])]
+        if size != DYNAMIC_INDEX and not self.inside[axis][1]:
+            exprs.append(self.box.lower[axis] * -1 + size)
+        return exprs
+
+    def _loaded(
+        self,
+        builder: Builder,
+        offsets: Sequence[AffineExpr],
+        there: AffineMap,
+        values: Sequence[SSAValue],
+    ) -> SSAValue:
+        """The element where it is inside both box and buffer, zero in the padding."""
+        assert isinstance(self.buffer.type, MemRefType)
+        element = self.buffer.type.get_element_type()
+        constraints: list[AffineExpr] = []
+        for axis, size in enumerate(self.buffer.type.get_shape()):
+            offset = offsets[axis]
+            index = there.results[axis]
+            if self.layout.extents[axis] != self.box.extents[axis]:
+                constraints.append(offset * -1 + (self.box.extents[axis] - 1))
+            if not self.inside[axis][0]:
+                constraints.append(index)
+            if size != DYNAMIC_INDEX and not self.inside[axis][1]:
+                constraints.append(index * -1 + (size - 1))
+        if not constraints:
+            return builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        load = loop.LoadOp(self.buffer, there, values)
+        zero = arith.ConstantOp(
+            FloatAttr(0.0, element) if is_float(element) else IntegerAttr(0, element)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType]
+        )
+        guarded = loop.IfOp(
+            [loop.at_least_zero(e) for e in constraints],
+            values,
+            Region(Block([load, loop.YieldOp(load.result)])),
+            Region(Block([zero, loop.YieldOp(zero.result)])),
+            [element],
+        )
+        return builder.insert(guarded).outputs[0]
+
+
+@planner(Stage)
+def plan_stage(step: Stage, nests: Nests) -> StagePlan:
+    """
+    Legal when every use of the buffer inside the loop is an affine load or store, nothing there may
+    alias it, and the region used has a size that is a number.
+    """
+    nest, name = nests.resolve(step.buffer)
+    buffer, at = nest.buffer(name), nest.loop(step.at)
+    scop = nest.dependences.scop
+    root = scop.aliases.root(buffer)
+    inside = [access for access in scop.inside(at) if access.buffer is root]
+    _check_uses(step, nest, at, root, inside)
+    depth = len(loops_around(at)) + 1
+    region = touched(inside, depth)
+    assert region is not None and isinstance(root.type, MemRefType)
+    box = bounding_box(region, depth, root.type.get_num_dims())
+    if box is None:
+        raise refuse(
+            step,
+            f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
+            remedy="split the loops inside it, or stage at an inner loop",
+        )
+    layout = _layout(step, box)
+    loops = (*loops_around(at), at)
+    space = BoxSpace(scop, loops, root.type)
+    writes = [access for access in inside if access.is_write]
+    written = touched(writes, depth)
+    exact = written is not None and space.elements(box).is_equal(written)
+    if writes and not exact:
+        _check_not_concurrent(step, nest, at)
+    return StagePlan(
+        nest,
+        root,
+        at,
+        _fresh(step.into or f"{name}.staged", {v.name_hint or "" for v in nest.buffers()}),
+        _scope(step),
+        box,
+        layout,
+        (*(op.induction_variable for op in loops), *scop.parameters),
+        tuple(inside),
+        space.inside(box),
+        copies_in=not exact or _reads_older_values(nest, inside, depth),
+        copies_out=bool(writes),
+        fills_padding=step.pad > 0 or layout.extents != box.extents,
+    )
+
+
+def _check_uses(
+    step: Stage, nest: Nest, at: loop.ForOp, root: SSAValue, inside: Sequence[Access]
+) -> None:
+    scop = nest.dependences.scop
+    name = root.name_hint or "a buffer"
+    if not inside:
+        raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
+    if isinstance(root.owner, loop.AllocOp) and at.is_ancestor(root.owner):
+        raise refuse(
+            step, f"'%{name}' is made inside of loop '{step.at}'", remedy="stage it further in"
+        )
+    for access in inside:
+        if not access.exact or not isinstance(access.op, loop.LoadOp | loop.StoreOp):
+            raise refuse(
+                step, f"'{access.op.name}' uses '%{name}' in a way that is not an affine access"
+            )
+    for access in scop.inside(at):
+        if access.buffer is not root and scop.aliases.may_alias(access.buffer, root):
+            raise refuse(
+                step,
+                f"'%{access.buffer.name_hint}' may be the same memory as '%{name}'",
+                remedy="mark the arguments stepwell.noalias if they never overlap",
+            )
+
+
+def _layout(step: Stage, box: Box) -> Layout:
+    rank = len(box.extents)
+    order = step.order or tuple(range(rank))
+    if sorted(order) != list(range(rank)):
+        raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
+    if step.panel < 0 or step.pad < 0:
+        raise refuse(step, "panel and pad must not be negative")
+    if (step.panel or step.pad) and rank == 0:
+        raise refuse(step, "a buffer without axes has nothing to pack or pad")
+    extents = list(box.extents)
+    for unit in (step.pad, step.panel):
+        if unit:
+            extents[order[-1]] = -(-extents[order[-1]] // unit) * unit
+    return Layout(tuple(extents), tuple(order), step.panel)
+
+
+def _scope(step: Stage) -> loop.Scope:
+    try:
+        return loop.Scope(step.scope)
+    except ValueError:
+        words = ", ".join(scope.value for scope in loop.Scope)
+        raise refuse(step, f"scope is '{step.scope}', expected one of {words}") from None
+
+
+def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> bool:
+    """Whether some read in an iteration of the loop is of a value not written in that iteration."""
+    for access in inside:
+        if access.is_write:
+            continue
+        older = access.domain
+        for dependence in nest.dependences.all:
+            if dependence.sink is access and dependence.source in inside:
+                same = dependence.relation
+                for n in range(depth):
+                    same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+                older = older.subtract(same.range())
+        if not older.is_empty():
+            return True
+    return False
+
+
+def _check_not_concurrent(step: Stage, nest: Nest, at: loop.ForOp) -> None:
+    for for_op in (*loops_around(at), at):
+        if for_op.mode is not None and for_op.mode.data is loop.RunMode.THREADS:
+            raise refuse(
+                step,
+                f"loop '{for_op.loop_name.data}' runs on several threads, and copying the region back "
+                "would write elements that other threads may write",
+                remedy="stage before making the loop parallel",
+            )
+
+
+def _simplified(
+    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> tuple[list[AffineExpr], list[SSAValue]]:
+    """The expressions with their linear parts added up: `i + 2 - i` is 2."""
+    positions = {value: n for n, value in reversed(list(enumerate(values)))}
+    dims = [AffineExpr.dimension(positions[value]) for value in values]
+    merged = [e.replace_dims_and_symbols(dims, ()) for e in exprs]
+    return [_linear_sum(e, len(values)) for e in merged], list(values)
+
+
+def _linear_sum(expr: AffineExpr, count: int) -> AffineExpr:
+    linear = linear_form(expr, count)
+    if linear is None:
+        return expr
+    result: AffineExpr | None = None
+    for n, factor in enumerate(linear[0]):
+        if factor:
+            term = AffineExpr.dimension(n) * factor
+            result = term if result is None else result + term
+    if result is None:
+        return AffineConstantExpr(linear[1])
+    return result + linear[1]
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    candidate, number = name, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.add(candidate)
+    return candidate
+
+
+LoopStagePass = step_pass(Stage)
