@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .errors import StepwellError
     from .frontend.jit import JitFunction, jit
     from .frontend.lowered import Lowered, load
+    from .frontend.schedule import Schedule
     from .frontend.tensor import Tensor
     from .interpreters.harness import interpret
     from .runtime.executable import Executable
@@ -30,6 +31,7 @@ _PLACES = {
     "Executable": "runtime.executable",
     "JitFunction": "frontend.jit",
     "Lowered": "frontend.lowered",
+    "Schedule": "frontend.schedule",
     "StepwellError": "errors",
     "Target": "runtime.target",
     "Tensor": "frontend.tensor",
@@ -43,6 +45,7 @@ __all__ = [
     "Executable",
     "JitFunction",
     "Lowered",
+    "Schedule",
     "StepwellError",
     "Target",
     "Tensor",

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from xdsl.context import Context
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
@@ -20,7 +22,27 @@ _DIALECTS = {
     "graph": "dialects.graph:Graph",
     "te": "dialects.te:Te",
     "loop": "dialects.loop:Loop",
+    "schedule": "dialects.schedule:Schedule",
 }
+
+_STEPS = (
+    "split tile reorder fuse unroll unroll_and_jam vectorize parallel peel index_set_split fission "
+    "fuse_loops skew reverse compute_at reverse_compute_at inline reverse_inline stage rfactor "
+    "decompose_reduction double_buffer prefetch set_scope storage_align tensorize pragma simplify"
+).split()
+"""The keywords of the schedule's steps (`dialects.schedule.STEPS`, without loading it)."""
+
+
+def _step_pass(keyword: str) -> tuple[str, str]:
+    """The pass of a step and its place: `unroll_and_jam` → `loop-unroll-and-jam`, `LoopUnrollAndJamPass`."""
+    words = keyword.split("_")
+    class_name = "Loop" + "".join(word.capitalize() for word in words) + "Pass"
+    return "-".join(["loop", *words]), f"transforms.loop.{keyword}:{class_name}"
+
+
+def _is_written(keyword: str) -> bool:  # TODO: goes when every step is there
+    return (Path(__file__).parent / "transforms" / "loop" / f"{keyword}.py").exists()
+
 
 _PASSES: dict[str, str] = {
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
@@ -28,7 +50,20 @@ _PASSES: dict[str, str] = {
     "te-inline": "transforms.te.inline:TeInlinePass",
     "te-form-kernels": "transforms.te.form_kernels:TeFormKernelsPass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
+    "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",
+    **dict(_step_pass(keyword) for keyword in _STEPS if _is_written(keyword)),
+    "loop-auto-fuse": "transforms.loop.auto_fuse:LoopAutoFusePass",
+    "loop-auto-interchange": "transforms.loop.auto_interchange:LoopAutoInterchangePass",
+    "loop-auto-parallelize": "transforms.loop.auto_parallelize:LoopAutoParallelizePass",
+    "loop-auto-tile": "transforms.loop.auto_tile:LoopAutoTilePass",
+    "loop-auto-unroll-and-jam": "transforms.loop.auto_unroll_and_jam:LoopAutoUnrollAndJamPass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
+    "loop-fission": "transforms.loop.fission:LoopFissionPass",
+    "loop-fuse": "transforms.loop.fuse:LoopFusePass",
+    "loop-fuse-loops": "transforms.loop.fuse_loops:LoopFuseLoopsPass",
+    "loop-parallel": "transforms.loop.parallel:LoopParallelPass",
+    "loop-skew": "transforms.loop.skew:LoopSkewPass",
+    "loop-vectorize": "transforms.loop.vectorize:LoopVectorizePass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-expand-math": "transforms.core.expand_math:CoreExpandMathPass",
     "convert-core-to-llvm": "lowering.core_to_llvm.convert:ConvertCoreToLLVMPass",
@@ -68,3 +103,11 @@ def multiverse() -> Universe:
         all_passes=found.all_passes | STEPWELL_UNIVERSE.all_passes,
         all_targets=found.all_targets | STEPWELL_UNIVERSE.all_targets,
     )
+
+
+def make_context(*, allow_unregistered: bool = False) -> Context:
+    """A context that knows every dialect there is and loads each when it is first met."""
+    ctx = Context(allow_unregistered=allow_unregistered)
+    for name, factory in multiverse().all_dialects.items():
+        ctx.register_dialect(name, factory)
+    return ctx

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import islpy as isl
+from xdsl.dialects import affine
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -32,6 +33,13 @@ def parameter(space: isl.Space, position: int) -> isl.PwAff:
     """The function that is the parameter number `position` of the space."""
     local = isl.LocalSpace.from_space(space)
     return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.param, position))
+
+
+def applied(op: affine.ApplyOp) -> AffineExpr:
+    """The expression of an `affine.apply` with its symbols as dimensions after the others."""
+    map_ = op.map.data
+    dims = [AffineExpr.dimension(n) for n in range(map_.num_dims + map_.num_symbols)]
+    return map_.results[0].replace_dims_and_symbols(dims, dims[map_.num_dims :])
 
 
 def pw_aff(expr: AffineExpr, dims: Sequence[isl.PwAff], space: isl.Space) -> isl.PwAff:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation
+
+from ..dialects.dtypes import ui8
 
 
 class Level(StrEnum):
@@ -29,21 +32,25 @@ def level_of(module: ModuleOp) -> Level:
     """
     The highest level that has an operation in the module.
 
-    A module with none of our dialects and no `llvm` is at core, unless it computes on tensors, which
-    only te and graph do.
+    A module with none of our dialects and no `llvm` is at core, unless it computes on tensors: then it is
+    at graph when it has unsigned elements, which lower levels do not know, and else at te.
     """
     found: set[Level] = set()
     for op in module.walk():
-        level = _LEVEL_OF_DIALECT.get(op.dialect_name())
+        level = _LEVEL_OF_DIALECT.get(op.dialect_name()) or _level_of_types(op)
         if level is Level.GRAPH:
             return Level.GRAPH
         if level is not None:
             found.add(level)
-        elif any(isinstance(value.type, TensorType) for value in op.results) or any(
-            isinstance(arg.type, TensorType)
-            for region in op.regions
-            for block in region.blocks
-            for arg in block.args
-        ):
-            found.add(Level.TE)
     return next((level for level in Level if level in found), Level.CORE)
+
+
+def _level_of_types(op: Operation) -> Level | None:
+    """What the tensors an operation gives or its blocks take say about the level."""
+    arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
+    tensors = [v.type for v in (*op.results, *arguments) if isinstance(v.type, TensorType)]
+    if not tensors:
+        return None
+    if any(t.element_type == ui8 for t in tensors):
+        return Level.GRAPH
+    return Level.TE

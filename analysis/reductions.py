@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, func
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, get_effects
 
 from ..dialects import loop
+from .alias import Aliases
 
 _EXACT = {
     arith.AddiOp: "add",
@@ -31,7 +33,11 @@ _WITH_REASSOCIATION = {arith.AddfOp: "add", arith.MulfOp: "mul"}
 
 @dataclass(frozen=True)
 class ReductionUpdate:
-    """A load, a combination with the loaded value, and a store to the same element."""
+    """
+    A load, a combination with the loaded value, and a store to the same element.
+
+    Nothing in between writes the element, so that a whole update may change places with another.
+    """
 
     operator: str
     load: loop.LoadOp
@@ -51,11 +57,12 @@ def operator_of(op: Operation) -> str | None:
 
 def find_updates(function: func.FuncOp) -> dict[Operation, ReductionUpdate]:
     """The update each load and store of a function belongs to, for those that belong to one."""
+    aliases = Aliases(function)
     found: dict[Operation, ReductionUpdate] = {}
     for op in function.walk():
         if isinstance(op, loop.StoreOp):
             update = _update(op)
-            if update is not None:
+            if update is not None and _is_undisturbed(update, aliases):
                 found[update.load] = update
                 found[update.store] = update
     return found
@@ -72,6 +79,29 @@ def _update(store: loop.StoreOp) -> ReductionUpdate | None:
     if len(loads) != 1:
         return None
     return ReductionUpdate(operator, loads[0], combine, store)
+
+
+def _may_write(op: Operation) -> bool:
+    """Whether the operation itself writes memory; what is inside of it is asked for itself."""
+    if op.has_trait(RecursiveMemoryEffect) or op.has_trait(IsTerminator):
+        return False
+    effects = get_effects(op)
+    return effects is None or any(e.kind is MemoryEffectKind.WRITE for e in effects)
+
+
+def _is_undisturbed(update: ReductionUpdate, aliases: Aliases) -> bool:
+    """Whether nothing writes the buffer between the load and the store."""
+    buffer = aliases.root(update.store.buffer)
+    current = update.load.next_op
+    while current is not None and current is not update.store:
+        for op in current.walk():
+            if isinstance(op, loop.StoreOp):
+                if aliases.may_alias(aliases.root(op.buffer), buffer):
+                    return False
+            elif _may_write(op):
+                return False
+        current = current.next_op
+    return True
 
 
 def _own_load(value: SSAValue, store: loop.StoreOp) -> loop.LoadOp | None:

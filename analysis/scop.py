@@ -16,10 +16,11 @@ import islpy as isl
 from xdsl.dialects import affine, arith, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from ..dialects import loop
-from .affine_isl import constant, constraint_set, parameter, pw_aff, variable
+from .affine_isl import applied, constant, constraint_set, parameter, pw_aff, variable
 from .alias import Aliases, is_allocation
 
 
@@ -100,6 +101,70 @@ def iteration_domain(scop: Scop, loops: Sequence[loop.ForOp]) -> isl.Set:
     return extractor.domain(extractor.space("", frame), frame)
 
 
+def loop_range(
+    here: isl.PwAff, lower: Sequence[isl.PwAff], upper: Sequence[isl.PwAff], step: int
+) -> isl.Set:
+    """Where a variable is one that `max(lower) to min(upper) step` runs through."""
+    result = isl.Set.universe(here.get_domain_space())
+    for bound in upper:
+        result = result.intersect(here.lt_set(bound))
+    if not lower:
+        return result
+    start = lower[0]
+    for bound in lower[1:]:
+        start = start.max(bound)
+    result = result.intersect(here.ge_set(start))
+    if step != 1:
+        offset = here.sub(start).mod_val(isl.Val(step))
+        result = result.intersect(offset.zero_set())
+    return result
+
+
+class Surroundings:
+    """
+    What is known where the operations of a block run: the loops around, and the values they have there.
+
+    `domain` is a set over the variables of `loops`, outermost first. It holds all iterations in which
+    the block runs; bounds and conditions that are not affine are left out, which only adds some.
+    """
+
+    def __init__(self, scop: Scop, block: Block):
+        self._extractor = _Extractor(scop)
+        self._frame = _frame_of(block)
+        self.loops = self._frame.loops
+        self.space = self._extractor.space("", self._frame)
+        self.domain = self._extractor.domain(self.space, self._frame)
+
+    def values(
+        self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
+    ) -> list[isl.PwAff] | None:
+        """The expressions as functions on the domain's space, or None when an operand is not affine."""
+        dims = self._extractor.values(operands, self.space, self._frame)
+        return None if dims is None else [pw_aff(expr, dims, self.space) for expr in exprs]
+
+
+def parametric(function: func.FuncOp) -> Scop:
+    """The function's parameters without its accesses, which is what `Surroundings` need."""
+    scop = Scop(function)
+    _Extractor(scop).find_parameters(function.body.block)
+    return scop
+
+
+def _frame_of(block: Block) -> _Frame:
+    """The loops around a block and the branches taken to it."""
+    order: list[loop.ForOp | tuple[loop.IfOp, bool]] = []
+    current: Block | None = block
+    while current is not None:
+        around = current.parent_op()
+        if isinstance(around, loop.ForOp):
+            order.insert(0, around)
+        elif isinstance(around, loop.IfOp):
+            order.insert(0, (around, current is around.then_region.block))
+        current = None if around is None else around.parent
+    loops = tuple(part for part in order if isinstance(part, loop.ForOp))
+    return _Frame(loops, order=tuple(order))
+
+
 def _time_depth(block: Block) -> int:
     """The longest time vector, in levels, of anything in the block."""
     deepest = 0
@@ -117,13 +182,13 @@ class _Extractor:
         scop.time_length = self.length
 
     def run(self) -> Scop:
-        self._find_parameters(self.scop.function.body.block)
+        self.find_parameters(self.scop.function.body.block)
         self._block(self.scop.function.body.block, _Frame())
         return self.scop
 
     # Parameters.
 
-    def _find_parameters(self, block: Block) -> None:
+    def find_parameters(self, block: Block) -> None:
         """Every value an affine operation uses that is neither a loop variable nor computed from some."""
         for op in block.walk():
             if isinstance(op, loop.ForOp):
@@ -247,13 +312,13 @@ class _Extractor:
             if for_op.induction_variable is value:
                 return variable(space, position)
         if isinstance(value.owner, affine.ApplyOp):
-            dims = self._values(value.owner.mapOperands, space, frame)
-            return None if dims is None else pw_aff(value.owner.map.data.results[0], dims, space)
+            dims = self.values(value.owner.mapOperands, space, frame)
+            return None if dims is None else pw_aff(applied(value.owner), dims, space)
         if value in self.scop.parameters:
             return parameter(space, self.scop.parameters.index(value))
         return None
 
-    def _values(
+    def values(
         self, values: Sequence[SSAValue], space: isl.Space, frame: _Frame
     ) -> list[isl.PwAff] | None:
         found = [self._value(value, space, frame) for value in values]
@@ -263,7 +328,7 @@ class _Extractor:
     def _subscripts(
         self, op: loop.LoadOp | loop.StoreOp, space: isl.Space, frame: _Frame
     ) -> list[isl.PwAff] | None:
-        dims = self._values(op.operands_, space, frame)
+        dims = self.values(op.operands_, space, frame)
         if dims is None:
             return None
         return [pw_aff(expr, dims, space) for expr in op.map.data.results]
@@ -280,28 +345,18 @@ class _Extractor:
 
     def _range(self, op: loop.ForOp, space: isl.Space, frame: _Frame) -> isl.Set:
         here = variable(space, frame.loops.index(op))
-        result = isl.Set.universe(space)
-        upper_dims = self._values(op.upper_operands, space, frame)
-        if upper_dims is not None:
-            for expr in op.upper_map.data.results:
-                result = result.intersect(here.lt_set(pw_aff(expr, upper_dims, space)))
-        lower_dims = self._values(op.lower_operands, space, frame)
-        if lower_dims is None:
-            return result
-        start: isl.PwAff | None = None
-        for expr in op.lower_map.data.results:
-            bound = pw_aff(expr, lower_dims, space)
-            start = bound if start is None else start.max(bound)
-        assert start is not None
-        result = result.intersect(here.ge_set(start))
-        step = op.step.value.data
-        if step != 1:
-            offset = here.sub(start).mod_val(isl.Val(step))
-            result = result.intersect(offset.eq_set(constant(space, 0)))
-        return result
+        lower_dims = self.values(op.lower_operands, space, frame)
+        upper_dims = self.values(op.upper_operands, space, frame)
+        lower, upper = op.lower_map.data.results, op.upper_map.data.results
+        return loop_range(
+            here,
+            [] if lower_dims is None else [pw_aff(expr, lower_dims, space) for expr in lower],
+            [] if upper_dims is None else [pw_aff(expr, upper_dims, space) for expr in upper],
+            op.step.value.data,
+        )
 
     def _condition(self, op: loop.IfOp, taken: bool, space: isl.Space, frame: _Frame) -> isl.Set:
-        dims = self._values(op.condition_operands, space, frame)
+        dims = self.values(op.condition_operands, space, frame)
         holds = isl.Set.universe(space)
         if dims is None:
             return holds

@@ -56,6 +56,9 @@ def write_affine(
             write_dim(expr.position)
         case AffineSymExpr():
             write(f"s{expr.position}")
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul) if expr.rhs == AffineConstantExpr(-1):
+            write("-")
+            write_affine(expr.lhs, write, write_dim, _PRIMARY)
         case AffineBinaryOpExpr():
             own = _ADDITIVE if expr.kind is AffineBinaryOpKind.Add else _MULTIPLICATIVE
             if own < binding:
@@ -82,20 +85,18 @@ def _write_operator_and_rhs(
         write_affine(rhs, write, write_dim, _MULTIPLICATIVE)
     else:
         write(" - ")
-        write_affine(negated, write, write_dim, _PRIMARY)
+        write_affine(negated, write, write_dim, _MULTIPLICATIVE)
 
 
 def _negated(expr: AffineExpr) -> AffineExpr | None:
     """`x` when `expr` is `-x` in the form the parser makes of it, else None."""
-    if isinstance(expr, AffineConstantExpr) and expr.value < 0:
-        return AffineExpr.constant(-expr.value)
-    if (
-        isinstance(expr, AffineBinaryOpExpr)
-        and expr.kind is AffineBinaryOpKind.Mul
-        and expr.rhs == AffineConstantExpr(-1)
-    ):
-        return expr.lhs
-    return None
+    match expr:
+        case AffineConstantExpr() if expr.value < 0:
+            return AffineExpr.constant(-expr.value)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=factor)):
+            return expr.lhs * -factor if factor < 0 else None
+        case _:
+            return None
 
 
 def format_affine(expr: AffineExpr, dims: Sequence[str]) -> str:
@@ -145,6 +146,11 @@ def parse_affine(parser: Parser, leaf: Callable[[], AffineExpr | None]) -> Affin
     return _NamedAffineParser(parser, leaf).expr()
 
 
+def parse_constraint(parser: Parser, leaf: Callable[[], AffineExpr | None]) -> AffineConstraintExpr:
+    """Parse one comparison (`>=`, `<=` or `==`) of affine expressions, as `parse_affine` does those."""
+    return _NamedAffineParser(parser, leaf).constraint()
+
+
 class ValueSpace:
     """The dimensions of an affine text over SSA values: the i-th new name is dimension i."""
 
@@ -167,7 +173,7 @@ class ValueSpace:
         return parse_affine(self._parser, self.leaf)
 
     def constraint(self) -> AffineConstraintExpr:
-        return _NamedAffineParser(self._parser, self.leaf).constraint()
+        return parse_constraint(self._parser, self.leaf)
 
     def map(self, results: Sequence[AffineExpr]) -> AffineMap:
         return AffineMap(len(self._operands), 0, tuple(results))

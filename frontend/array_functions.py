@@ -15,7 +15,7 @@ from ..dialects import graph
 from ..dialects.dtypes import element_type
 from ..errors import StepwellError
 from .indexing import index_tensor
-from .promotion import dtype_named, is_scalar
+from .promotion import dtype_named, is_scalar, scalar_array
 from .tensor import Tensor, TensorLike
 from .traceable import creation, traceable
 from .tracing import as_tensor, cast_to, promoted, record, record_all
@@ -234,8 +234,11 @@ def pad(
             f"found pad_width {pad_width!r:.60} for a tensor of {x.ndim} axes, expected integers: one, a pair "
             "(before, after), or a pair for each axis"
         ) from None
-    value = x.dtype.type(constant_values)  # as NumPy converts it
-    return record(graph.PadOp, x, widths[:, 0].tolist(), widths[:, 1].tolist(), value)
+    is_integer = isinstance(constant_values, int)
+    value = scalar_array(constant_values, x.dtype) if is_integer else np.asarray(constant_values)
+    with np.errstate(invalid="ignore"):
+        number = value.astype(x.dtype)[()]
+    return record(graph.PadOp, x, widths[:, 0].tolist(), widths[:, 1].tolist(), number)
 
 
 @traceable

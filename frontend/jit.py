@@ -84,6 +84,30 @@ class _Compiled:
         return unflatten(self.results, iter((results,) if _is_numpys(results) else results))
 
 
+def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """
+    What a compiled function is found by at once: dtypes, shapes and plain values as they were passed; None
+    when anything else was passed. Its speed decides what a call on a small array costs.
+    """
+    key: list[Any] = []
+    for arg in args:
+        kind = type(arg)  # pyright: ignore[reportUnknownVariableType]
+        if kind is ndarray:
+            key.append(arg.dtype)
+            key.append(arg.shape)
+        elif kind in _PLAIN:
+            key += _static_key(arg)
+        else:
+            return None
+    for name, arg in kwargs.items():
+        part = _quick_key((arg,), {})
+        if part is None:
+            return None
+        key.append(name)
+        key += part
+    return tuple(key)
+
+
 def _is_traced_or_static(value: object) -> bool:
     # numpy.float64 is a float, and an array.
     return isinstance(value, Tensor | _STATIC) and not isinstance(value, np.generic)
@@ -132,23 +156,11 @@ class JitFunction:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            # Written out, as it decides what a call on a small array costs.
-            key: list[Any] = []
-            for arg in args:
-                kind = type(arg)  # pyright: ignore[reportUnknownVariableType]
-                if kind is ndarray:
-                    key.append(arg.dtype)
-                    key.append(arg.shape)
-                elif kind in _PLAIN:
-                    key += _static_key(arg)
-                else:
-                    break
-            else:
-                run = self._quick.get(tuple(key))
-                if run is not None:
-                    return run(*args)
-        return self._call(args, kwargs)
+        key = _quick_key(args, kwargs)
+        run = None if key is None else self._quick.get(key)
+        if run is None:
+            return self._call(args, kwargs)
+        return run(*args, **kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """
@@ -171,27 +183,38 @@ class JitFunction:
                 run = self._compiled.get(key)
                 if run is None:
                     run = self._compiled[key] = self._compile(call)
-        if not kwargs:
-            self._remember(args, call, run)
+        key = _quick_key(args, kwargs)
+        if key is not None:
+            self._remember(key, run, args, kwargs, len(call.arrays))
         return run(*call.arrays)
 
-    def _remember(self, args: Sequence[Any], call: _Call, run: Callable[..., Any]) -> None:
-        """Let the next call with such arguments find `run` at once, if they are arrays and numbers only."""
-        key: list[Any] = []
-        for arg in args:
-            if type(arg) is ndarray:
-                key += (arg.dtype, arg.shape)
-            elif type(arg) in _PLAIN:
-                key += _static_key(arg)
-            else:
-                return
-        places = [place for place, arg in enumerate(args) if type(arg) is ndarray]
-        if len(places) != len(call.arrays):
+    def _remember(
+        self,
+        key: tuple[Any, ...],
+        run: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        array_count: int,
+    ) -> None:
+        """Let calls with this quick key find `run`, which is given the arrays among all the arguments."""
+        passed = [*args, *kwargs.values()]
+        numbers = {name: len(args) + number for number, name in enumerate(kwargs)}
+        leaves: list[tuple[str, Any]] = []
+        bound = self._signature.bind(*range(len(args)), **numbers)
+        for value in bound.arguments.values():
+            flatten(value, "", leaves)
+        places = [place for _, place in leaves if type(passed[place]) is ndarray]
+        if len(places) != array_count:
             return  # an array is a default value
-        if len(places) < len(args):
-            self._quick[tuple(key)] = lambda *args: run(*[args[place] for place in places])
-        else:
-            self._quick[tuple(key)] = run
+        if not kwargs and places == list(range(len(passed))):
+            self._quick[key] = run
+            return
+
+        def quick(*args: Any, **kwargs: Any) -> Any:
+            passed = (*args, *kwargs.values())
+            return run(*[passed[place] for place in places])
+
+        self._quick[key] = quick
 
     def _compile(self, call: _Call) -> Callable[..., Any]:
         lowered, results = self._lower(call)

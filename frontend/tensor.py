@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
@@ -137,7 +138,17 @@ class Tensor:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        return _numpys(function)(*args, **kwargs)
+        own = _numpys(function)
+        try:
+            inspect.signature(own).bind(*args, **kwargs)
+        except TypeError as error:
+            name = function.__name__
+            raise StepwellError(
+                f"found numpy.{name} on a traced value with arguments that stepwell.{name} does not have "
+                f"({error}), expected {name}{inspect.signature(own)}; pass these",
+                where=call_site_text(),
+            ) from None
+        return own(*args, **kwargs)
 
     # Operators.
 

@@ -35,7 +35,7 @@ from xdsl.utils.lexer import Span
 
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
-from ..universe import multiverse
+from ..universe import make_context
 from .parse_messages import excerpt, explain, unknown_attribute, unknown_operation
 
 TEXT_SUFFIXES = (".mlir",)
@@ -51,14 +51,6 @@ _PARSER_GIVES_UP = (
     TypeError,
     ValueError,
 )
-
-
-def make_context(*, allow_unregistered: bool = False) -> Context:
-    """A context that knows every dialect there is and loads each when it is first met."""
-    ctx = Context(allow_unregistered=allow_unregistered)
-    for name, factory in multiverse().all_dialects.items():
-        ctx.register_dialect(name, factory)
-    return ctx
 
 
 def parse_file(path: str | os.PathLike[str], ctx: Context | None = None) -> ModuleOp:

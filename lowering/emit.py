@@ -7,6 +7,10 @@ whose two targets are one block, fast-math flags on intrinsics and calls, alignm
 functions, and constant data kept outside the text.
 """
 
+# llvmlite has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -85,6 +89,13 @@ def _untranslatable(op: Operation, why: str) -> StepwellError:
     return StepwellError(f"cannot emit '{op.name}': it {why}", op=op)
 
 
+def _type_of(op: Operation, type_: Attribute) -> ir.Type:
+    try:
+        return convert_type(type_)
+    except LLVMTranslationException as error:
+        raise _untranslatable(op, f"has no translation to LLVM IR ({error})") from None
+
+
 # Globals.
 
 
@@ -102,7 +113,7 @@ class _Emission:
         array = _elements(op)
         large = array is not None and array.size > INLINE_LIMIT
         if array is not None and large and op.constant is not None and self.constants == "external":
-            type_: ir.Type = convert_type(op.global_type)
+            type_ = _type_of(op, op.global_type)
             initializer = None
             self.external[op.sym_name.data] = array
         else:
@@ -127,7 +138,7 @@ def _elements(op: llvm.GlobalOp) -> np.ndarray | None:
 
 
 def _initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[ir.Type, ir.Constant | None]:
-    type_ = convert_type(op.global_type)
+    type_ = _type_of(op, op.global_type)
     value = op.value
     if large is not None:
         raw = bytearray(np.ascontiguousarray(large).tobytes())
@@ -182,7 +193,7 @@ _NUMBERS = {
 
 
 def _declare(op: llvm.FuncOp, module: ir.Module) -> None:
-    type_ = cast(ir.FunctionType, convert_type(op.function_type))
+    type_ = _type_of(op, op.function_type)
     function = ir.Function(module, type_, op.sym_name.data)
     if op.body.blocks:
         function.linkage = op.linkage.linkage.data
@@ -241,6 +252,11 @@ class _FunctionEmitter:
                 handler(self, op)
             else:
                 convert_op(op, self.builder, self.values, self.blocks)
+        except KeyError as error:
+            missing = error.args[0]
+            if not isinstance(missing, SSAValue):
+                raise
+            raise _untranslatable(op, "uses a value that is defined after it") from None
         except (NotImplementedError, LLVMTranslationException) as error:
             raise _untranslatable(op, f"has no translation to LLVM IR ({error})") from None
 
@@ -348,9 +364,10 @@ def _emit_fcmp(e: _FunctionEmitter, op: Operation) -> None:
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value
     predicate = _PREDICATES.get(predicate, predicate)
     lhs, rhs = e.operands(op)
-    flags = _flags(op.properties.get("fastmathFlags"))
+    # xDSL parses the flags into the attributes.
+    flags = _flags(op.attributes.get("fastmathFlags") or op.fastmathFlags)
     instruction = ir.FCMPInstr(e.builder.block, predicate, lhs, rhs, flags=flags)
-    e.builder._insert(instruction)
+    e.builder._insert(instruction)  # pyright: ignore[reportPrivateUsage]
     e.values[op.results[0]] = instruction
 
 
@@ -358,7 +375,8 @@ def _emit_select(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, llvm.SelectOp)
     is_float = isinstance(get_element_type_or_self(op.res.type), AnyFloat)
     flags = _flags(op.fastmathFlags) if is_float else ()
-    e.values[op.res] = e.builder.select(*e.operands(op), flags=flags)
+    condition, if_true, if_false = e.operands(op)
+    e.values[op.res] = e.builder.select(condition, if_true, if_false, flags=flags)
 
 
 _HANDLERS: dict[type[Operation], _Handler] = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -29,10 +29,11 @@ def parse_passes(text: str, available: PassTable | None = None) -> tuple[ModuleP
     Raises StepwellError, placed in the pipeline, for a malformed text and for an unknown pass or option.
     """
     available = multiverse().all_passes if available is None else available
+    quoted, added = _with_quotes(text)
     try:
-        specs = tuple(parse_pipeline(text))
+        specs = tuple(parse_pipeline(quoted))
     except ArgSpecParseError as error:
-        raise malformed_spec(error, text, "pipeline") from error
+        raise malformed_spec(error, text, "pipeline", added) from error
     return tuple(_make_pass(spec, text, available) for spec in specs)
 
 
@@ -41,12 +42,39 @@ def pipeline_text(passes: tuple[ModulePass, ...]) -> str:
     return ",".join(str(pass_.spec()) for pass_ in passes)
 
 
-def malformed_spec(error: ArgSpecParseError, text: str, what: str) -> StepwellError:
-    """What xDSL says about a malformed `text` of passes or of a target, on one line and placed in it."""
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[{},=]|\s+|[^\s{},="]+|.')
+_READ_WITHOUT_QUOTES = re.compile(r"[\w-]*|[-+]?\d+(\.\d*([eE][-+]?\d+)?)?|\W", re.ASCII)
+
+
+def _with_quotes(text: str) -> tuple[str, list[int]]:
+    """
+    The pipeline with quotes around words of more than letters, as `file=a/b.mlir` and `loop=f/i.outer`
+    have them, and the places of the quotes that were added.
+    """
+    result, added, depth = "", list[int](), 0
+    for token in _TOKEN.findall(text):
+        depth += (token == "{") - (token == "}")
+        is_word = token[0] not in "\"[" and not token.isspace()
+        if depth > 0 and is_word and not _READ_WITHOUT_QUOTES.fullmatch(token):
+            added += [len(result), len(result) + len(token) + 1]
+            token = f'"{token}"'
+        result += token
+    return result, added
+
+
+def malformed_spec(
+    error: ArgSpecParseError, text: str, what: str, added: Sequence[int] = ()
+) -> StepwellError:
+    """
+    What xDSL says about a malformed `text` of passes or of a target, on one line and placed in it.
+
+    `added` are the places of characters that xDSL has seen and that are not in `text`.
+    """
     # xDSL gives the place, the text, carets and the message as one string.
     lines = str(error).splitlines()
     match = next(filter(None, (re.search(r":(\d+):(\d+)$", line) for line in lines)), None)
     column = int(match[2]) if match else 1
+    column -= sum(place < column - 1 for place in added)
     found = f"'{text[column - 1 :][:20]}'" if text[column - 1 :] else f"the end of the {what}"
     reason = re.sub(r"^(Malformed pass arguments, )?[Ee]xpected ", "expected ", lines[-1].strip())
     return StepwellError(

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..errors import StepwellError
-from ..universe import multiverse
+from ..universe import make_context, multiverse
 from .pass_manager import Instrumentation, PassManager
 
 
@@ -71,5 +71,5 @@ def lower_to(
     available = multiverse().all_passes
     passes = [available[name]()() for name in passes_to(found, level)]
     manager = PassManager(passes, instrumentations, verify_each)
-    manager.run(Context() if ctx is None else ctx, module)
+    manager.run(make_context() if ctx is None else ctx, module)
     return manager.seconds

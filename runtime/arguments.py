@@ -19,7 +19,7 @@ _from_buffer = ctypes.c_char.from_buffer
 def address_of(array: np.ndarray) -> int:
     """The address of the first element. Never 0, for empty arrays neither."""
     try:
-        return _addressof(_from_buffer(array))  # six times as quick as the way below
+        return _addressof(_from_buffer(cast(Any, array)))  # six times as quick as the way below
     except (TypeError, ValueError):  # read-only or empty
         return cast(int, array.__array_interface__["data"][0])
 
@@ -48,12 +48,10 @@ def prepare(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
 
 
 def _as_array(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, bool | int | float | np.generic):
-        return (
-            np.asarray(value) if isinstance(value, np.generic) else _number(function, spec, value)
-        )
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asanyarray(cast(Any, value))
+    if isinstance(value, bool | int | float):
+        return _number(function, spec, value)
     try:
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
@@ -70,12 +68,7 @@ def _as_array(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
 
 def _number(function: str, spec: ArgSpec, value: bool | int | float) -> np.ndarray:
     """A Python number as a 0-d array of the expected dtype, if that can hold it."""
-    kind = spec.dtype.kind
-    fits = kind == "f" or (isinstance(value, int) and kind != "b") or isinstance(value, bool)
-    if fits and kind in "iu":
-        limits = np.iinfo(spec.dtype)
-        fits = limits.min <= value <= limits.max
-    if not fits:
+    if not _holds(spec.dtype, value):
         raise StepwellError(
             f"argument '{spec.name}' of '{function}' is {value!r}, expected a {spec.dtype}; convert it"
         )
@@ -100,31 +93,31 @@ def _shape(spec: ArgSpec) -> str:
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
 
-def _check_writable(function: str, spec: ArgSpec, array: Any, what: str) -> np.ndarray:
+def _check_writable(function: str, spec: ArgSpec, value: Any, what: str) -> np.ndarray:
     """Arrays that native code writes are never copied: they must be right as they are."""
-    if not isinstance(array, np.ndarray):
+    if not isinstance(value, np.ndarray):
         raise StepwellError(
-            f"{what} '{spec.name}' of '{function}' is a {type(array).__name__}, expected a NumPy array "
+            f"{what} '{spec.name}' of '{function}' is a {type(value).__name__}, expected a NumPy array "
             "to write to; pass one"
         )
+    array = cast(np.ndarray, value)
     _check_type(function, spec, array)
     flags = array.flags
-    if not (flags.c_contiguous and flags.writeable and flags.aligned and array.dtype.isnative):
-        lacks = next(
-            name
-            for name, has in (
-                ("contiguous", flags.c_contiguous),
-                ("writable", flags.writeable),
-                ("aligned", flags.aligned),
-                ("of native byte order", array.dtype.isnative),
-            )
-            if not has
-        )
-        raise StepwellError(
-            f"{what} '{spec.name}' of '{function}' is not {lacks}, expected an array that can be written "
-            "in place; pass a fresh one, such as np.empty gives"
-        )
-    return array
+    if flags.carray and array.dtype.isnative:  # contiguous, aligned and writable
+        return array
+    lacks = (
+        "contiguous"
+        if not flags.c_contiguous
+        else "writable"
+        if not flags.writeable
+        else "aligned"
+        if not flags.aligned
+        else "of native byte order"
+    )
+    raise StepwellError(
+        f"{what} '{spec.name}' of '{function}' is not {lacks}, expected an array that can be written in "
+        "place; pass a fresh one, such as np.empty gives"
+    )
 
 
 def in_place(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
@@ -147,21 +140,25 @@ def checked_output(
 
 def scalar(function: str, spec: ArgSpec, value: Any) -> int | float | bool:
     """A number passed by value. Raises StepwellError when the parameter's type cannot hold it."""
-    number = (
-        value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
-    )
-    kind = spec.dtype.kind
-    ok = isinstance(number, int | float) and (kind == "f" or isinstance(number, int))
-    if ok and kind in "iu":
-        limits = np.iinfo(spec.dtype)
-        ok = limits.min <= number <= limits.max
-    if ok and kind == "b":
-        ok = isinstance(number, bool)
-    if ok and kind == "f" and spec.dtype.itemsize == 4 and math.isfinite(number):
-        ok = abs(number) <= float(np.finfo(np.float32).max)
-    if not ok:
+    number: Any = value
+    if isinstance(value, np.generic | np.ndarray) and not cast(Any, value).shape:
+        number = cast(Any, value).item()
+    if not _holds(spec.dtype, number):
         raise StepwellError(
             f"argument '{spec.name}' of '{function}' is {value!r}, expected a number of type "
             f"{spec.dtype}; convert it"
         )
-    return bool(number) if kind == "b" else float(number) if kind == "f" else int(number)
+    return float(number) if spec.dtype.kind == "f" else number
+
+
+def _holds(dtype: np.dtype, number: Any) -> bool:
+    """Whether a scalar parameter of this dtype can take the number."""
+    if isinstance(number, bool):
+        return True
+    if not isinstance(number, int | float) or dtype.kind == "b":
+        return False
+    if dtype.kind == "f":
+        largest = float(np.finfo(dtype).max)
+        return not math.isfinite(number) or abs(number) <= largest
+    limits = np.iinfo(dtype)
+    return isinstance(number, int) and int(limits.min) <= number <= int(limits.max)

@@ -3,6 +3,10 @@ LLVM IR to machine code: parse, verify, optimise, then text, object code, a shar
 loaded into this process.
 """
 
+# llvmlite has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import ctypes
@@ -12,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -70,7 +74,7 @@ class NativeCode:
 
 
 @contextmanager
-def _optimised(text: str, machine: binding.TargetMachine) -> Iterator[binding.ModuleRef]:
+def _optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
     """
     LLVM IR, parsed, verified and run through LLVM's O3 pipeline for the machine.
 
@@ -89,7 +93,7 @@ def _optimised(text: str, machine: binding.TargetMachine) -> Iterator[binding.Mo
         passes.run(module, builder)
         # close() would free nothing, a leak of 60 KB: llvmlite's class takes the empty _dispose of
         # its first base.
-        NewPassManager._dispose(passes)
+        NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
         passes.detach()
         yield module
 
@@ -132,8 +136,14 @@ class LoadedCode:
         with _link_lock:
             jit = _jit()
             _check_imports(source.imports)
-            self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
-        self.addresses = {name: self._tracker[name] for name in exported}
+            try:
+                self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
+            except RuntimeError as error:
+                raise StepwellError(
+                    f"cannot load the code ({' '.join(str(error).split())}), expected every symbol in it to "
+                    "be defined; define or remove the ones that this process does not have"
+                ) from None
+        self.addresses: dict[str, int] = {name: self._tracker[name] for name in exported}
 
 
 def _check_imports(names: Sequence[str]) -> None:

@@ -210,7 +210,8 @@ class Executable:
         specs = self._results
         if out is None:
             return [self._new_output(spec) for spec in specs]
-        given = list(out) if isinstance(out, tuple | list) else [out]
+        several = isinstance(out, tuple | list)
+        given = list(cast("Sequence[Any]", out)) if several else [out]
         if len(given) != len(specs):
             raise StepwellError(
                 f"'{self.name}' was called with {len(given)} arrays in out=, expected {len(specs)}; "

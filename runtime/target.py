@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, cast
 
 from llvmlite import binding
 
@@ -103,20 +104,25 @@ class Target:
         needed = _LEVEL_FEATURES.get(self.cpu)
         if needed is None:
             return False
-        features = binding.get_host_cpu_features()
-        return all(features.get(feature) for feature in needed)
+        features = _host_features()
+        return all(features.get(feature, False) for feature in needed)
 
     def machine(self) -> binding.TargetMachine:
         """A new LLVM target machine. Code is position-independent: constants may be anywhere."""
         initialize_llvm()
-        return binding.Target.from_triple(self.triple).create_target_machine(
+        target = cast(Any, binding.Target).from_triple(self.triple)
+        return target.create_target_machine(
             cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default"
         )
 
 
+def _host_features() -> dict[str, bool]:
+    return cast("dict[str, bool]", binding.get_host_cpu_features())
+
+
 @lru_cache(maxsize=1)
 def _host() -> Target:
-    features = binding.get_host_cpu_features()
+    features = _host_features()
     cpu = binding.get_host_cpu_name()
     if features.get("avx512f"):
         bits = 512
@@ -124,7 +130,9 @@ def _host() -> Target:
         bits = 256
     else:
         bits = 128
-    return Target("host", binding.get_process_triple(), cpu, features.flatten(), bits)
+    return Target(
+        "host", binding.get_process_triple(), cpu, binding.get_host_cpu_features().flatten(), bits
+    )
 
 
 def _triple_of(architecture: str) -> str:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import queue
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ import numpy as np
 from differential.agreement import LEVELS, Disagreement, check_agreement
 from differential.minimize import minimize
 from differential.random_programs import Program, program_of_seed
-
 from stepwell.analysis.levels import Level
 from stepwell.dialects.graph.base import OPERATIONS
 from stepwell.frontend.text import make_context
@@ -40,7 +39,6 @@ SECONDS = 120
 """After which a program counts as hanging."""
 SHOWN = 20
 """Failures of one campaign that are printed."""
-_IDLE = -1
 
 # Workers must be forks: a crash of one is then a result, and the parent never touches LLVM.
 _processes = multiprocessing.get_context("fork")
@@ -70,6 +68,16 @@ class Report:
     failures: dict[int, str] = field(default_factory=dict[int, str])
     seconds: float = 0.0
 
+    def add(self, index: int, failure: str | None, names: Sequence[str]) -> None:
+        """Count a program; print what is wrong with it."""
+        self.programs += 1
+        self.operations.update(names)
+        if failure is None:
+            return
+        self.failures[index] = failure
+        if len(self.failures) <= SHOWN:
+            print(f"program {index}: {failure}", flush=True)
+
 
 def campaign(
     seed: int, indices: Sequence[int], *, jobs: int = 1, levels: Collection[Level] = LEVELS
@@ -77,64 +85,66 @@ def campaign(
     """Check these programs of a seed, in `jobs` processes."""
     start = time.monotonic()
     report = Report()
-    results: Any = _processes.Queue()
     following = _processes.Value("q", 0)
-    workers = [_Worker(seed, indices, levels, following, results) for _ in range(jobs)]
-    while any(worker.is_alive() for worker in workers) or not results.empty():
-        try:
-            index, failure, names = results.get(timeout=0.5)
-        except queue.Empty:
-            names = []
-            index, failure = next(
-                (found for worker in workers if (found := worker.lost())), (_IDLE, None)
-            )
-        if index == _IDLE:
-            continue
-        report.programs += 1
-        report.operations.update(names)
-        if failure is not None:
-            report.failures[index] = failure
-            if len(report.failures) <= SHOWN:
-                print(f"program {index}: {failure}", flush=True)
+    workers = [_Worker(seed, indices, levels, following) for _ in range(jobs)]
+    while workers:
+        wait([worker.results for worker in workers], timeout=1)
+        for worker in list(workers):
+            for index, failure, names in worker.take():
+                report.add(index, failure, names)
+            if worker.is_done:
+                workers.remove(worker)
     report.seconds = time.monotonic() - start
     return report
 
 
-class _Worker:
-    """A process that takes the next program until there is none, replaced when it dies."""
+Outcome = tuple[int, str | None, list[str]]
+"""A program's number, what is wrong with it, and its operations."""
 
-    def __init__(self, seed: int, indices: Sequence[int], levels: Collection[Level], *shared: Any):
-        self._arguments = (seed, indices, tuple(levels), *shared)
+
+class _Worker:
+    """A process that takes the next program until there is none, replaced when it dies or hangs."""
+
+    def __init__(self, *arguments: Any):
+        self._arguments = arguments
         self._start()
 
     def _start(self) -> None:
-        self._current = _processes.Value("q", _IDLE)
-        self._since = (_IDLE, time.monotonic())
+        self.is_done = False
+        self._index: int | None = None
+        self._since = time.monotonic()
+        self.results, sender = _processes.Pipe(duplex=False)
         self._process = _processes.Process(
-            target=_work, args=(*self._arguments, self._current), daemon=True
+            target=_work, args=(*self._arguments, sender), daemon=True
         )
         self._process.start()
+        sender.close()
 
-    def is_alive(self) -> bool:
-        return self._process.is_alive() or self._current.value != _IDLE
-
-    def lost(self) -> tuple[int, str] | None:
-        """The program that the process died of, or that it does not come back from, and how."""
-        index = self._current.value
-        if not self._process.is_alive():
-            if index == _IDLE:
-                return None
+    def take(self) -> Iterator[Outcome]:
+        """What has come from the process, and the program that it died of or hangs in."""
+        try:
+            while self.results.poll():
+                message = self.results.recv()
+                self._since = time.monotonic()
+                if isinstance(message, tuple):
+                    yield message
+                    message = None
+                self._index = message
+        except EOFError:
+            self._process.join()
+            if self._index is None:
+                self.is_done = True
+                return
             how = f"the process died ({_exit_text(self._process.exitcode)})"
         else:
-            if index != self._since[0]:
-                self._since = (index, time.monotonic())
-            if index == _IDLE or time.monotonic() - self._since[1] < SECONDS:
-                return None
+            if self._index is None or time.monotonic() - self._since < SECONDS:
+                return
             self._process.kill()
+            self._process.join()
             how = f"no result after {SECONDS} s"
-        self._process.join()
+        lost = self._index
         self._start()
-        return index, how
+        yield lost, how, []
 
 
 def _exit_text(code: int | None) -> str:
@@ -142,13 +152,9 @@ def _exit_text(code: int | None) -> str:
 
 
 def _work(
-    seed: int,
-    indices: Sequence[int],
-    levels: Collection[Level],
-    following: Any,
-    results: Any,
-    current: Any,
+    seed: int, indices: Sequence[int], levels: Collection[Level], following: Any, sender: Any
 ) -> None:
+    """Send the number of each program before it is checked, and its outcome after."""
     while True:
         with following.get_lock():
             position = following.value
@@ -156,14 +162,10 @@ def _work(
         if position >= len(indices):
             break
         index = indices[position]
-        current.value = index
+        sender.send(index)
         program = program_of_seed(seed, index)
         names = [op.name for op in program.operations()]
-        failure = failure_of(program, levels)
-        current.value = _IDLE
-        results.put((index, failure, names))
-    results.close()
-    results.join_thread()
+        sender.send((index, failure_of(program, levels), names))
 
 
 # One failure.
@@ -225,7 +227,9 @@ def explain(seed: int, index: int, failure: str, levels: Collection[Level]) -> N
     for arg, array in zip(program.function.body.block.args, program.inputs, strict=True):
         text = np.array2string(array, threshold=40, separator=", ").replace("\n", "\n    ")
         print(f"%{arg.name_hint} = {text}")
-    print(f"{failure}\n\nagain:  {Path(__file__).name} --seed {seed} --only {index}\nrun:    {command}")
+    print(
+        f"{failure}\n\nagain:  {Path(__file__).name} --seed {seed} --only {index}\nrun:    {command}"
+    )
 
 
 def coverage(report: Report, columns: int = 4) -> str:
@@ -252,7 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.only is not None:
         indices = range(args.only, args.only + 1)
         print(program_of_seed(args.seed, args.only).module)
-    print(f"seed {args.seed}, programs {indices.start} to {indices.stop - 1}, {args.jobs} processes")
+    print(
+        f"seed {args.seed}, programs {indices.start} to {indices.stop - 1}, {args.jobs} processes"
+    )
     report = campaign(args.seed, indices, jobs=args.jobs, levels=levels)
     total = sum(report.operations.values())
     print(f"\n{coverage(report)}\n")

@@ -117,6 +117,12 @@ class StepwellOptMain(xDSLOptMain):
         )
         add("--check-seed", type=int, default=0, help="seed of the inputs of --check-each")
         add(
+            "--why-not",
+            action="append",
+            metavar="STEP",
+            help="instead of the IR print 'legal', or why the schedule step is refused: 'split(f/i, 4)'",
+        )
+        add(
             "--reproducer",
             metavar="FILE",
             help="when a pass fails, write the IR before it and the command that fails to FILE",
@@ -242,6 +248,10 @@ class StepwellOptMain(xDSLOptMain):
             ) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
+        if self.args.why_not:
+            from .why_not import answers
+
+            return answers(prog, self.args.why_not)
         if self.args.target == "mlir":
             return super().output_resulting_program(prog)
         try:

@@ -9,7 +9,8 @@ The operations of the schedule dialect, one for each step, and the script that h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from types import UnionType
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
@@ -22,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ...spelling import did_you_mean
 from .steps import STEPS, Step
 
 
@@ -49,9 +51,7 @@ class StepOp(IRDLOperation):
         keyword = self.STEP_CLASS.keyword
         for name, attr in self.params.data.items():
             if name not in known:
-                raise VerifyException(
-                    f"step '{keyword}' has no parameter '{name}'; it has {', '.join(known)}"
-                )
+                raise VerifyException(no_parameter(self.STEP_CLASS, name))
             value = _from_attribute(attr)
             if not fits(value, hints[name]):
                 raise VerifyException(
@@ -75,8 +75,7 @@ class StepOp(IRDLOperation):
     def parse(cls, parser: Parser) -> StepOp:
         first = _fields(cls.STEP_CLASS)[0].name
         entries: dict[str, Attribute] = {first: StringAttr(parser.parse_str_literal())}
-        names = [f.name for f in _fields(cls.STEP_CLASS)[1:]]
-        while (name := _parse_optional_keyword(parser, names)) is not None:
+        while (name := _parse_optional_name(parser, cls.STEP_CLASS, entries)) is not None:
             parser.parse_punctuation("=")
             entries[name] = _parse_value(parser)
         op = cls.__new__(cls)
@@ -84,8 +83,33 @@ class StepOp(IRDLOperation):
         return op
 
 
-def _parse_optional_keyword(parser: Parser, names: Sequence[str]) -> str | None:
-    return next((n for n in names if parser.parse_optional_keyword(n) is not None), None)
+_WORD = re.compile(r"[A-Za-z_][\w$.]*")
+
+
+def _parse_optional_name(
+    parser: Parser, step_class: type[Step], given: Collection[str]
+) -> str | None:
+    """The name of the next parameter; None when no name follows, or that of the next operation."""
+    start = parser.pos
+    word = _WORD.match(parser.lexer.input.content, start)
+    if word is None or "." in word[0]:
+        return None
+    known = [f.name for f in _fields(step_class)]
+    name = parser.parse_optional_keyword_in(known)
+    if name is None:
+        parser.raise_error(no_parameter(step_class, word[0]), start, word.end())
+    if name in given:
+        parser.raise_error(f"found parameter '{name}' twice, expected it once", start, word.end())
+    return name
+
+
+def no_parameter(step_class: type[Step], name: str) -> str:
+    """The message for a parameter that a step does not have."""
+    known = [f.name for f in _fields(step_class)]
+    return (
+        f"found parameter '{name}' of step '{step_class.keyword}', expected one that it has; "
+        + did_you_mean(name, known, f"it takes {', '.join(known)}")
+    )
 
 
 def _fields(step_class: type[Step]) -> tuple[Field[Any], ...]:
@@ -108,7 +132,7 @@ def fits(value: object, type_: Any) -> bool:
 def type_text(type_: Any) -> str:
     """The type of a parameter in words."""
     if get_origin(type_) is tuple:
-        return f"a list of {type_text(get_args(type_)[0])}s"
+        return f"a list of {type_text(get_args(type_)[0]).removeprefix('a ')}s"
     if isinstance(type_, UnionType):
         return " or ".join(type_text(option) for option in get_args(type_))
     words = {str: "a string", int: "a whole number", bool: "true or false"}

@@ -44,7 +44,15 @@ from ..affine_text import write_affine
 from ..combiner import Combiner
 from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
 from ..shaped import Tensor, tensor_type
-from .text import Number, parse_iterators, parse_read, print_iterators, shape_text, types_text
+from .text import (
+    Number,
+    parse_combiner,
+    parse_iterators,
+    parse_read,
+    print_iterators,
+    shape_text,
+    types_text,
+)
 
 
 @irdl_attr_definition
@@ -269,13 +277,17 @@ class ComputeOp(IRDLOperation):
         source_type = tensor_type(read.source)
         element = source_type.get_element_type()
         _verify_element(f"operand {number}", element)
-        if read.pad is not None and (read.map is None or read.pad.type != element):
-            where = "a read without subscripts" if read.map is None else f"elements of {element}"
+        if read.pad is not None and read.pad.type != element:
             raise VerifyException(
-                f"found 'else' value {read.pad} on operand {number}, {where}, expected it on a "
-                "subscripted read and of the tensor's element type; mend it"
+                f"found the 'else' value {read.pad} on operand {number}, expected one of type {element}, "
+                "the tensor's elements; mend it"
             )
         if read.map is None:
+            if read.pad is not None:
+                raise VerifyException(
+                    f"found an 'else' value on operand {number}, expected none on a read without "
+                    "subscripts; drop it"
+                )
             return
         if read.map.num_dims != len(self.extents) or read.map.num_symbols:
             raise VerifyException(
@@ -396,13 +408,8 @@ class ComputeOp(IRDLOperation):
     def parse(cls, parser: Parser) -> ComputeOp:
         names: list[Parser.UnresolvedArgument] = []
         parallel = parse_iterators(parser, names)
-        reduction: list[int | SSAValue] = []
-        combiner = None
-        for candidate in Combiner:
-            if parser.parse_optional_keyword(candidate.value) is not None:
-                combiner = candidate
-                reduction = parse_iterators(parser, names)
-                break
+        combiner = parse_combiner(parser)
+        reduction = [] if combiner is None else parse_iterators(parser, names)
         reads = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parse_read(parser, names)
         )

@@ -19,6 +19,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from ..affine_text import parse_affine
+from ..combiner import Combiner
 
 
 def print_iterators(
@@ -44,6 +45,20 @@ def parse_iterators(parser: Parser, names: list[Parser.UnresolvedArgument]) -> l
         return extent if extent is not None else parser.parse_operand(IndexType())
 
     return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
+
+
+def parse_combiner(parser: Parser) -> Combiner | None:
+    position = parser.pos
+    word = parser.parse_optional_identifier()
+    if word is None:
+        return None
+    if word not in tuple(Combiner):
+        parser.raise_error(
+            f"found '{word}', expected '(' or a combiner; the combiners are {', '.join(Combiner)}",
+            position,
+            parser.pos,
+        )
+    return Combiner(word)
 
 
 Number: TypeAlias = "FloatAttr[AnyFloat] | IntegerAttr[IntegerType | IndexType]"

@@ -7,6 +7,7 @@ from typing import cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -30,7 +31,7 @@ from .emitter import (
     fastmath_of,
     unsupported,
 )
-from .types import AnyVector, checked
+from .types import AnyVector, checked, is_vector
 
 _OVERFLOW_BITS = {arith.IntegerOverflowFlag.NSW: 1, arith.IntegerOverflowFlag.NUW: 2}
 
@@ -52,34 +53,38 @@ def mangled(type_: Attribute) -> str:
         case Float64Type():
             return "f64"
         case VectorType():
-            vector = cast(AnyVector, type_)
-            return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
+            return f"v{type_.get_shape()[0]}{mangled(type_.element_type)}"
         case _:
             raise ValueError(f"{type_} has no intrinsic suffix")
 
 
 def with_element(type_: Attribute, element: Attribute) -> Attribute:
     """`element`, or the vector of it with as many elements as `type_`."""
-    return VectorType(element, type_.get_shape()) if isinstance(type_, VectorType) else element
+    return VectorType(element, type_.get_shape()) if is_vector(type_) else element
 
 
 def integer_constant(e: Emitter, value: int, type_: Attribute) -> SSAValue:
     """An integer, or the vector with it in every element."""
-    if not isinstance(type_, VectorType):
+    if not is_vector(type_):
         return e.constant(value, type_)
-    vector = cast(AnyVector, type_)
-    assert isinstance(vector.element_type, IntegerType)
-    splat = DenseIntOrFPElementsAttr.from_list(vector, [value])  # type: ignore[arg-type]
-    return e.emit(llvm.ConstantOp, (), vector, {"value": splat})
+    return e.emit(llvm.ConstantOp, (), type_, {"value": dense_vector(type_, [value])})
 
 
 def float_constant(e: Emitter, value: float, type_: Attribute) -> SSAValue:
     """A float, or the vector with it in every element."""
-    if isinstance(type_, VectorType):
-        attr: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [value])  # type: ignore[arg-type]
+    if is_vector(type_):
+        attr: Attribute = dense_vector(type_, [value])
     else:
-        attr = FloatAttr(value, type_)  # type: ignore[arg-type]
+        attr = FloatAttr(value, cast(AnyFloat, type_))
     return e.emit(llvm.ConstantOp, (), type_, {"value": attr})
+
+
+def dense_vector(type_: AnyVector, values: Sequence[int | float]) -> Attribute:
+    """The elements of a vector, or one value for all of them."""
+    return DenseIntOrFPElementsAttr.from_list(
+        cast("VectorType[IntegerType] | VectorType[AnyFloat]", type_),  # type: ignore[arg-type]
+        cast("Sequence[int]", values),
+    )
 
 
 def bits_of(type_: Attribute) -> int:
@@ -96,8 +101,10 @@ def convert_constant(e: Emitter, op: Operation) -> None:
         e.bind(op.result, e.constant(value.value.data, type_))
     elif isinstance(value, FloatAttr):
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": value}))
-    elif isinstance(value, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
-        dense = DenseIntOrFPElementsAttr(type_, value.data)  # index elements become i64
+    elif isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
+        dense = DenseIntOrFPElementsAttr(
+            cast("VectorType[IntegerType | AnyFloat]", type_), value.data
+        )  # index elements become i64
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": dense}))
     else:
         raise unsupported(op, f"of type {op.result.type}")
@@ -156,11 +163,14 @@ def _convert_cmpi(e: Emitter, op: Operation) -> None:
 
 
 def _convert_cmpf(e: Emitter, op: Operation) -> None:
-    """xDSL's `llvm.fcmp` takes no vectors: those are compared by lane, and LLVM puts them together."""
+    """
+    xDSL's `llvm.fcmp` takes no vectors: those are compared by lane, and LLVM puts them together. Nor does
+    it print fast-math flags: they are permissions, and not taken here.
+    """
     assert isinstance(op, arith.CmpfOp)
-    properties = {"predicate": op.predicate, "fastmathFlags": fastmath_of(op)}
+    properties = {"predicate": op.predicate, "fastmathFlags": NO_FASTMATH}
     a, b = e.values(op.operands)
-    if not isinstance(a.type, VectorType):
+    if not is_vector(a.type):
         e.bind(op.result, e.emit(llvm.FCmpOp, (a, b), i1, properties))
         return
     type_ = result_type(op)

@@ -284,9 +284,8 @@ class Emitter:
         found = self._constants.get((value, type_))
         if found is None:
             assert isinstance(type_, IntegerType)
-            op = llvm.ConstantOp.create(
-                result_types=(type_,), properties={"value": IntegerAttr(value, type_)}
-            )
+            attr = IntegerAttr(value, cast("IntegerType", type_))
+            op = llvm.ConstantOp.create(result_types=(attr.type,), properties={"value": attr})
             op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
             self._prologue.append(op)
             found = self._constants[value, type_] = op.results[0]

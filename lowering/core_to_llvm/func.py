@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
@@ -11,7 +10,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
-    MemRefType,
     UnitAttr,
     i64,
 )
@@ -22,7 +20,7 @@ from ...dialects.loop import ARENA, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
 from .emitter import Emitter, Handler, Symbols
-from .types import AnyMemRef, checked, layout_of, static_bytes
+from .types import AnyMemRef, checked, is_memref, layout_of, static_bytes
 
 ARENA_ALIGNMENT = 64
 """Bytes. The caller promises it; runtime/executable.py keeps the promise."""
@@ -70,7 +68,7 @@ def _attributes(function: func.FuncOp, public: bool) -> dict[str, Attribute]:
     """The function's own attributes, and how it is called, which its new type no longer says."""
     attributes = dict(function.attributes)
     identity = all(
-        not isinstance(type_, MemRefType) or layout_of(cast(AnyMemRef, type_)).is_identity
+        not is_memref(type_) or layout_of(type_).is_identity
         for type_ in function.function_type.inputs.data
     )
     if public and identity and function.body.blocks and SIGNATURE_ATTRIBUTE not in attributes:
@@ -91,8 +89,8 @@ def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | N
     result: list[DictionaryAttr] = []
     for type_, mark in zip(types, marks, strict=True):
         data = dict(mark.data)
-        if marked and isinstance(type_, MemRefType):
-            data |= _promises(cast(AnyMemRef, type_), mark)
+        if marked and is_memref(type_):
+            data |= _promises(type_, mark)
         flat = checked(type_, function)
         result += [DictionaryAttr(data), *([none] * (len(flat) - 1))]
     return ArrayAttr(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -17,7 +18,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from ...dialects.resources import GLOBAL_VALUE, elements_to_numpy, numpy_to_elements, retyped
+from ...dialects.resources import (
+    GLOBAL_VALUE,
+    ElementsAttr,
+    elements_to_numpy,
+    numpy_to_elements,
+    retyped,
+)
 from ...errors import StepwellError
 from .emitter import NSW, Emitter, Handler, unsupported
 from .types import (
@@ -68,11 +75,11 @@ def _convert_store(e: Emitter, op: Operation) -> None:
 
 def _allocated(e: Emitter, op: memref.AllocOp | memref.AllocaOp) -> tuple[AnyMemRef, list[Index]]:
     """The type and sizes of a new buffer of identity layout."""
-    type_ = cast(AnyMemRef, op.memref.type)
+    type_ = op.memref.type
     checked(type_, op)
     layout = layout_of(type_)
     if not layout.is_identity or op.symbol_operands:
-        raise unsupported(op, f"of type {type_}, whose layout is not the identity,")
+        raise unsupported(op, f"of type {type_}, whose layout is not the identity")
     dynamic = iter(e.indices(op.dynamic_sizes))
     return type_, [next(dynamic) if size is None else size for size in layout.sizes]
 
@@ -85,7 +92,7 @@ def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
 def _bind_buffer(
     e: Emitter, op: memref.AllocOp | memref.AllocaOp, sizes: list[Index], pointer: SSAValue
 ) -> None:
-    type_ = cast(AnyMemRef, op.memref.type)
+    type_ = op.memref.type
     strides = tuple(e.row_major(sizes))
     e.bind_memref(op.memref, MemRefValue(type_, pointer, tuple(sizes), strides))
 
@@ -153,11 +160,11 @@ def _convert_alloca(e: Emitter, op: Operation) -> None:
 
 def _convert_get_global(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.GetGlobalOp)
-    type_ = cast(AnyMemRef, op.memref.type)
+    type_ = op.memref.type
     checked(type_, op)
     layout = layout_of(type_)
     if not layout.is_identity or None in layout.sizes:
-        raise unsupported(op, f"of type {type_}, which is not static with identity layout,")
+        raise unsupported(op, f"of type {type_}, which is not static with identity layout")
     pointer = e.emit(llvm.AddressOfOp, (), POINTER, {"global_name": op.name_})
     sizes = cast("tuple[int, ...]", layout.sizes)
     strides = cast("tuple[int, ...]", layout.strides)
@@ -166,11 +173,11 @@ def _convert_get_global(e: Emitter, op: Operation) -> None:
 
 def convert_global(op: memref.GlobalOp) -> llvm.GlobalOp:
     """The `llvm.mlir.global` for a `memref.global`: a flat array, aligned to a cache line."""
-    type_ = cast(AnyMemRef, op.type)
+    type_ = op.type
     checked(type_, op)
     size = static_bytes(type_)
     if size is None:
-        raise unsupported(op, f"of type {type_}, which is not static with identity layout,")
+        raise unsupported(op, f"of type {type_}, which is not static with identity layout")
     stored = memory_type(type_.element_type)
     count = size // element_bytes(type_.element_type)
     value = _initial_value(op, stored, count)
@@ -194,11 +201,14 @@ def _initial_value(op: memref.GlobalOp, stored: Attribute, count: int) -> Attrib
         return None  # uninitialized
     if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
         raise unsupported(op, f"with initial value {value}")
+    elements = cast(ElementsAttr, value)
     flat = TensorType(stored, (count,))
-    if cast(AnyMemRef, op.type).element_type == i1:
-        array = elements_to_numpy(value).reshape(-1).view("int8")
-        return numpy_to_elements(array, flat, op.sym_name.data)
-    return retyped(value, flat)
+    if op.type.element_type == i1:
+        array = elements_to_numpy(elements).reshape(-1)
+        # xDSL keeps true as a byte of ones; in memory it is 1.
+        ones = np.not_equal(array.view(np.uint8), 0).astype(np.int8)
+        return numpy_to_elements(ones, flat, op.sym_name.data)
+    return retyped(elements, flat)
 
 
 def _convert_copy(e: Emitter, op: Operation) -> None:

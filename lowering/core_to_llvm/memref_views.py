@@ -9,10 +9,8 @@ from typing import cast
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     DenseArrayBase,
-    IntegerAttr,
-    MemRefType,
+    IntegerType,
     i8,
     i64,
 )
@@ -20,24 +18,35 @@ from xdsl.ir import Operation, SSAValue
 
 from ...errors import StepwellError
 from .emitter import Emitter, Handler, unsupported
-from .types import AnyMemRef, Index, Layout, MemRefValue, checked, layout_of, memory_type
+from .types import (
+    AnyMemRef,
+    Index,
+    Layout,
+    MemRefValue,
+    checked,
+    is_memref,
+    layout_of,
+    memory_type,
+)
+
+
+def _open_as_none(static: DenseArrayBase) -> list[int | None]:
+    values = cast("DenseArrayBase[IntegerType]", static).get_values()
+    return [None if value == DYNAMIC_INDEX else value for value in values]
 
 
 def _mixed(e: Emitter, static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[Index]:
     """A list of which each entry is given by an attribute or by an operand."""
     operands = iter(e.indices(dynamic))
-    return [
-        next(operands) if value == DYNAMIC_INDEX else cast(int, value)
-        for value in static.get_values()
-    ]
+    return [next(operands) if value is None else value for value in _open_as_none(static)]
 
 
 def _result_type(op: Operation) -> AnyMemRef:
     type_ = op.results[0].type
-    if not isinstance(type_, MemRefType):
+    if not is_memref(type_):
         raise unsupported(op, f"of type {type_}")
     checked(type_, op)
-    return cast(AnyMemRef, type_)
+    return type_
 
 
 def _known(index: Index, declared: int | None) -> Index:
@@ -99,10 +108,6 @@ def _kept_dimensions(op: memref.SubviewOp) -> list[int]:
     return kept
 
 
-def _open_as_none(values: DenseArrayBase) -> list[int | None]:
-    return [None if value == DYNAMIC_INDEX else cast(int, value) for value in values.get_values()]
-
-
 def _match(
     dim: int,
     taken: int,
@@ -145,7 +150,7 @@ def _base_pointer(e: Emitter, op: Operation, source: MemRefValue) -> SSAValue:
     """Where the buffer starts that `source` is a view of, as far as its type tells."""
     offset = layout_of(source.type).offset
     if offset is None:
-        raise unsupported(op, f"of {source.type}, whose offset is open,")
+        raise unsupported(op, f"of {source.type}, whose offset is open")
     if offset == 0:
         return source.pointer
     return e.pointer_at(source.pointer, (-offset,), memory_type(source.type.element_type))
@@ -181,14 +186,13 @@ def _convert_view(e: Emitter, op: Operation) -> None:
     given = iter(e.indices(op.sizes))
     layout = layout_of(_result_type(op))
     if not layout.is_identity:
-        raise unsupported(op, f"of type {op.result.type}, whose layout is not the identity,")
+        raise unsupported(op, f"of type {op.result.type}, whose layout is not the identity")
     sizes = [next(given) if size is None else size for size in layout.sizes]
     _bind_view(e, op, pointer, sizes, e.row_major(sizes))
 
 
 def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]]:
-    groups = cast("ArrayAttr[ArrayAttr[IntegerAttr]]", op.reassociation)
-    return [[dim.value.data for dim in group] for group in groups]
+    return [[dim.value.data for dim in group] for group in op.reassociation]
 
 
 def _convert_collapse_shape(e: Emitter, op: Operation) -> None:
@@ -211,8 +215,9 @@ def _collapsed_stride(op: Operation, source: MemRefValue, group: Sequence[int]) 
     dims = [dim for dim in group if source.sizes[dim] != 1] or list(group[-1:])
     for outer, inner in itertools.pairwise(dims):
         size, stride, step = source.sizes[inner], source.strides[inner], source.strides[outer]
-        known = isinstance(size, int) and isinstance(stride, int) and isinstance(step, int)
-        if known and step != size * stride and 0 not in source.sizes:
+        if not (isinstance(size, int) and isinstance(stride, int) and isinstance(step, int)):
+            continue  # the text promises it
+        if step != size * stride and 0 not in source.sizes:
             raise StepwellError(
                 f"found memref.collapse_shape of {source.type}, expected dimensions that are contiguous "
                 "with each other; copy it first",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -44,6 +44,14 @@ AnyVector: TypeAlias = VectorType[Attribute]
 
 Index: TypeAlias = "int | SSAValue"
 """A size, stride or index that is known (an int) or computed (an i64)."""
+
+
+def is_vector(type_: Attribute) -> TypeGuard[AnyVector]:
+    return isinstance(type_, VectorType)
+
+
+def is_memref(type_: Attribute) -> TypeGuard[AnyMemRef]:
+    return isinstance(type_, MemRefType)
 
 
 @dataclass(frozen=True)
@@ -116,10 +124,9 @@ def scalar_type(type_: Attribute) -> Attribute:
         case Float32Type() | Float64Type() | Float16Type():
             return type_
         case VectorType():
-            vector = cast(AnyVector, type_)
-            if vector.get_num_dims() != 1 or vector.get_num_scalable_dims():
+            if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
                 raise ValueError(f"{type_}, which is not a fixed 1-D vector")
-            return VectorType(scalar_type(vector.element_type), vector.get_shape())
+            return VectorType(scalar_type(type_.element_type), type_.get_shape())
         case llvm.LLVMPointerType() | llvm.LLVMStructType() | llvm.LLVMArrayType():
             return type_
         case _:
@@ -135,19 +142,17 @@ def memory_type(type_: Attribute) -> Attribute:
     register = scalar_type(type_)
     if register == i1:
         return i8
-    if isinstance(register, VectorType):
-        vector = cast(AnyVector, register)
-        if vector.element_type == i1:
-            return VectorType(i8, vector.get_shape())
+    if is_vector(register) and register.element_type == i1:
+        return VectorType(i8, register.get_shape())
     return register
 
 
 @lru_cache(maxsize=4096)
 def flat_types(type_: Attribute) -> tuple[Attribute, ...]:
     """The LLVM types that stand for one value of `type_` in signatures and block arguments."""
-    if isinstance(type_, MemRefType):
-        layout = layout_of(cast(AnyMemRef, type_))
-        memory_type(cast(AnyMemRef, type_).element_type)
+    if is_memref(type_):
+        layout = layout_of(type_)
+        memory_type(type_.element_type)  # raises for elements that have none
         return (POINTER,) + (i64,) * layout.number_of_dynamic
     return (scalar_type(type_),)
 
@@ -157,7 +162,6 @@ def element_bytes(type_: Attribute) -> int:
     """Bytes of one element, or of a 1-D vector, in memory."""
     match memory_type(type_):
         case VectorType() as vector:
-            vector = cast(AnyVector, vector)
             return vector.get_shape()[0] * element_bytes(vector.element_type)
         case IntegerType() as integer:
             return max(1, (integer.width.data + 7) // 8)

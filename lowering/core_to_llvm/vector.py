@@ -11,7 +11,6 @@ from typing import cast
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -21,9 +20,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .arith import extract_lane, float_constant, mangled, result_type, shuffle
+from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
-from .types import AnyVector, checked, element_bytes, memory_type
+from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 
 _Floats = Float16Type | Float32Type | Float64Type
 
@@ -97,7 +96,7 @@ def _convert_broadcast(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.BroadcastOp)
     type_ = result_type(op)
     source = e.value(op.source)
-    if not isinstance(source.type, VectorType):
+    if not is_vector(source.type):
         e.bind(op.vector, splat(e, source, type_))
     elif _lanes(source.type) == _lanes(type_):
         e.bind(op.vector, source)
@@ -108,7 +107,7 @@ def _convert_broadcast(e: Emitter, op: Operation) -> None:
 def _convert_shuffle(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.ShuffleOp)
     checked(op.result.type, op)
-    mask = [cast(int, lane) for lane in op.mask.get_values()]
+    mask = list(op.mask.get_values())
     a, b = e.value(op.v1), e.value(op.v2)
     if a.type != b.type:
         raise unsupported(op, f"of {op.v1.type} and {op.v2.type}")
@@ -124,7 +123,7 @@ def _convert_extract(e: Emitter, op: Operation) -> None:
     elif lane == DYNAMIC_INDEX:
         e.bind(op.result, _extract_at(e, e.value(op.vector), e.value(op.dynamic_position[0])))
     else:
-        e.bind(op.result, extract_lane(e, e.value(op.vector), cast(int, lane)))
+        e.bind(op.result, extract_lane(e, e.value(op.vector), lane))
 
 
 def _extract_at(e: Emitter, value: SSAValue, lane: SSAValue) -> SSAValue:
@@ -140,10 +139,11 @@ def _convert_insert(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.InsertOp)
     type_ = result_type(op)
     position = op.static_position.get_values()
-    if not position or isinstance(op.source.type, VectorType):
-        raise unsupported(op, f"of {op.source.type} into {op.dest.type}")
+    source = op.source.type
+    if not position or is_vector(source):
+        raise unsupported(op, f"of {source} into {op.dest.type}")
     dynamic = position[0] == DYNAMIC_INDEX
-    lane = e.value(op.dynamic_position[0]) if dynamic else e.constant(cast(int, position[0]))
+    lane = e.value(op.dynamic_position[0]) if dynamic else e.constant(position[0])
     operands = (e.value(op.dest), e.value(op.source), lane)
     e.bind(op.result, e.emit(llvm.InsertElementOp, operands, type_))
 
@@ -154,7 +154,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
     type_ = result_type(op)
     lanes = _lanes(type_)
     counted = VectorType(i64, (lanes,))
-    numbers = DenseIntOrFPElementsAttr.from_list(counted, list(range(lanes)))
+    numbers = dense_vector(counted, range(lanes))
     iota = e.emit(llvm.ConstantOp, (), counted, {"value": numbers})
     bound = splat(e, e.value(op.mask_dim_sizes[0]), counted)
     e.bind(op.mask_vector, e.compare("slt", iota, bound, type_))

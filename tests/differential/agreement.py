@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-
 from stepwell.analysis.levels import Level, level_of
 from stepwell.analysis.verify import verify
 from stepwell.frontend.text import make_context, parse_text
@@ -19,6 +17,7 @@ from stepwell.lowering.pass_manager import module_text
 from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
+from xdsl.dialects.builtin import ModuleOp
 
 from .monte_carlo import Value, disagreement
 
@@ -33,7 +32,9 @@ class Disagreement(AssertionError):
     """What a level makes of a program is not what the program means."""
 
 
-def descend(module: ModuleOp, levels: Collection[Level] = LEVELS) -> Iterator[tuple[Level, ModuleOp]]:
+def descend(
+    module: ModuleOp, levels: Collection[Level] = LEVELS
+) -> Iterator[tuple[Level, ModuleOp]]:
     """
     The module at each of these levels, from its own down. Every pass on the way is followed by the verifier.
 
@@ -97,7 +98,11 @@ def _call(executable: Executable, given: list[Array]) -> list[Array]:
     values = list(returned) if isinstance(returned, tuple) else [returned]
     if executable.signature.convention != "inout":
         return values
-    written = [array for array, spec in zip(given, executable.signature.inputs, strict=True) if not spec.scalar]
+    written = [
+        array
+        for array, spec in zip(given, executable.signature.inputs, strict=True)
+        if not spec.scalar
+    ]
     return written + [np.asarray(value) for value in values if value is not None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from stepwell.dialects.graph.base import GraphOp
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import SSAValue
@@ -45,6 +46,8 @@ def _reductions(program: Program) -> Iterator[Reduction]:
             yield lambda candidate, number=number: _keep_result(candidate, number)
         for number in range(results):
             yield lambda candidate, number=number: _drop_result(candidate, number)
+    for number in range(results):
+        yield lambda candidate, number=number: _return_operands(candidate, number)
     for number in reversed(range(len(program.operations()))):
         yield lambda candidate, number=number: _cut(candidate, number)
         yield lambda candidate, number=number: _bypass(candidate, number)
@@ -68,6 +71,14 @@ def _drop_result(program: Program, number: int) -> None:
     kept = _returned(program)
     del kept[number]
     _return_op(program).operands = kept
+
+
+def _return_operands(program: Program, number: int) -> None:
+    """What a result is computed from becomes results in its place."""
+    kept = _returned(program)
+    owner = kept.pop(number).owner
+    if isinstance(owner, GraphOp) and owner.operands:
+        _return_op(program).operands = [*kept, *owner.operands]
 
 
 def _cut(program: Program, number: int) -> None:
@@ -110,4 +121,3 @@ def _update_type(program: Program) -> None:
     function.function_type = FunctionType.from_lists(
         types, [value.type for value in _returned(program)]
     )
-

@@ -2,10 +2,10 @@
 What a graph function computes, and how closely another implementation must agree with it.
 
 Implementations round differently: sums are reordered, multiplications and additions fused, functions
-are a few ulps off. So a program is evaluated several times, and in every run but the first each operation
-that rounds gets its result (and where it joins many elements its operands) moved by `NOISE` ulps: Monte
-Carlo arithmetic, D. S. Parker, UCLA CSD-970002, 1997. What the runs differ by is what rounding may do,
-amplification by the rest of the program included, and so the tolerance:
+are a few ulps off. So a program is evaluated several times, and in every run but the first each
+operation that rounds gets its result moved by `NOISE` ulps (and where it joins many elements its
+operands, by more): Monte Carlo arithmetic, D. S. Parker, UCLA CSD-970002, 1997. What the runs differ by
+is what rounding may do, amplification by the rest of the program included, and so the tolerance:
 
     |found - expected| <= 2 · spread + 2 · mean(spread) + 16 · ulp(expected)      where anything rounds
     found == expected, with NaN equal to NaN                                      where nothing does
@@ -17,18 +17,18 @@ exactly if it is an integer or a truth value: a comparison of two nearly equal n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func
-from xdsl.ir import SSAValue
-
 from stepwell.dialects import graph
-from stepwell.dialects.graph.base import GraphOp, evaluated
+from stepwell.dialects.graph.base import GraphOp, evaluated, tensor_type
 from stepwell.dialects.graph.movement import MovementOp
 from stepwell.dialects.interfaces import Elementwise
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
 
 Array = np.ndarray[Any, Any]
 
@@ -64,6 +64,18 @@ NEVER_ROUND = (
 )
 """Operations with the same result everywhere; any other, a new one too, is taken to round."""
 
+MOVES = (
+    MovementOp,
+    graph.ConcatOp,
+    graph.ConstantOp,
+    graph.GatherOp,
+    graph.PadOp,
+    graph.SliceOp,
+    graph.SplitOp,
+    graph.WhereOp,
+)
+"""Operations that compute no new numbers."""
+
 ROUND_UNLESS_WHOLE = (
     graph.AddOp,
     graph.FloorDivOp,
@@ -94,6 +106,11 @@ class Value:
     @property
     def array(self) -> Array:
         return self.runs[0]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether every run has the same, bit for bit."""
+        return all(run is self.array for run in self.runs)
 
     @property
     def is_exact(self) -> bool:
@@ -145,7 +162,9 @@ def _is_whole(value: Value) -> bool:
     if array.dtype.kind != "f":
         return True
     with np.errstate(all="ignore"):
-        return bool(np.isfinite(array).all() and (array == np.trunc(array)).all()) and value.is_exact
+        return (
+            bool(np.isfinite(array).all() and (array == np.trunc(array)).all()) and value.is_exact
+        )
 
 
 def _rounds(op: GraphOp, operands: Sequence[Value], results: Sequence[Array]) -> bool:
@@ -168,49 +187,81 @@ def _fits_mantissa(op: GraphOp, operands: Sequence[Value], results: Sequence[Arr
     return all(bool((np.abs(array) <= limit).all()) for array in largest)
 
 
-def _moved(array: Array, direction: str, absolute: float, generator: np.random.Generator) -> Array:
-    """The array with each element `NOISE` ulps, and as many times `absolute`, away."""
-    if array.dtype.kind != "f" or direction == "exact":
+def _joined(op: GraphOp, operands: Sequence[Value]) -> float:
+    """About how many elements make one of the result: a sum one after the other is off by half as many ulps."""
+    if isinstance(op, graph.MatmulOp):
+        return operands[0].array.shape[-1]
+    if isinstance(op, graph.LayerNormOp):
+        return prod(operands[0].array.shape[axis] for axis in op.axes)
+    if isinstance(op, graph.SoftmaxOp | graph.LogSoftmaxOp):
+        return operands[0].array.shape[op.axis.value.data]
+    return operands[0].array.size / max(1, prod(tensor_type(op.results[0]).get_shape()))
+
+
+def _moved(
+    array: Array,
+    direction: str,
+    generator: np.random.Generator,
+    times: float,
+    absolute: float = 0.0,
+) -> Array:
+    """The array with each element `times · NOISE` ulps away, and as many ulps of `absolute`."""
+    if array.dtype.kind != "f":
         return array
     sign: Any = {"up": 1.0, "down": -1.0}.get(direction)
     if sign is None:
         sign = generator.choice([-1.0, 1.0], array.shape)
-    size = NOISE * _ulp(array.dtype)
+    move = sign * times * NOISE * _ulp(array.dtype)
     with np.errstate(all="ignore"):
         # Away from zero or towards it, so that a sign never changes by itself.
-        return (array * (1 + sign * size) + absolute * sign * size).astype(array.dtype)
+        return (array * (1 + move) + absolute * move).astype(array.dtype)
 
 
 def apply(op: GraphOp, operands: Sequence[Value], generator: np.random.Generator) -> list[Value]:
     """The results of `op` in every run."""
     reference = evaluated(op, *(operand.array for operand in operands))
-    if not _rounds(op, operands, reference):
-        if all(operand.is_exact for operand in operands):
-            return [Value.known(array) for array in reference]
-        runs = [
-            evaluated(op, *(operand.runs[run] for operand in operands))
-            for run in range(len(DIRECTIONS))
-        ]
-        return [Value(arrays) for arrays in zip(*runs, strict=True)]
-    joins = not isinstance(op, Elementwise)
-    absolute = 1.0 if isinstance(op, CANCEL) else 0.0
     runs = [reference]
-    for run, direction in enumerate(DIRECTIONS[1:], 1):
-        arrays = [operand.runs[run] for operand in operands]
-        if joins:
-            arrays = [_moved(array, direction, 0.0, generator) for array in arrays]
-        results = evaluated(op, *arrays)
-        runs.append(tuple(_moved(array, direction, absolute, generator) for array in results))
+    if _rounds(op, operands, reference):
+        runs += _moved_runs(op, operands, generator)
+    elif all(operand.is_known for operand in operands):
+        runs += [reference] * (len(DIRECTIONS) - 1)
+    else:
+        for run in range(1, len(DIRECTIONS)):
+            runs.append(evaluated(op, *(operand.runs[run] for operand in operands)))
+    if not isinstance(op, MOVES):
+        down = DIRECTIONS.index("down")
+        runs[down] = tuple(_with_other_zeros(array) for array in runs[down])
     return [Value(arrays) for arrays in zip(*runs, strict=True)]
 
 
-def evaluate(function: func.FuncOp, inputs: Iterable[Array], seed: int = 0) -> dict[SSAValue, Value]:
+def _moved_runs(
+    op: GraphOp, operands: Sequence[Value], generator: np.random.Generator
+) -> Iterator[tuple[Array, ...]]:
+    joins = not isinstance(op, Elementwise)
+    times = max(1.0, _joined(op, operands) / 2 / NOISE) if joins else 0.0
+    absolute = 1.0 if isinstance(op, CANCEL) else 0.0
+    for run, direction in enumerate(DIRECTIONS[1:], 1):
+        arrays = [
+            _moved(operand.runs[run], direction, generator, times) if joins else operand.runs[run]
+            for operand in operands
+        ]
+        yield tuple(
+            _moved(array, direction, generator, 1.0, absolute) for array in evaluated(op, *arrays)
+        )
+
+
+def _with_other_zeros(array: Array) -> Array:
+    """The sign of a zero is nowhere promised: a sum may begin with either."""
+    return np.where(array == 0, -array, array) if array.dtype.kind == "f" else array
+
+
+def evaluate(
+    function: func.FuncOp, inputs: Iterable[Array], seed: int = 0
+) -> dict[SSAValue, Value]:
     """Every value of a function whose operations are all graph operations."""
     generator = np.random.default_rng(seed)
     block = function.body.block
-    values = {
-        arg: Value.known(array) for arg, array in zip(block.args, inputs, strict=True)
-    }
+    values = {arg: Value.known(array) for arg, array in zip(block.args, inputs, strict=True)}
     for op in block.ops:
         if isinstance(op, GraphOp):
             results = apply(op, [values[operand] for operand in op.operands], generator)
@@ -230,9 +281,7 @@ def disagreement(found: Array, expected: Value) -> str | None:
     """Where and by how much `found` is not `expected`, or None."""
     array = expected.array
     if found.shape != array.shape or found.dtype != array.dtype:
-        return (
-            f"found {found.dtype}{list(found.shape)}, expected {array.dtype}{list(array.shape)}"
-        )
+        return f"found {found.dtype}{list(found.shape)}, expected {array.dtype}{list(array.shape)}"
     wrong = ~_same(found, array)
     if array.dtype.kind == "f":
         with np.errstate(all="ignore"):
@@ -245,4 +294,3 @@ def disagreement(found: Array, expected: Value) -> str | None:
         f"{int(wrong.sum())} of {array.size} elements differ, first {list(index)}: found {found[index]}, "
         f"expected {array[index]} (tolerance {expected.tolerance()[index]:.3g})"
     )
-

@@ -12,13 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, Region
-
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float, numpy_dtype
 from stepwell.dialects.graph.base import NUMBERS, GraphOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from .random_programs import Program
 
@@ -127,9 +126,7 @@ def _where(op: Any, element: Attribute) -> list[Case]:
 def _cast(op: Any, element: Attribute) -> list[Case]:
     targets = [target for target in ELEMENT_TYPES if target != element]
     return [
-        _case(op, shape, element_type=target)
-        for target in targets
-        for shape in ((), (17,), (2, 0))
+        _case(op, shape, element_type=target) for target in targets for shape in ((), (17,), (2, 0))
     ]
 
 
@@ -352,18 +349,23 @@ def example(element: Attribute, shape: Shape, seed: int) -> Array:
 # Programs.
 
 
-def _instances(op: type[GraphOp]) -> Iterator[tuple[Attribute, Case]]:
-    for element in element_types_of(op):
+def _instances(
+    op: type[GraphOp], elements: Sequence[Attribute]
+) -> Iterator[tuple[Attribute, Case]]:
+    for element in elements:
         for case in _cases_of(op)(op, element):
             yield element, case
 
 
-def operator_program(op: type[GraphOp]) -> Program:
-    """One function with every case of the operation, so that there is one module to lower and compile."""
+def operator_program(op: type[GraphOp], elements: Sequence[Attribute] | None = None) -> Program:
+    """
+    One function with every case of the operation, so that there is one module to lower and compile; for
+    every element type it takes unless some are given.
+    """
     block = Block()
     inputs: list[Array] = []
     ops: list[GraphOp] = []
-    for element, case in _instances(op):
+    for element, case in _instances(op, elements or element_types_of(op)):
         operands: list[Any] = []
         for operand in case.operands:
             of, shape = element, operand

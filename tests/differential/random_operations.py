@@ -7,16 +7,16 @@ Every operation of the dialect has a maker: a family's, found by its base class,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import prod
 from random import Random
 from typing import Protocol
 
-from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
-
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
 
 EXTENTS = (0, 1, 2, 3, 5, 7, 17, 31, 33)
 
@@ -172,7 +172,9 @@ def _matmul(pool: Pool) -> GraphOp:
     x = pool.pick(ELEMENT_TYPES, has_axes)
     shape, element = shape_of(x), element_of(x)
     batch = broadcast_partner_shape(rng, shape[:-2]) if rng.random() < 0.3 else ()
-    free = rng.choice([extent for extent in EXTENTS if extent * shape[-1] * prod(batch) <= pool.max_elements])
+    free = rng.choice(
+        [extent for extent in EXTENTS if extent * shape[-1] * prod(batch) <= pool.max_elements]
+    )
     if len(shape) > 1 and rng.random() < 0.3:
         rows = min(free, pool.max_elements // max(1, shape[-2] * prod(batch)))
         other = (shape[-2],) if rng.random() < 0.2 else (*batch, rows, shape[-2])
@@ -203,7 +205,7 @@ def _split(pool: Pool) -> GraphOp:
     extent = shape_of(x)[axis]
     cuts = sorted(rng.randint(0, extent) for _ in range(rng.randint(0, 3)))
     ends = [0, *cuts, extent]
-    sizes = [high - low for low, high in zip(ends, ends[1:], strict=False)]
+    sizes = [high - low for low, high in pairwise(ends)]
     return graph.SplitOp(x, sizes, axis)
 
 

@@ -15,14 +15,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from stepwell.dialects import graph
+from stepwell.dialects.dtypes import numpy_dtype
+from stepwell.dialects.graph.base import FLOATS, OPERATIONS, GraphOp, shape_of
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
-
-from stepwell.dialects import graph
-from stepwell.dialects.dtypes import numpy_dtype
-from stepwell.dialects.graph.base import FLOATS, OPERATIONS, GraphOp, shape_of
 
 from . import monte_carlo
 from .monte_carlo import Value
@@ -124,7 +123,9 @@ class _Growth:
         accept: Callable[[tuple[int, ...]], bool] = lambda shape: True,
     ) -> SSAValue:
         known = [
-            value for value in self.values if element_of(value) in elements and accept(shape_of(value))
+            value
+            for value in self.values
+            if element_of(value) in elements and accept(shape_of(value))
         ]
         if known and self.rng.random() < 0.85:
             # The last values most often: chains are what fusion works on.

@@ -9,13 +9,12 @@ import pytest
 from differential.agreement import check_agreement
 from differential.operator_cases import element_types_of, operator_program
 from differential.random_operations import maker_of
-from xdsl.dialects.builtin import TensorType
-from xdsl.dialects.test import TestOp
-from xdsl.utils.exceptions import VerifyException
-
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES
 from stepwell.dialects.graph.base import OPERATIONS
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.test import TestOp
+from xdsl.utils.exceptions import VerifyException
 
 EVERY_OPERATION = pytest.mark.parametrize(
     "op", OPERATIONS, ids=[op.name.removeprefix("graph.") for op in OPERATIONS]
@@ -35,7 +34,11 @@ def test_is_generated_by_the_fuzzer(op: type[graph.GraphOp]):
 
 @pytest.mark.parametrize(
     "op",
-    [op for op in OPERATIONS if issubclass(op, graph.UnaryElementwiseOp | graph.BinaryElementwiseOp)],
+    [
+        op
+        for op in OPERATIONS
+        if issubclass(op, graph.UnaryElementwiseOp | graph.BinaryElementwiseOp)
+    ],
     ids=lambda op: op.name,
 )
 def test_refuses_other_element_types(op: type[graph.GraphOp]):

@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
 
 import numpy as np
 import pytest
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
-from stepwell.runtime.jit import compile_module
 
 SIZE = 16
-
-
-def compiled(text: str, entry: str | None = None):
-    module = parse_text(text)
-    module.verify()
-    lowered = lowered_to_llvm(module)
-    lowered.verify()
-    # The printed level-5 text means the same.
-    again = parse_text(str(lowered))
-    assert str(again) == str(lowered)
-    verify_upstream(str(lowered))
-    return compile_module(again, entry=entry)
-
-
-def mlir_opt() -> str | None:
-    beside = Path(sysconfig.get_paths()["purelib"]) / "mlir" / "bin" / "mlir-opt"
-    return str(beside) if beside.exists() else shutil.which("mlir-opt")
-
-
-def verify_upstream(text: str) -> None:
-    """Parse and verify with MLIR's own tool, where there is one."""
-    tool = mlir_opt()
-    if tool is not None:
-        done = subprocess.run([tool], input=text, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
 
 
 def elementwise(type_: str, lines: list[str], results: list[str] | None = None) -> str:
@@ -48,7 +18,9 @@ def elementwise(type_: str, lines: list[str], results: list[str] | None = None) 
     A function of a and b of `type_` (and c, an i1) that stores each line's value in a row of its output.
     """
     results = results or [type_] * len(lines)
-    outs = ", ".join(f"%o{i}: memref<{SIZE}x{t}> {{stepwell.result}}" for i, t in enumerate(results))
+    outs = ", ".join(
+        f"%o{i}: memref<{SIZE}x{t}> {{stepwell.result}}" for i, t in enumerate(results)
+    )
     body = "\n".join(
         f"%r{i} = {line}\nmemref.store %r{i}, %o{i}[%i] : memref<{SIZE}x{t}>"
         for i, (line, t) in enumerate(zip(lines, results, strict=True))
@@ -92,7 +64,7 @@ def truncating(a, b):
 
 
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
-def test_integer_arithmetic(type_: str):
+def test_integer_arithmetic(compiled, type_: str):
     dtype = DTYPES[type_]
     udtype = np.dtype(dtype).str.replace("i", "u")
     bits = np.dtype(dtype).itemsize * 8
@@ -122,7 +94,9 @@ def test_integer_arithmetic(type_: str):
         "minui": np.minimum(ua, ub),
     }
     lines = [f"arith.{name} %a, %b : {type_}" for name in table]
-    expected = [np.asarray([int(v) & big for v in values], udtype).view(dtype) for values in table.values()]
+    expected = [
+        np.asarray([int(v) & big for v in values], udtype).view(dtype) for values in table.values()
+    ]
     lines += [
         f"arith.select %c, %a, %b : {type_}",
         f"math.absi %a : {type_}",
@@ -133,13 +107,19 @@ def test_integer_arithmetic(type_: str):
     popcount = [bin(v).count("1") for v in ua.tolist()]
     leading = [bits - v.bit_length() for v in ua.tolist()]
     trailing = [(v & -v).bit_length() - 1 if v else bits for v in ua.tolist()]
-    expected += [np.where(c, a, b), np.abs(a), *(np.asarray(v, dtype) for v in (popcount, leading, trailing))]
-    for line, got, want in zip(lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True):
+    expected += [
+        np.where(c, a, b),
+        np.abs(a),
+        *(np.asarray(v, dtype) for v in (popcount, leading, trailing)),
+    ]
+    for line, got, want in zip(
+        lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True
+    ):
         np.testing.assert_array_equal(got, want, err_msg=line)
 
 
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
-def test_shifts(type_: str):
+def test_shifts(compiled, type_: str):
     bits = np.dtype(DTYPES[type_]).itemsize * 8
     a = integers(type_, 3)
     b = (np.arange(SIZE) % bits).astype(DTYPES[type_])
@@ -152,7 +132,7 @@ def test_shifts(type_: str):
 
 
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
-def test_integer_comparisons(type_: str):
+def test_integer_comparisons(compiled, type_: str):
     a, b = integers(type_, 4), integers(type_, 5)
     b[::3] = a[::3]
     ua, ub = a.view(a.dtype.str.replace("i", "u")), b.view(b.dtype.str.replace("i", "u"))
@@ -175,7 +155,7 @@ def floats(type_: str, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("fastmath", ["", "fastmath<contract>"])
-def test_float_arithmetic(type_: str, fastmath: str):
+def test_float_arithmetic(compiled, type_: str, fastmath: str):
     a, b = floats(type_, 6), floats(type_, 7)[::-1].copy()
     b[:8:2] = a[1:8:2]
     b[3] = -0.0
@@ -189,7 +169,9 @@ def test_float_arithmetic(type_: str, fastmath: str):
     lines += [f"arith.negf %a {fastmath} : {type_}", f"arith.select %c, %a, %b : {type_}"]
     c = np.arange(SIZE) % 2 == 0
     expected = [*table.values(), -a, np.where(c, a, b)]
-    for line, got, want in zip(lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True):
+    for line, got, want in zip(
+        lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True
+    ):
         np.testing.assert_array_equal(got, want, err_msg=line)
     nan_proof = compiled(elementwise(type_, [f"arith.maximumf %a, %b : {type_}"]))
     zeros = np.zeros(SIZE, a.dtype)
@@ -197,13 +179,24 @@ def test_float_arithmetic(type_: str, fastmath: str):
 
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_float_comparisons(type_: str):
+def test_float_comparisons(compiled, type_: str):
     a, b = floats(type_, 8), floats(type_, 9)[::-1].copy()
     b[4:12] = a[4:12]
     unordered = np.isnan(a) | np.isnan(b)
-    table = {"false": np.zeros(SIZE, bool), "true": np.ones(SIZE, bool), "ord": ~unordered, "uno": unordered}
+    table = {
+        "false": np.zeros(SIZE, bool),
+        "true": np.ones(SIZE, bool),
+        "ord": ~unordered,
+        "uno": unordered,
+    }
     with np.errstate(invalid="ignore"):
-        for name, value in {"eq": a == b, "gt": a > b, "ge": a >= b, "lt": a < b, "le": a <= b}.items():
+        for name, value in {
+            "eq": a == b,
+            "gt": a > b,
+            "ge": a >= b,
+            "lt": a < b,
+            "le": a <= b,
+        }.items():
             table["o" + name], table["u" + name] = value & ~unordered, value | unordered
         table["one"], table["une"] = (a != b) & ~unordered, (a != b) | unordered
     lines = [f"arith.cmpf {name}, %a, %b : {type_}" for name in table]
@@ -224,7 +217,7 @@ MATH = {
 
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_math(type_: str):
+def test_math(compiled, type_: str):
     a, b = floats(type_, 10), np.abs(floats(type_, 11)) + 1
     c = np.zeros(SIZE, bool)
     lines = [f"math.{name} %a : {type_}" for name in MATH]
@@ -235,11 +228,13 @@ def test_math(type_: str):
         expected += [np.copysign(a, b), np.arctan2(a, b), np.power(a, b)]
         expected += [(a.astype(np.longdouble) * b + b).astype(a.dtype)]
     tolerance = 2e-6 if type_ == "f32" else 1e-14
-    for line, got, want in zip(lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True):
+    for line, got, want in zip(
+        lines, compiled(elementwise(type_, lines))(a, b, c), expected, strict=True
+    ):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance, err_msg=line)
 
 
-def test_fpowi():
+def test_fpowi(compiled):
     text = elementwise("f32", ["math.fpowi %a, %e : f32, i32"]).replace(
         "scf.for", "%e = arith.constant -3 : i32\nscf.for", 1
     )
@@ -258,7 +253,7 @@ CASTS = [
 
 
 @pytest.mark.parametrize(("source", "name", "target"), CASTS)
-def test_casts(source: str, name: str, target: str):
+def test_casts(compiled, source: str, name: str, target: str):
     a = floats(source, 12) if source[0] == "f" else integers(source, 13)
     result_dtype = np.dtype(DTYPES.get(target, np.int64))
     text = elementwise(source, [f"arith.{name} %a : {source} to {target}"], [target])
@@ -266,9 +261,12 @@ def test_casts(source: str, name: str, target: str):
     unsigned = a.view(a.dtype.str.replace("i", "u"))
     if name in ("fptosi", "fptoui"):
         bits = result_dtype.itemsize * 8
-        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if name == "fptosi" else (0, 2**bits - 1)
+        low, high = (
+            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if name == "fptosi" else (0, 2**bits - 1)
+        )
         clamped = [
-            0 if math.isnan(v) else low if v <= low else high if v >= high else int(v) for v in a.tolist()
+            0 if math.isnan(v) else low if v <= low else high if v >= high else int(v)
+            for v in a.tolist()
         ]
         want = np.asarray([v & (2**bits - 1) for v in clamped], f"u{bits // 8}").view(result_dtype)
     elif name == "bitcast":
@@ -281,7 +279,7 @@ def test_casts(source: str, name: str, target: str):
     np.testing.assert_array_equal(got, want)
 
 
-def test_casts_of_i1():
+def test_casts_of_i1(compiled):
     lines = [
         "arith.extui %c : i1 to i32",
         "arith.extsi %c : i1 to i32",
@@ -302,173 +300,25 @@ def test_casts_of_i1():
     np.testing.assert_array_equal(saturated, b >= 1)
 
 
-def test_extended_products_and_sums():
+def test_extended_products_and_sums(compiled):
     lines = ["arith.addi %low, %high : i32"]
     text = elementwise("i32", lines)
     for kind, signed in (("mulsi_extended", True), ("mului_extended", False)):
         a, b = integers("i32", 15), integers("i32", 16)
         chosen = text.replace("%r0 =", f"%low, %high = arith.{kind} %a, %b : i32\n%r0 =")
         view = np.int64 if signed else np.uint64
-        product = a.astype(view) * b.astype(view) if signed else a.view("u4").astype(view) * b.view("u4")
-        want = (product & 0xFFFFFFFF).astype("u4") + (product >> (32 if signed else view(32))).astype("u4")
+        product = (
+            a.astype(view) * b.astype(view) if signed else a.view("u4").astype(view) * b.view("u4")
+        )
+        want = (product & 0xFFFFFFFF).astype("u4") + (
+            product >> (32 if signed else view(32))
+        ).astype("u4")
         np.testing.assert_array_equal(compiled(chosen)(a, b, a > b), want.view(np.int32))
-    carry = text.replace("%r0 =", "%sum, %carry = arith.addui_extended %a, %b : i32, i1\n%r0 =").replace(
-        lines[0], "arith.extui %carry : i1 to i32"
-    )
+    carry = text.replace(
+        "%r0 =", "%sum, %carry = arith.addui_extended %a, %b : i32, i1\n%r0 ="
+    ).replace(lines[0], "arith.extui %carry : i1 to i32")
     want = a.view("u4").astype("u8") + b.view("u4") >= 2**32
     np.testing.assert_array_equal(compiled(carry)(a, b, a > b), want.astype(np.int32))
-
-
-def test_nested_control_flow():
-    """Ifs with and without results in a for in a while: order of blocks, phis, critical edges."""
-    text = """
-    func.func @main(%n: index, %m: index) -> i64 {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2 = arith.constant 2 : index
-      %c3 = arith.constant 3 : index
-      %start = arith.constant 0 : i64
-      %one = arith.constant 1 : i64
-      %total, %last = scf.while (%acc = %start, %k = %c0) : (i64, index) -> (i64, index) {
-        %more = arith.cmpi slt, %k, %n : index
-        scf.condition(%more) %acc, %k : i64, index
-      } do {
-      ^bb0(%acc: i64, %k: index):
-        %inner = scf.for %i = %c0 to %m step %c1 iter_args(%s = %acc) -> (i64) {
-          %r = arith.remsi %i, %c3 : index
-          %is0 = arith.cmpi eq, %r, %c0 : index
-          %v = scf.if %is0 -> (i64) {
-            %even = arith.remsi %k, %c2 : index
-            %e = arith.cmpi eq, %even, %c0 : index
-            %w = scf.if %e -> (i64) {
-              %x = arith.index_cast %i : index to i64
-              scf.yield %x : i64
-            } else {
-              scf.yield %one : i64
-            }
-            scf.yield %w : i64
-          } else {
-            scf.yield %start : i64
-          }
-          %t = arith.addi %s, %v : i64
-          scf.yield %t : i64
-        }
-        %next = arith.addi %k, %c1 : index
-        scf.yield %inner, %next : i64, index
-      }
-      %l = arith.index_cast %last : index to i64
-      %result = arith.addi %total, %l : i64
-      func.return %result : i64
-    }"""
-    main = compiled(text)
-
-    def reference(n: int, m: int) -> int:
-        total = 0
-        for k in range(n):
-            total += sum((i if k % 2 == 0 else 1) for i in range(m) if i % 3 == 0)
-        return total + n
-
-    for n, m in ((0, 5), (1, 0), (4, 7), (9, 20)):
-        assert main(n, m) == reference(n, m)
-
-
-def test_swapped_loop_values():
-    """The phis of a loop take their values at once, not one after the other."""
-    text = """
-    func.func @main(%n: index) -> i64 {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %a0 = arith.constant 0 : i64
-      %b0 = arith.constant 1 : i64
-      %a, %b = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a0, %y = %b0) -> (i64, i64) {
-        %z = arith.addi %x, %y : i64
-        scf.yield %y, %z : i64, i64
-      }
-      func.return %a : i64
-    }"""
-    assert [compiled(text)(n) for n in range(10)] == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]
-
-
-def test_blocks_in_any_order():
-    """A branch with both targets the same, a block used before its text, one that nothing reaches."""
-    text = """
-    func.func @main(%c: i1, %x: i32, %y: i32) -> i32 {
-      cf.cond_br %c, ^join(%x : i32), ^join(%y : i32)
-    ^last(%r: i32):
-      func.return %r : i32
-    ^never:
-      %dead = arith.addi %x, %x : i32
-      cf.br ^last(%dead : i32)
-    ^join(%v: i32):
-      %d = arith.muli %v, %v : i32
-      cf.cond_br %c, ^last(%d : i32), ^again(%d : i32)
-    ^again(%w: i32):
-      %m = arith.subi %w, %x : i32
-      %big = arith.cmpi sgt, %m, %x : i32
-      cf.cond_br %big, ^again(%m : i32), ^last(%m : i32)
-    }"""
-    main = compiled(text)
-    assert main(True, 5, 7) == 25
-    assert main(False, 5, 7) == 4
-
-
-def test_switches():
-    text = """
-    func.func @main(%k: index) -> i32 {
-      %r = scf.index_switch %k -> i32
-      case 2 { %a = arith.constant 20 : i32
-        scf.yield %a : i32 }
-      case 5 { %b = arith.constant 50 : i32
-        scf.yield %b : i32 }
-      default { %d = arith.constant -1 : i32
-        scf.yield %d : i32 }
-      cf.switch %r : i32, [
-        default: ^other(%r : i32),
-        20: ^twenty,
-        50: ^other(%r : i32)
-      ]
-    ^twenty:
-      %c = arith.constant 21 : i32
-      cf.br ^other(%c : i32)
-    ^other(%v: i32):
-      func.return %v : i32
-    }"""
-    main = compiled(text)
-    assert [main(k) for k in (0, 2, 5, 7)] == [-1, 21, 50, -1]
-
-
-def test_execute_region_and_parallel():
-    text = """
-    func.func @main(%x: memref<3x4xf32>, %n: index) -> f32 {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c3 = arith.constant 3 : index
-      %c4 = arith.constant 4 : index
-      %init = arith.constant 0.5 : f32
-      %sum = "scf.parallel"(%c0, %c0, %c3, %c4, %c1, %c1, %init) <{operandSegmentSizes = array<i32: 2, 2, 2, 1>}> ({
-      ^bb0(%i: index, %j: index):
-        %v = memref.load %x[%i, %j] : memref<3x4xf32>
-        scf.reduce(%v : f32) {
-        ^bb1(%l: f32, %r: f32):
-          %s = arith.addf %l, %r : f32
-          scf.reduce.return %s : f32
-        }
-      }) : (index, index, index, index, index, index, f32) -> f32
-      %result = scf.execute_region -> (f32) {
-        %big = arith.cmpi sgt, %n, %c3 : index
-        cf.cond_br %big, ^one, ^two
-      ^one:
-        scf.yield %sum : f32
-      ^two:
-        %neg = arith.negf %sum : f32
-        scf.yield %neg : f32
-      }
-      func.return %result : f32
-    }"""
-    x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    main = compiled(text)
-    assert main(x, 9) == 66.5
-    assert main(x, 1) == -66.5
 
 
 def test_refusals_leave_the_module():
@@ -478,12 +328,18 @@ def test_refusals_leave_the_module():
     }"""
     module = parse_text(text, "file.mlir")
     before = str(module)
-    with pytest.raises(StepwellError, match=r"file.mlir:2:5: 'func.func' has a value of type tensor<4xf32>"):
+    with pytest.raises(
+        StepwellError, match=r"file.mlir:2:5: 'func.func' has a value of type tensor<4xf32>"
+    ):
         lowered_to_llvm(module)
     assert str(module) == before
 
 
 def test_unknown_operation():
-    module = parse_text('func.func @main() { "acc.wait"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> : () -> () \n func.return }')
-    with pytest.raises(StepwellError, match=r"found 'acc\.wait', expected an operation that convert"):
+    module = parse_text(
+        'func.func @main() { "acc.wait"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> : () -> () \n func.return }'
+    )
+    with pytest.raises(
+        StepwellError, match=r"found 'acc\.wait', expected an operation that convert"
+    ):
         lowered_to_llvm(module)

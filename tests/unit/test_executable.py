@@ -132,7 +132,9 @@ def test_dtypes(type_: str):
 
 
 def test_unsigned():
-    text = sum_of(type_="i8", add="addi").replace("%x: memref<8xi8>", "%x: memref<8xi8> {stepwell.unsigned}")
+    text = sum_of(type_="i8", add="addi").replace(
+        "%x: memref<8xi8>", "%x: memref<8xi8> {stepwell.unsigned}"
+    )
     text = text.replace("{stepwell.result}", "{stepwell.result, stepwell.unsigned}")
     add = compile_module(parse_text(text))
     result = add(np.full(8, 200, np.uint8), np.ones(8, np.int8))
@@ -154,7 +156,9 @@ def test_rank_zero():
     assert negate(True) == -1
     with pytest.raises(StepwellError, match="has dtype float32, expected float64"):
         negate(np.float32(3))
-    integers = compile_module(parse_text(text.replace("f64", "i8").replace("arith.negf %a", "arith.addi %a, %a")))
+    integers = compile_module(
+        parse_text(text.replace("f64", "i8").replace("arith.negf %a", "arith.addi %a, %a"))
+    )
     assert integers(5) == 10
     for wrong in (1000, 2.5):
         with pytest.raises(StepwellError, match=f"'x' of 'neg' is {wrong}, expected a int8"):
@@ -194,7 +198,9 @@ def test_out(add8: Executable):
     np.testing.assert_array_equal(out, X + Y)
     strided = np.zeros(16, np.float32)
     strided[::2] = X
-    np.testing.assert_array_equal(add8(strided[::2], Y, out=strided[:8]), X + Y)  # the input was copied
+    np.testing.assert_array_equal(
+        add8(strided[::2], Y, out=strided[:8]), X + Y
+    )  # the input was copied
 
 
 FROZEN = np.zeros(8, np.float32)
@@ -210,7 +216,11 @@ FROZEN.flags.writeable = False
         ((X,), {"x": X}, r"with argument 'x' twice"),
         ((X[:5], Y), {}, r"argument 'x' of 'sum' has shape \(5,\), expected \(8,\)"),
         ((X, Y.reshape(2, 4)), {}, r"argument 'y' of 'sum' has shape \(2, 4\), expected \(8,\)"),
-        ((X.astype("f8"), Y), {}, r"has dtype float64, expected float32; convert it with \.astype\(float32\)"),
+        (
+            (X.astype("f8"), Y),
+            {},
+            r"has dtype float64, expected float32; convert it with \.astype\(float32\)",
+        ),
         ((X.view("i4"), Y), {}, r"has dtype int32, expected float32"),
         (([1.0] * 8, Y), {}, r"argument 'x' of 'sum' is a list .*expected an array float32\[8\]"),
         ((None, Y), {}, r"argument 'x' of 'sum' is a NoneType"),
@@ -219,7 +229,11 @@ FROZEN.flags.writeable = False
         ((X, Y), {"out": np.empty(7, np.float32)}, r"argument 'r' of 'sum' has shape \(7,\)"),
         ((X, Y), {"out": np.empty(8)}, r"has dtype float64"),
         ((X, Y), {"out": (np.empty(8, np.float32),) * 2}, r"with 2 arrays in out=, expected 1"),
-        ((X, Y), {"out": np.empty(16, np.float32)[::2]}, r"out array 'r' of 'sum' is not contiguous"),
+        (
+            (X, Y),
+            {"out": np.empty(16, np.float32)[::2]},
+            r"out array 'r' of 'sum' is not contiguous",
+        ),
         ((X, Y), {"out": FROZEN}, r"out array 'r' of 'sum' is not writable"),
         ((X, Y), {"out": [1, 2]}, r"with 2 arrays in out="),
         ((X, Y), {"out": "x"}, r"out array 'r' of 'sum' is a str"),
@@ -334,7 +348,9 @@ def test_targets():
     assert Target.parse("host") == Target.host()
     v3 = Target.parse("x86-64-v3")
     assert v3.vector_bits == 256 and "x86-64-v3" in str(v3)
-    with pytest.raises(StepwellError, match="found target 'pdp11', expected host or one of: x86-64"):
+    with pytest.raises(
+        StepwellError, match="found target 'pdp11', expected host or one of: x86-64"
+    ):
         Target.parse("pdp11")
     foreign = Target.parse("neoverse-v1" if Target.host().triple.startswith("x86") else "znver3")
     assert not foreign.runs_here

@@ -155,6 +155,27 @@ def test_defaults_that_are_arrays():
         np.testing.assert_array_equal(function(X, X), X * X)
 
 
+def test_arguments_by_name_reach_their_parameters():
+    @sw.jit
+    def function(x, y, *rest, z=1, **more):
+        return x - 2 * y + z * more.get("w", 5) - sum(rest)
+
+    def check(*args, **kwargs):
+        expected = np.asarray(function.__wrapped__(*args, **kwargs))
+        np.testing.assert_array_equal(function(*args, **kwargs), expected)
+
+    a, b, c, d = (X + number for number in range(4))
+    for _ in range(2):
+        check(a, a)  # one array twice, then two
+        check(a, b)
+        check(y=a, x=b)
+        check(x=a, y=b)
+        check(a, b, c, d)
+        check(a, b, w=c, z=d)
+        check(a, b, z=c, w=d)
+        check(a, y=b, z=3)
+
+
 def test_a_jitted_function_in_another_is_inlined(double):
     outer = sw.jit(lambda x: double(x) + double(x=x))
     np.testing.assert_array_equal(outer(X), X * 4)

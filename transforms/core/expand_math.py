@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.builder import ImplicitBuilder
 from xdsl.context import Context
@@ -64,8 +64,7 @@ def _take_all(block: Block) -> list[Operation]:
 
 
 def _constant(value: int, type_: Attribute, name: str) -> SSAValue:
-    assert isinstance(type_, IntegerType | IndexType)
-    op = arith.ConstantOp(IntegerAttr(value, type_))
+    op = arith.ConstantOp(IntegerAttr(value, cast("IntegerType | IndexType", type_)))
     op.result.name_hint = name
     return op.result
 

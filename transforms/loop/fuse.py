@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
-from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Fuse
+from ..schedule.kinds import weakest
 from ..schedule.modes import check_unmarked
 from ..schedule.nest import Nests
 from ..schedule.planning import planner, step_pass
@@ -19,70 +19,148 @@ from ..schedule.rewrite import (
     BoundExprs,
     as_bound,
     body_ops,
-    constant_extent,
     lower_bound,
     move_body,
     replace_loop,
     shifted_to,
-    single_lower,
     substitute,
     upper_bound,
 )
+from ..schedule.trip_count import TripCount
+
+_NUMBER = AffineExpr.dimension(0)
+"""The fused loop's variable, where it is the only operand or the first."""
 
 
 @dataclass(frozen=True)
 class FusePlan:
-    """The two loops, the name of the one they become, and how many iterations the inner one has."""
+    """The two loops, the name of what they become, the iterations of the inner one, where both start."""
 
     outer: loop.ForOp
     inner: loop.ForOp
     name: str
     extent: int
+    outer_start: BoundExprs | None
+    """None when it is a maximum that no one expression gives."""
+    inner_start: BoundExprs
 
     def apply(self) -> None:
         """
-        `for i in Li..Ui step s: for j in Lj..Uj step t` of `M` inner iterations each →
+        `for i in Li..Ui step s: for j in Lj..Uj step t`, the inner one of `M` iterations, →
         `for i.j in 0..ceil((Ui - Li) / s) * M`, where `i = Li + s * (i.j floordiv M)` and
         `j = Lj + t * (i.j mod M)`.
         """
-        lower, upper, start = self._range()
+        lower, upper, outer_start = self._range()
         fused = loop.ForOp(
             self.name,
             as_bound(lower),
             as_bound(upper),
-            kind=_join(self.outer.kind.data, self.inner.kind.data),
+            kind=weakest(self.outer.kind.data, self.inner.kind.data),
         )
-        for op in body_ops(self.outer):
-            if op is not self.inner:  # index arithmetic between the two loops
-                op.detach()
-                self.inner.body.block.insert_op_before(op, self.inner.body.block.ops.first)
-        number = fused.induction_variable
-        self._substitute(self.inner, number, AffineExpr.dimension(0) % self._divisor)
-        self._substitute(self.outer, number, AffineExpr.dimension(0) // self._divisor, start)
+        self._sink()
+        divisor = max(self.extent, 1)
+        inner_number = _NUMBER % divisor if divisor > 1 else AffineExpr.constant(0)
+        outer_number = _NUMBER // divisor if divisor > 1 else _NUMBER
+        # The inner variable's first value may use the outer variable: that one goes last.
+        _recover(self.inner, fused, inner_number, self.inner_start)
+        _recover(self.outer, fused, outer_number, outer_start)
         move_body(self.inner, fused.body.block)
         replace_loop(self.outer, [fused])
 
-    @property
-    def _divisor(self) -> int:
-        return max(self.extent, 1)
-
     def _range(self) -> tuple[BoundExprs, BoundExprs, BoundExprs]:
-        """The bounds of the fused loop, and the first value of the outer variable at number 0."""
-        exprs, values = upper_bound(self.outer)
-        first = single_lower(self.outer)
-        if first is None:
-            # The first value is a maximum: count from zero times the extent, not from it.
-            lows, low_values = lower_bound(self.outer)
-            return (
-                ([e * self.extent for e in lows], low_values),
-                ([e * self.extent for e in exprs], values),
-                ([AffineExpr.constant(0)], ()),
-            )
-        low, low_values = first
+        """The fused loop's bounds, and what to add to the outer loop's part of its variable."""
+        lows, low_values = lower_bound(self.outer)
+        highs, high_values = upper_bound(self.outer)
+        zero = AffineExpr.constant(0)
+        if self.outer_start is None:
+            # Nothing affine adds a maximum to the variable: run from there, not from 0.
+            lower = [low * self.extent for low in lows], low_values
+            return lower, ([high * self.extent for high in highs], high_values), ([zero], ())
+        values = [*low_values, *high_values]
+        spans = [
+            (high - low).simplify(len(values), 0)
+            for low, high in product(lows, shifted_to(highs, len(low_values)))
+        ]
         step = self.outer.step.value.data
-        ends = [e - low for e in shifted_to(exprs, len(low_values))]
-        return (
-            ([AffineExpr.constant(0)], ()),
-            ([e.ceil_div(step) * self.extent for e in ends], [*low_values, *values]),
-            ([low], low_values),
+        counts = [span if step == 1 else span.ceil_div(step) for span in spans]
+        upper = [count * self.extent for count in counts], values
+        return ([zero], ()), upper, self.outer_start
+
+    def _sink(self) -> None:
+        """Move index arithmetic from between the two loops into the inner one."""
+        block = self.inner.body.block
+        first = block.first_op
+        assert first is not None
+        for op in body_ops(self.outer):
+            if op is not self.inner:
+                op.detach()
+                block.insert_op_before(op, first)
+
+
+def _recover(old: loop.ForOp, fused: loop.ForOp, number: AffineExpr, start: BoundExprs) -> None:
+    """Put `start + step * number` for the variable of a loop, `number` being over the fused one's."""
+    (first,), values = start
+    (first,) = shifted_to([first], 1)
+    operands = [fused.induction_variable, *values]
+    substitute(old.induction_variable, first + number * old.step.value.data, operands)
+
+
+@planner(Fuse)
+def plan_fuse(step: Fuse, nests: Nests) -> FusePlan:
+    """Always legal: the order of iterations stays. The inner loop must have a constant trip count."""
+    nest, name = nests.resolve(step.loop)
+    outer, inner = nest.loop(name), nest.loop(step.inner)
+    _check_nested(step, outer, inner)
+    check_unmarked(step, outer)
+    check_unmarked(step, inner)
+    outer_trips, inner_trips = TripCount(nest, outer), TripCount(nest, inner)
+    extent = inner_trips.constant()
+    if extent is None:
+        raise refuse(
+            step,
+            f"the trip count of '{step.inner}' is not a constant, so '{name}' is no affine function "
+            "of the fused variable",
+            remedy=(
+                f"reorder the two, so that '{name}' is the inner one"
+                if outer_trips.constant() is not None
+                else "leave the two loops as they are"
+            ),
         )
+    outer_start, inner_start = outer_trips.first(), inner_trips.first()
+    if inner_start is None or (outer_start is None and outer.step.value.data != 1):
+        which = step.inner if inner_start is None else name
+        raise refuse(
+            step,
+            f"loop '{which}' starts at a maximum of several expressions, which no affine expression gives",
+            remedy=f"simplify or index_set_split '{which}' first",
+        )
+    if any(v.owner in body_ops(outer) for v in inner_start[1]):
+        raise refuse(
+            step,
+            f"the bounds of '{step.inner}' are computed inside of '{name}'",
+            remedy="write them as affine bounds, with simplify",
+        )
+    (fused_name,) = nest.chosen_names([outer, inner], [step.into or f"{name}.{step.inner}"])
+    if step.into and fused_name != step.into:
+        raise refuse(step, f"there is a loop '{step.into}' already", remedy="choose another name")
+    return FusePlan(outer, inner, fused_name, extent, outer_start, inner_start)
+
+
+def _check_nested(step: Fuse, outer: loop.ForOp, inner: loop.ForOp) -> None:
+    if inner.parent_op() is not outer:
+        raise refuse(
+            step,
+            f"loop '{step.inner}' does not stand directly in '{outer.loop_name.data}'",
+            remedy="name a loop and the only loop in its body, outer one first",
+        )
+    between = [op for op in body_ops(outer) if op is not inner and not is_side_effect_free(op)]
+    if between:
+        raise refuse(
+            step,
+            f"'{between[0].name}' stands in '{outer.loop_name.data}' beside '{step.inner}', so the "
+            "nest is not perfect",
+            remedy="make the nest perfect with fission first",
+        )
+
+
+LoopFusePass = step_pass(Fuse)

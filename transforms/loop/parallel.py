@@ -11,7 +11,7 @@ from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
 from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
 from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_effects
+from ..schedule.order import check_effects, check_structured
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse_dependence
 
@@ -39,6 +39,7 @@ def plan_parallel(step: Parallel, nests: Nests) -> ParallelPlan:
     check_unmarked(step, for_op)
     check_marks_around(step, for_op, (RunMode.THREADS, RunMode.VECTOR))
     check_marks_inside(step, for_op, (RunMode.THREADS,))
+    check_structured(step, for_op)
     check_effects(step, for_op)
     # What rfactor would not help against comes first.
     carried = sorted(nest.dependences.carried_by(for_op), key=lambda d: d.reduction is not None)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
-from ...dialects.affine_text import compact
+from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
+from ..schedule.modes import check_unmarked
 from ..schedule.nest import Nest, Nests
 from ..schedule.padding import check_overrun
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import (
-    as_bound,
-    erase_body,
+    clone_loop,
+    insert_after,
+    is_sure_maximum,
+    loop_like,
     lower_bound,
     move_body,
-    rename_inside,
     replace_loop,
     set_bounds,
     shifted_to,
     upper_bound,
 )
+from ..schedule.trip_count import TripCount
 
 
 @dataclass(frozen=True)
@@ -44,37 +46,23 @@ class SplitPlan:
 
     def apply(self) -> None:
         if self.tail == "peel":
-            self._apply_peeled()
-        else:
-            self._apply_nested(self.for_op, clip=self.tail == "guard")
+            peel_rest(self.nest, self.for_op, self.factor, self.rest)
+        self._nest(self.for_op, clip=self.tail == "guard")
 
-    def _block_span(self) -> int:
-        return self.factor * self.for_op.step.value.data
-
-    def _apply_nested(self, for_op: loop.ForOp, *, clip: bool) -> None:
+    def _nest(self, for_op: loop.ForOp, *, clip: bool) -> None:
         """
         `for i in L..U` → `for i.outer in L..U step span: for i.inner in i.outer..min(i.outer+span, U)`
         """
-        span = self._block_span()
-        upper, values = upper_bound(for_op)
-        outer = loop.ForOp(
-            self.outer,
-            as_bound(lower_bound(for_op)),
-            as_bound((upper, values)),
-            step=span,
-            kind=for_op.kind.data,
-        )
+        span = self.factor * for_op.step.value.data
+        highs, values = upper_bound(for_op)
+        outer = loop_like(for_op, lower_bound(for_op), (highs, values), name=self.outer, step=span)
+        outer.attributes.clear()
         start = outer.induction_variable
         end = [AffineExpr.dimension(0) + span]
         if clip:
-            end += shifted_to(upper, 1)
-        inner = loop.ForOp(
-            self.inner,
-            start,
-            as_bound((end, [start, *values])),
-            step=for_op.step.value.data,
-            kind=for_op.kind.data,
-            mode=for_op.mode.data if for_op.mode is not None else None,
+            end += shifted_to(highs, 1)
+        inner = loop_like(
+            for_op, ([AffineExpr.dimension(0)], [start]), (end, [start, *values]), name=self.inner
         )
         inner.induction_variable.name_hint = for_op.induction_variable.name_hint
         last = outer.body.block.last_op
@@ -84,27 +72,29 @@ class SplitPlan:
         move_body(for_op, inner.body.block)
         replace_loop(for_op, [outer])
 
-    def _apply_peeled(self) -> None:
-        """
-        `for i in L..U` → the split loop over the whole blocks `L..M`, then `for i.tail in max(L, M)..U`
-        with `M = L + (U - L) floordiv span * span`.
-        """
-        for_op, span = self.for_op, self._block_span()
-        (low,), low_values = lower_bound(for_op)
-        (high,), high_values = upper_bound(for_op)
-        (high,) = shifted_to([high], len(low_values))
-        values = [*low_values, *high_values]
-        middle = low + (high - low) // span * span
 
-        main, rest = for_op.clone(), for_op.clone()
-        rest.loop_name = StringAttr(self.rest)
-        rename_inside(rest, ".tail", {op.loop_name.data for op in self.nest.loops()})
-        rest.induction_variable.name_hint = for_op.induction_variable.name_hint
-        set_bounds(main, lower_bound(for_op), ([middle], values))
-        set_bounds(rest, ([low, middle], values), upper_bound(for_op))
-        erase_body(for_op)
-        replace_loop(for_op, [main, rest])
-        self._apply_nested(main, clip=False)
+def peel_rest(nest: Nest, for_op: loop.ForOp, factor: int, name: str) -> None:
+    """
+    `for i in L..U` → the loop over the whole blocks of `factor` iterations `L..M`, then
+    `for i.tail in max(L, M)..U` with `M = L + (U - L) floordiv span * span`.
+    """
+    rest = clone_loop(for_op, name, nest.taken_names())
+    middle, values = whole_blocks_end(for_op, factor * for_op.step.value.data)
+    (low,), low_values = lower_bound(for_op)
+    start = [middle] if is_sure_maximum(middle, low) else [low, middle]
+    set_bounds(rest, (start, values), upper_bound(for_op))
+    set_bounds(for_op, ([low], low_values), ([middle], values))
+    insert_after(for_op, [rest])
+
+
+def whole_blocks_end(for_op: loop.ForOp, span: int) -> tuple[AffineExpr, list[SSAValue]]:
+    """Where the last whole block of `span` ends, over the operands of both bounds, the lower ones first."""
+    (low,), low_values = lower_bound(for_op)
+    (high,), high_values = upper_bound(for_op)
+    (high,) = shifted_to([high], len(low_values))
+    values = [*low_values, *high_values]
+    length = (high - low).simplify(len(values), 0)
+    return (low + length // span * span).simplify(len(values), 0), values
 
 
 @planner(Split)
@@ -118,64 +108,53 @@ def plan_split(step: Split, nests: Nests) -> SplitPlan:
     for_op = nest.loop(name)
     if step.factor < 1:
         raise refuse(step, f"factor is {step.factor}, expected at least 1")
-    plan = SplitPlan(
-        nest,
-        for_op,
-        step.factor,
-        nest.fresh_loop_name(step.outer or f"{name}.outer"),
-        nest.fresh_loop_name(step.inner or f"{name}.inner"),
-        step.tail,
-        nest.fresh_loop_name(f"{name}.tail"),
-    )
-    if divides(nest, for_op, step.factor):
-        return replace(plan, tail="whole")
-    if step.tail == "perfect":
+    check_unmarked(step, for_op)
+    wanted = [step.outer or f"{name}.outer", step.inner or f"{name}.inner", f"{name}.tail"]
+    chosen = nest.chosen_names([for_op], wanted)
+    for given, made in zip((step.outer, step.inner), chosen, strict=False):
+        if given and given != made:
+            raise refuse(step, f"there is a loop '{given}' already", remedy="choose another name")
+    trip_count = TripCount(nest, for_op)
+    tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
+    return SplitPlan(nest, for_op, step.factor, chosen[0], chosen[1], tail, chosen[2])
+
+
+def plan_tail(
+    step: Step,
+    nest: Nest,
+    for_op: loop.ForOp,
+    trip_count: TripCount,
+    factor: int,
+    tail: str,
+) -> str:
+    """What is done about a rest: `whole` when there is none or it may run over, `guard` or `peel`."""
+    name = for_op.loop_name.data
+    if trip_count.is_multiple_of(factor):
+        return "whole"
+    if tail == "perfect":
         raise refuse(
             step,
-            f"{step.factor} does not divide {_trip_text(for_op)}",
+            f"{factor} does not divide the trip count of '{name}': {trip_count.text(name)}",
             remedy="choose a factor that does, or tail='guard', 'peel' or 'pad'",
         )
-    if step.tail == "pad":
-        check_overrun(step, nest, for_op, step.factor)
-        return replace(plan, tail="whole")
-    if step.tail == "peel" and not _has_single_bounds(for_op):
-        raise refuse(
-            step,
-            f"loop '{name}' has bounds that are a maximum or minimum, so its whole blocks have no "
-            "affine end",
-            remedy="use tail='guard', or index_set_split the loop first",
-        )
-    return plan
+    if tail == "pad":
+        check_overrun(step, nest, for_op, factor)
+        return "whole"
+    if tail == "peel":
+        check_peelable(step, for_op)
+    return tail
 
 
-def divides(nest: Nest, for_op: loop.ForOp, factor: int) -> bool:
-    """Whether the loop's trip count is a multiple of `factor` in every execution, as far as is known."""
-    count = for_op.constant_trip_count()
-    if count is not None:
-        return count % factor == 0
-    if not _has_single_bounds(for_op):
-        return False
-    (low,), low_values = lower_bound(for_op)
-    (high,), high_values = upper_bound(for_op)
-    (high,) = shifted_to([high], len(low_values))
-    exprs, values = compact([high - low], [*low_values, *high_values])
-    linear = linear_form(exprs[0], len(values))
-    if linear is None:
-        return False
-    span = factor * for_op.step.value.data
-    return all(c % span == 0 for c in (*linear[0], linear[1]))
-
-
-def _has_single_bounds(for_op: loop.ForOp) -> bool:
-    return len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1
-
-
-def _trip_text(for_op: loop.ForOp) -> str:
-    count = for_op.constant_trip_count()
-    name = for_op.loop_name.data
-    if count is None:
-        return f"the trip count of '{name}' for all values of its bounds"
-    return f"the {count} iterations of '{name}'"
+def check_peelable(step: Step, for_op: loop.ForOp) -> None:
+    """Raise the refusal of `step` unless the end of the loop's whole blocks is an affine expression."""
+    if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
+        return
+    raise refuse(
+        step,
+        f"loop '{for_op.loop_name.data}' has bounds that are a maximum or minimum, so its whole blocks "
+        "have no affine end",
+        remedy="use tail='guard', or index_set_split the loop first",
+    )
 
 
 LoopSplitPass = step_pass(Split)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from xdsl.dialects import func
@@ -92,6 +92,28 @@ class Nest:
             number += 1
             candidate = f"{name}_{number}"
         return candidate
+
+    def chosen_names(self, replaced: Sequence[loop.ForOp], names: Sequence[str]) -> list[str]:
+        """
+        Names for loops that take the place of others, as near to those wanted as can be.
+
+        They differ from each other and from all loops that stay.
+        """
+        taken = {op.loop_name.data for op in self.loops() if op not in replaced}
+        chosen: list[str] = []
+        for name in names:
+            candidate, number = name, 0
+            while candidate in taken:
+                number += 1
+                candidate = f"{name}_{number}"
+            taken.add(candidate)
+            chosen.append(candidate)
+        return chosen
+
+    def taken_names(self) -> set[str]:
+        """The names of all loops and buffers, which clones must not have."""
+        buffers = {value.name_hint for value in self.buffers() if value.name_hint}
+        return buffers | {op.loop_name.data for op in self.loops()}
 
     # Time.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import islpy as isl
-from xdsl.dialects import affine
+from xdsl.dialects import affine, func
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import constant, parameter, pw_aff, variable
+from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence
 from ...analysis.effects import hidden_effects
 from ...analysis.scop import constant_value
@@ -43,7 +43,7 @@ class TimeSpace:
     def value(self, value: SSAValue) -> isl.PwAff | None:
         """A loop variable, a parameter or what is computed from them; None for any other value."""
         if isinstance(value.owner, affine.ApplyOp):
-            return self.expr(value.owner.map.data.results[0], value.owner.mapOperands)
+            return self.expr(applied(value.owner), value.owner.mapOperands)
         number = constant_value(value)
         if number is not None:
             return constant(self.space, number)
@@ -117,6 +117,52 @@ def violations(
     return broken
 
 
+def kind_after(
+    nest: Nest, inside: Operation, new_order: isl.Map, position: int, claimed: loop.LoopKind
+) -> loop.LoopKind:
+    """
+    What may still be said of a loop whose variable is entry `position` of the new time vectors.
+
+    Nothing more than was `claimed`, and less where the new order makes it carry a dependence.
+    """
+    if claimed is loop.LoopKind.SERIAL:
+        return claimed
+    accesses = set(nest.dependences.scop.inside(inside))
+    for dependence in nest.dependences.all:
+        if dependence.source not in accesses or dependence.sink not in accesses:
+            continue
+        if claimed is loop.LoopKind.REDUCTION and dependence.reduction is not None:
+            continue
+        source = dependence.source.time.apply_range(new_order)
+        sink = dependence.sink.time.apply_range(new_order)
+        around = dependence.relation.intersect(_agreeing(source, sink, position))
+        if not around.is_subset(_agreeing(source, sink, position + 1)):
+            if dependence.reduction is None:
+                return loop.LoopKind.SERIAL
+            claimed = loop.LoopKind.REDUCTION
+    return claimed
+
+
+def _agreeing(source: isl.Map, sink: isl.Map, count: int) -> isl.Map:
+    """The pairs of iterations whose times have the same first `count` entries."""
+    rest = source.dim(isl.dim_type.out) - count
+    first = source.project_out(isl.dim_type.out, count, rest)
+    return first.apply_range(sink.project_out(isl.dim_type.out, count, rest).reverse())
+
+
+def check_structured(step: Step, op: Operation) -> None:
+    """Raise the refusal of `step` for a loop inside of an operation that analyses do not look into."""
+    around = op.parent_op()
+    while isinstance(around, loop.ForOp | loop.IfOp):
+        around = around.parent_op()
+    if around is not None and not isinstance(around, func.FuncOp):
+        raise refuse(
+            step,
+            f"it stands inside of '{around.name}', whose iterations are unknown",
+            remedy="write that as loop.for or loop.if",
+        )
+
+
 def check_effects(step: Step, inside: Operation | Sequence[Operation]) -> None:
     """Raise the refusal of `step` when something in the operations has effects that nothing tells of."""
     for op in (inside,) if isinstance(inside, Operation) else inside:
@@ -140,6 +186,8 @@ def check_order(
     remedy: str = "",
 ) -> None:
     """Raise the refusal of `step` when the new order breaks a dependence inside the operations."""
+    for op in (inside,) if isinstance(inside, Operation) else inside:
+        check_structured(step, op)
     check_effects(step, inside)
     broken = violations(nest, inside, new_order)
     if broken:

@@ -6,9 +6,19 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine
-from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, DenseArrayBase, StringAttr, i32
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    i32,
+)
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
+    AffineConstantExpr,
     AffineConstraintExpr,
     AffineDimExpr,
     AffineExpr,
@@ -17,6 +27,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.affine_isl import applied
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.affine_text import compact
@@ -92,7 +103,7 @@ def _substitute_in(
                 values,
             )
         case affine.ApplyOp():
-            exprs, values = rewritten(user.map.data.results, list(user.mapOperands))
+            exprs, values = rewritten([applied(user)], list(user.mapOperands))
             user.operands = values
             user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
 
@@ -144,6 +155,20 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     op.upper_map = AffineMapAttr(upper_map)
 
 
+def set_step(op: loop.ForOp, step: int) -> None:
+    """Give a loop a new step."""
+    op.step = IntegerAttr(step, IndexType())
+
+
+def is_sure_maximum(expr: AffineExpr, other: AffineExpr) -> bool:
+    """Whether two numbers are compared, and the first is not below the other."""
+    return (
+        isinstance(expr, AffineConstantExpr)
+        and isinstance(other, AffineConstantExpr)
+        and expr.value >= other.value
+    )
+
+
 def set_condition(
     op: loop.IfOp, constraints: Sequence[AffineConstraintExpr], values: Sequence[SSAValue]
 ) -> None:
@@ -178,20 +203,60 @@ def rename_inside(root: Operation, suffix: str, taken: set[str]) -> None:
     """
     Give the loops and buffers inside a cloned operation names of their own, which end in `suffix`.
 
-    `taken` are the loop names in use; those given are added.
+    `taken` are the names in use (`Nest.taken_names`); those given are added.
     """
     for op in root.walk():
-        if op is root:
-            continue
-        if isinstance(op, loop.ForOp):
-            name, number = op.loop_name.data + suffix, 0
-            while name in taken:
-                number += 1
-                name = f"{op.loop_name.data}{suffix}_{number}"
-            taken.add(name)
-            op.loop_name = StringAttr(name)
-        elif isinstance(op, loop.AllocOp) and op.buffer.name_hint:
-            op.buffer.name_hint = op.buffer.name_hint + suffix.replace(".", "_")
+        if isinstance(op, loop.ForOp) and op is not root:
+            op.loop_name = StringAttr(_fresh(op.loop_name.data, suffix, "_", taken))
+        for result in op.results:
+            if isinstance(result.type, MemRefType) and result.name_hint:
+                # A name hint loses `_` and a number at its end, so the number follows directly.
+                name = SSAValue.extract_valid_name(result.name_hint + suffix.replace(".", "_"))
+                result.name_hint = _fresh(name, "", "", taken)
+
+
+def _fresh(name: str, suffix: str, before_number: str, taken: set[str]) -> str:
+    candidate, number = name + suffix, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}{suffix}{before_number}{number}"
+    taken.add(candidate)
+    return candidate
+
+
+def clone_loop(op: loop.ForOp, name: str, taken: set[str]) -> loop.ForOp:
+    """A copy of a loop called `name`, in which loops and buffers end in what `name` adds to `op`'s."""
+    copy = op.clone()
+    suffix = name.removeprefix(op.loop_name.data) or ".copy"
+    copy.loop_name = StringAttr(name)
+    taken.add(name)
+    rename_inside(copy, suffix, taken)
+    return copy
+
+
+def loop_like(
+    op: loop.ForOp,
+    lower: BoundExprs,
+    upper: BoundExprs,
+    *,
+    name: str | None = None,
+    step: int | None = None,
+    kind: loop.LoopKind | None = None,
+) -> loop.ForOp:
+    """An empty loop with other bounds that has everything else from `op` unless it is given."""
+    made = loop.ForOp(
+        op.loop_name.data if name is None else name,
+        as_bound(lower),
+        as_bound(upper),
+        step=op.step.value.data if step is None else step,
+        kind=op.kind.data if kind is None else kind,
+        mode=op.mode.data if op.mode is not None else None,
+    )
+    made.attributes |= op.attributes
+    made.location = op.location
+    if name is None or name == op.loop_name.data:
+        made.induction_variable.name_hint = op.induction_variable.name_hint
+    return made
 
 
 def erase_body(op: loop.ForOp) -> None:
@@ -199,6 +264,20 @@ def erase_body(op: loop.ForOp) -> None:
     for inner in reversed(body_ops(op)):
         inner.detach()
         inner.erase()
+
+
+def insert_before(op: Operation, new: Sequence[Operation]) -> None:
+    """Insert operations in front of another, in order."""
+    builder = Builder(InsertPoint.before(op))
+    for each in new:
+        builder.insert(each)
+
+
+def insert_after(op: Operation, new: Sequence[Operation]) -> None:
+    """Insert operations after another, in order."""
+    builder = Builder(InsertPoint.after(op))
+    for each in new:
+        builder.insert(each)
 
 
 def replace_loop(old: loop.ForOp, new: Sequence[Operation]) -> None:

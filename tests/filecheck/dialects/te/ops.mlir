@@ -19,8 +19,8 @@ func.func @matmul(%x: tensor<8x64xf32>, %w: tensor<64x10xf32>) -> tensor<8x10xf3
 // Subscripts keep the form the parser gives them: numbers on the right, differences as differences.
 // CHECK-LABEL: func.func @subscripts(
 // CHECK:         te.compute [%i = 4, %j = 5] (
-// CHECK-SAME:      %a = %x[%i * -1 + 3], %b = %x[%i * 2 + %j + 1], %c = %x[(%i + %j) floordiv 3 * 2 + %j mod 2],
-// CHECK-SAME:      %d = %x[%j - %i + 3], %e = %x[(%i * 5 + %j) ceildiv 4], %f = %x[2], %g = %x[%i - (%i - %j) floordiv 2 * 1 + 2]
+// CHECK-SAME:      %a = %x[-%i + 3], %b = %x[%i * 2 + 1 + %j], %c = %x[(%i + %j) floordiv 3 * 2 + %j mod 2],
+// CHECK-SAME:      %d = %x[%j - %i + 3], %e = %x[(%i * 5 + %j) ceildiv 4], %f = %x[2], %g = %x[%i - (%i - %j) floordiv 2 + 2]
 func.func @subscripts(%x: tensor<20xf32>) -> tensor<4x5xf32> {
   %r = te.compute [%i = 4, %j = 5] (%a = %x[3 - %i], %b = %x[1 + 2 * %i + %j], %c = %x[((%i + %j) floordiv 3) * 2 + %j mod 2], %d = %x[%j - %i + 3], %e = %x[(%i * 5 + %j) ceildiv 4], %f = %x[2], %g = %x[%i - (%i - %j) floordiv 2 + 2])
       : (tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>) -> tensor<4x5xf32> {
@@ -65,15 +65,15 @@ func.func @arg_reduction(%x: tensor<4x3xf32>) -> tensor<4xi64> {
 }
 
 // CHECK-LABEL: func.func @combiners(
-// CHECK:         te.compute [] add [%k = 3] (
-// CHECK:         te.compute [] mul [%k = 3] (
-// CHECK:         te.compute [] max [%k = 3] (
-// CHECK:         te.compute [] min [%k = 3] (
-// CHECK:         te.compute [] umax [%k = 3] (
-// CHECK:         te.compute [] umin [%k = 3] (
-// CHECK:         te.compute [] and [%k = 3] (
-// CHECK:         te.compute [] or [%k = 3] (
-// CHECK:         te.compute [] argmin [%k = 3] (
+// CHECK:         te.compute [] add [
+// CHECK:         te.compute [] mul [
+// CHECK:         te.compute [] max [
+// CHECK:         te.compute [] min [
+// CHECK:         te.compute [] umax [
+// CHECK:         te.compute [] umin [
+// CHECK:         te.compute [] and [
+// CHECK:         te.compute [] or [
+// CHECK:         te.compute [] argmin [
 func.func @combiners(%x: tensor<3xi32>) {
   %0 = te.compute [] add [%k = 3] (%a = %x[%k]) : (tensor<3xi32>) -> tensor<i32> { te.yield %a : i32 }
   %1 = te.compute [] mul [%k = 3] (%a = %x[%k]) : (tensor<3xi32>) -> tensor<i32> { te.yield %a : i32 }

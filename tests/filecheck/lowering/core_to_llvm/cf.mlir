@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // A memref that crosses a branch is as many values as it is elsewhere. What nothing reaches is dropped.
 // CHECK-LABEL: llvm.func @branches
@@ -15,6 +15,8 @@ func.func @branches(%c: i1, %x: memref<?xf32>, %y: memref<?xf32>) -> index {
   %n = memref.dim %m, %c0 : memref<?xf32>
   func.return %n : index
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @assert
 // CHECK:         llvm.cond_br %c, ^[[OK:.*]], ^[[FAIL:.*]]

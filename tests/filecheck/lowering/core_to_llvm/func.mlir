@@ -1,22 +1,23 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
-
-// Declarations that lowering needs come first.
-// CHECK:       llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // A private function is internal. A memref of open shape is a pointer and the open sizes.
 // CHECK-LABEL: llvm.func internal @size(%x: !llvm.ptr, %x_size0: i64, %x_size2: i64) -> i64 {
-// CHECK-NEXT:    llvm.return %x_size2 : i64
+// CHECK:         llvm.return %x_size2 : i64
 func.func private @size(%x: memref<?x3x?xf32>) -> index {
   %c2 = arith.constant 2 : index
   %n = memref.dim %x, %c2 : memref<?x3x?xf32>
   func.return %n : index
 }
 
+// -----
+
 // Open strides follow the sizes; an open offset is part of the pointer.
 // CHECK-LABEL: llvm.func internal @strided(%x: !llvm.ptr, %x_size0: i64, %x_stride0: i64)
 func.func private @strided(%x: memref<?x4xf32, strided<[?, 1], offset: ?>>) {
   func.return
 }
+
+// -----
 
 // Marks stay, and become promises to LLVM: of a function with marks no two arrays overlap.
 // CHECK-LABEL: llvm.func @marked(
@@ -32,11 +33,15 @@ func.func @marked(
   func.return
 }
 
+// -----
+
 // Without marks arrays may overlap; what the text promises is kept.
 // CHECK-LABEL: llvm.func @unmarked(%x: !llvm.ptr, %y: !llvm.ptr {llvm.noalias})
 func.func @unmarked(%x: memref<4xf32>, %y: memref<4xf32> {llvm.noalias}) {
   func.return
 }
+
+// -----
 
 // Several results are one struct.
 // CHECK-LABEL: llvm.func internal @several(%x: i32, %m: !llvm.ptr) -> !llvm.struct<(i32, !llvm.ptr)> {
@@ -49,7 +54,7 @@ func.func private @several(%x: i32, %m: memref<i32>) -> (i32, memref<i32>) {
 }
 
 // CHECK-LABEL: llvm.func @calls
-// CHECK:         %[[BOTH:.*]] = llvm.call @several(%x, %m) : (i32, !llvm.ptr) -> !llvm.struct<(i32, !llvm.ptr)>
+// CHECK:         %[[BOTH:.*]] = llvm.call @several(%{{.*}}, %{{.*}}) : (i32, !llvm.ptr) -> !llvm.struct<(i32, !llvm.ptr)>
 // CHECK-NEXT:    %y = llvm.extractvalue %[[BOTH]][0]
 // CHECK-NEXT:    %n = llvm.extractvalue %[[BOTH]][1]
 // CHECK-NEXT:    llvm.store %y, %n {alignment = 4 : i64} : i32, !llvm.ptr
@@ -59,6 +64,8 @@ func.func @calls(%x: i32, %m: memref<i32>) {
   %unused = memref.alloc() : memref<4xf32>
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @declared(!llvm.ptr, i64)
 func.func private @declared(memref<?xf32>)

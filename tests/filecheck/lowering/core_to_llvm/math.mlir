@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // CHECK:       llvm.func @tanhf(f32) -> f32
 // CHECK-NEXT:  llvm.func @erf(f64) -> f64
@@ -21,6 +21,8 @@ func.func @scalars(%x: f32, %d: f64, %i: i32) {
   %5 = math.absi %i : i32
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func internal @vectors
 // CHECK:         llvm.intr.exp(%x) : (vector<2xf32>) -> vector<2xf32>

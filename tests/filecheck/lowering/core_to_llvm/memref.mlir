@@ -1,8 +1,8 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // Static strides are an array type, so that one getelementptr takes the indices as they are.
 // CHECK-LABEL: llvm.func @static
-// CHECK:         %[[P:.*]] = llvm.getelementptr inbounds %x[%i, 2, %j] : (!llvm.ptr, i64, i64) -> !llvm.ptr, !llvm.array<3 x array<5 x f32>>
+// CHECK:         %[[P:.*]] = llvm.getelementptr inbounds %x[%i, 2, %j] : (!llvm.ptr, i64, i64) -> !llvm.ptr, !llvm.array<3 x !llvm.array<5 x f32>>
 // CHECK-NEXT:    %v = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK-NEXT:    llvm.store %v, %x {alignment = 4 : i64} : f32, !llvm.ptr
 func.func @static(%x: memref<?x3x5xf32>, %i: index, %j: index) {
@@ -13,6 +13,8 @@ func.func @static(%x: memref<?x3x5xf32>, %i: index, %j: index) {
   func.return
 }
 
+// -----
+
 // CHECK-LABEL: llvm.func @open(%x: !llvm.ptr, %x_size0: i64, %x_size1: i64, %i: i64, %j: i64)
 // CHECK-NEXT:    %[[ROW:.*]] = llvm.mul %i, %x_size1 overflow<nsw> : i64
 // CHECK-NEXT:    %[[AT:.*]] = llvm.add %[[ROW]], %j overflow<nsw> : i64
@@ -21,6 +23,8 @@ func.func @open(%x: memref<?x?xf64>, %i: index, %j: index) {
   %v = memref.load %x[%i, %j] : memref<?x?xf64>
   func.return
 }
+
+// -----
 
 // A bool is one byte.
 // CHECK-LABEL: llvm.func @bool
@@ -34,6 +38,8 @@ func.func @bool(%x: memref<4xi1>, %i: index) {
   memref.store %v, %x[%c0] : memref<4xi1>
   func.return
 }
+
+// -----
 
 // A static stack buffer is of the whole function, wherever it stands.
 // CHECK-LABEL: llvm.func @buffers
@@ -54,6 +60,8 @@ func.func @buffers(%c: i1, %n: index) {
   }
   func.return
 }
+
+// -----
 
 // CHECK:       llvm.mlir.global internal constant @table(dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>) {addr_space = 0 : i32, alignment = 64 : i64} : !llvm.array<2 x f32>
 "memref.global"() <{

@@ -1,9 +1,9 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // A subview is a pointer to its first element; its strides are known from its type or computed.
 // CHECK-LABEL: llvm.func @subview(%x: !llvm.ptr, %i: i64, %s: i64)
 // CHECK:         %v = llvm.getelementptr inbounds %x[%i, 2] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x f32>
-// CHECK-NEXT:    %[[P:.*]] = llvm.getelementptr inbounds %v[%i, 1] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x array<2 x f32>>
+// CHECK-NEXT:    %[[P:.*]] = llvm.getelementptr inbounds %v[%i, 1] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x !llvm.array<2 x f32>>
 // CHECK-NEXT:    llvm.load %[[P]]
 func.func @subview(%x: memref<8x8xf32>, %i: index, %s: index) {
   %c1 = arith.constant 1 : index
@@ -11,6 +11,8 @@ func.func @subview(%x: memref<8x8xf32>, %i: index, %s: index) {
   %a = memref.load %v[%i, %c1] : memref<2x3xf32, strided<[16, 2], offset: ?>>
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @view
 // CHECK:         %v = llvm.getelementptr inbounds %x[64] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -23,9 +25,11 @@ func.func @view(%x: memref<256xi8>, %i: index) {
   func.return
 }
 
+// -----
+
 // Reshaping moves nothing.
 // CHECK-LABEL: llvm.func @reshapes(%x: !llvm.ptr, %i: i64)
-// CHECK-NEXT:    %[[P:.*]] = llvm.getelementptr inbounds %x[%i, %i, %i] : (!llvm.ptr, i64, i64, i64) -> !llvm.ptr, !llvm.array<2 x array<3 x f32>>
+// CHECK-NEXT:    %[[P:.*]] = llvm.getelementptr inbounds %x[%i, %i, %i] : (!llvm.ptr, i64, i64, i64) -> !llvm.ptr, !llvm.array<2 x !llvm.array<3 x f32>>
 // CHECK-NEXT:    llvm.load %[[P]]
 func.func @reshapes(%x: memref<4x6xf32>, %i: index) {
   %flat = memref.collapse_shape %x [[0, 1]] : memref<4x6xf32> into memref<24xf32>
@@ -33,6 +37,8 @@ func.func @reshapes(%x: memref<4x6xf32>, %i: index) {
   %a = memref.load %cube[%i, %i, %i] : memref<4x2x3xf32>
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @casts
 // CHECK:         llvm.call @take(%x, %{{.*}}) : (!llvm.ptr, i64) -> ()

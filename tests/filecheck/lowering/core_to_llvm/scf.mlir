@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
-// RUN: stepwell-opt %s -p convert-scf-to-cf,convert-core-to-llvm | filecheck %s --check-prefix CF
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p convert-scf-to-cf,convert-core-to-llvm --split-input-file | filecheck %s --check-prefix CF
 
 // CHECK-LABEL: llvm.func @loop
 // CHECK:         llvm.br ^[[HEAD:.*]](%[[ZERO:.*]], %s : i64, f32)
@@ -27,6 +27,8 @@ func.func @loop(%n: index, %s: f32) -> f32 {
   func.return %r : f32
 }
 
+// -----
+
 // A counter of 32 bits may wrap.
 // CHECK-LABEL: llvm.func @narrow
 // CHECK:         llvm.add %i, %n : i32
@@ -35,6 +37,8 @@ func.func @narrow(%n: i32) {
   }
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @choice
 // CHECK-NEXT:    llvm.cond_br %c, ^[[THEN:.*]], ^[[ELSE:.*]]
@@ -52,6 +56,8 @@ func.func @choice(%c: i1, %x: i32, %y: i32) -> i32 {
   }
   func.return %r : i32
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @while
 // CHECK:         llvm.br ^[[BEFORE:.*]](%x : i32)
@@ -73,6 +79,8 @@ func.func @while(%x: i32, %y: i32) -> i32 {
   }
   func.return %r : i32
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @switch
 // CHECK:         llvm.icmp "eq" %k, %{{.*}} : i64

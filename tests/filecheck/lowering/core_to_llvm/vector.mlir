@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // CHECK-LABEL: llvm.func @vectors
 // CHECK:         %[[P:.*]] = llvm.getelementptr inbounds %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
@@ -19,6 +19,8 @@ func.func @vectors(%x: memref<64xf32>, %i: index, %s: f32) {
   %max = vector.reduction <maximumf>, %f : vector<8xf32> into f32
   func.return
 }
+
+// -----
 
 // CHECK-LABEL: llvm.func @masks
 // CHECK:         %[[LANES:.*]] = llvm.mlir.constant(dense<[0, 1, 2, 3]> : vector<4xi64>) : vector<4xi64>

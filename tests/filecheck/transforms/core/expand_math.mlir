@@ -18,6 +18,8 @@ func.func @power(%x: i32, %n: i32) -> i32 {
   func.return %r : i32
 }
 
+// -----
+
 // A power that is known has no loop.
 // CHECK-LABEL: func.func @fifth
 // CHECK:         %[[SQUARE:.*]] = arith.muli %x, %x : index
@@ -36,4 +38,4 @@ func.func @vectors(%x: vector<4xi32>) -> vector<4xi32> {
   %r = math.ipowi %x, %x : vector<4xi32>
   func.return %r : vector<4xi32>
 }
-// CHECK: expand_math.mlir:37:8: found math.ipowi on vector<4xi32>, expected integers; unroll the vector first
+// CHECK: expand_math.mlir:38:8: found math.ipowi on vector<4xi32>, expected integers; unroll the vector first

@@ -1,0 +1,123 @@
+"""
+Steps as calls in Python's syntax: `split("f/i", factor=4, tail="peel")`.
+
+Names need no quotes there: `fuse_loops(f/i, j.outer)` means `fuse_loops("f/i", "j.outer")`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import MISSING, Field, fields
+from typing import Any, get_type_hints
+
+from ...errors import StepwellError
+from ...spelling import did_you_mean, one_line
+from .ops import fits, no_parameter, type_text
+from .steps import STEPS, Step
+
+_EXAMPLE = 'write it as in split("f/i", factor=4)'
+
+
+def parse_call(text: str) -> Step:
+    """
+    The step that a call names.
+
+    Raises StepwellError when the text is no call, and for an unknown step or parameter or a value of the
+    wrong type.
+    """
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise StepwellError(
+            f"found '{one_line(text, 80)}' ({reason}), expected a step; {_EXAMPLE}"
+        ) from error
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise StepwellError(f"found '{one_line(text, 80)}', expected a step; {_EXAMPLE}")
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise StepwellError(f"found '**' in '{one_line(text, 80)}', expected name=value")
+        named[keyword.arg] = _value(keyword.value)
+    return make_step(node.func.id, [_value(argument) for argument in node.args], named)
+
+
+def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step:
+    """
+    The step called `keyword` with positional and named parameters, as a call of a function takes them.
+
+    Raises StepwellError for an unknown step or parameter, one that is missing or given twice, and a value
+    of the wrong type.
+    """
+    if keyword not in STEPS:
+        remedy = did_you_mean(keyword, STEPS, f"the steps are {', '.join(STEPS)}")
+        raise StepwellError(f"found step '{keyword}', expected one that there is; {remedy}")
+    step_class = STEPS[keyword]
+    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
+    names = [f.name for f in known]
+    if len(arguments) > len(names):
+        raise StepwellError(
+            f"found {len(arguments)} parameters of step '{keyword}', expected at most {len(names)}: "
+            f"{', '.join(names)}"
+        )
+    values = dict(zip(names, arguments, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise StepwellError(no_parameter(step_class, name))
+        if name in values:
+            raise StepwellError(f"found parameter '{name}' of step '{keyword}' twice, expected it once")
+        values[name] = value
+    missing = [f.name for f in known if f.default is MISSING and f.name not in values]
+    if missing:
+        raise StepwellError(
+            f"found no '{missing[0]}' for step '{keyword}', expected it; add {missing[0]}=..."
+        )
+    return step_class(**_checked(step_class, values))
+
+
+def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
+    """The values, lists as tuples, once each is of the type that its field has."""
+    hints = get_type_hints(step_class)
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        plain = tuple(value) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if not fits(plain, hints[name]):
+            raise StepwellError(
+                f"found {name}={value!r} for step '{step_class.keyword}', expected "
+                f"{type_text(hints[name])}"
+            )
+        result[name] = plain
+    return result
+
+
+def _value(node: ast.expr) -> Any:
+    """A parameter: a number, a truth value, a string, a list of them, or a name without quotes."""
+    match node:
+        case ast.Constant(value=str() | int() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return tuple(_value(element) for element in elements)
+        case ast.Name() | ast.Attribute() | ast.BinOp(op=ast.Div()):
+            return _name(node)
+        case _:
+            raise StepwellError(
+                f"found '{ast.unparse(node)}' as a parameter, expected a name, a string, a whole "
+                "number, true or false, or a list of them; quote names of other characters"
+            )
+
+
+def _name(node: ast.expr) -> str:
+    """`i`, `i.outer` or `f/i.outer`, as Python's parser sees them."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attribute):
+            return f"{_name(value)}.{attribute}"
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return f"{_name(left)}/{_name(right)}"
+        case _:
+            raise StepwellError(
+                f"found '{ast.unparse(node)}' as a name, expected one as i.outer or f/i; quote it"
+            )

@@ -1,0 +1,61 @@
+"""What each parameter of the steps means, for documentation."""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from typing import Any
+
+from .steps import TAILS, Step
+
+_TAILS = ", ".join(f'"{tail}"' for tail in TAILS)
+
+_MEANINGS: dict[str, str] = {
+    "loop": 'The loop, as "function/loop".',
+    "buffer": 'The buffer, as "function/buffer" (`%` left out).',
+    "function": "The function.",
+    "at": "The loop at which to do it.",
+    "factor": "How many iterations make a block.",
+    "tail": f"What to do with iterations left over: one of {_TAILS}.",
+    "name": "What to call what is made; a name is chosen when it is empty.",
+    "outer": 'The name of the outer loop; "<loop>.outer" when it is empty.',
+    "inner": 'The name of the inner loop; "<loop>.inner" when it is empty.',
+    "factors": "The size of a tile along each loop, outermost first.",
+    "order": "The names of the loops in their new order, outermost first.",
+    "width": "How many iterations run at a time; 0 for all of them.",
+    "front": "How many iterations to take off the front.",
+    "back": "How many iterations to take off the back.",
+    "after": "The buffer that the first part's last statement stores to, or the first part's last loop.",
+    "other": "The loop that follows, by its name.",
+    "shift": "How many iterations later the second body runs.",
+    "by": "The inner loop, by its name.",
+    "scope": 'Where the buffer lives: "register", "stack", "thread" or "arena".',
+    "panel": "Into panels of how many elements the last axis is packed; 0 for none.",
+    "pad": "Sizes are rounded up to a multiple of this; 0 leaves them.",
+    "distance": "How many iterations ahead.",
+    "axis": "The axis to pad, counted from 0.",
+    "offset": "What the stride is to be modulo `factor`.",
+    "kernel": "The function of the module that does the same.",
+    "key": "What to note.",
+    "value": "Its value.",
+    # Where a step means something else by the word.
+    "fuse.inner": "The loop inside of it, by its name.",
+    "fuse.name": 'The name of the fused loop; "<loop>.<inner>" when it is empty.',
+    "unroll.factor": "How many iterations to write out; 0 for all of them.",
+    "unroll_and_jam.factor": "How many iterations of the loop to join.",
+    "index_set_split.at": "Where the second loop begins, an affine expression over the loops around.",
+    "skew.factor": "How many iterations the inner loop is moved for each one of the outer loop.",
+    "stage.name": 'The name of the scratch buffer; "<buffer>.staged" when it is empty.',
+    "stage.order": "The buffer's axes in the order the scratch buffer has them; empty for the same order.",
+    "rfactor.name": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
+    "storage_align.factor": "Modulo how many elements the stride is taken.",
+}
+
+
+def parameters(step_class: type[Step]) -> tuple[Field[Any], ...]:
+    """The fields of a step's class, in order; those without a default come first."""
+    return fields(step_class)  # pyright: ignore[reportArgumentType]
+
+
+def meaning(step_class: type[Step], name: str) -> str:
+    """What the parameter `name` of a step is, in a sentence."""
+    return _MEANINGS.get(f"{step_class.keyword}.{name}") or _MEANINGS.get(name, "")

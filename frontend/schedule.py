@@ -1,0 +1,259 @@
+"""`Schedule`: a program's loops, rescheduled step by step, with a script of what was done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ..analysis.dependence_text import DependenceList
+from ..analysis.outline import outline
+from ..analysis.verify import verify
+from ..dialects.schedule import ScriptOp, Step
+from ..dialects.schedule.call_syntax import parse_call
+from ..dialects.schedule.script_text import parse_script, script_text
+from ..errors import StepwellError
+from ..transforms.schedule.nest import Nest, Nests
+from ..transforms.schedule.planning import apply, plan
+from ..transforms.schedule.refusal import Refusal, describe
+from .lowered import Lowered
+from .schedule_steps import StepMethods
+from .text import parse_file, parse_text
+
+if TYPE_CHECKING:
+    from ..runtime.executable import Executable
+    from ..runtime.target import Target
+
+
+class _Done(NamedTuple):
+    """A step that was applied, and the module as it was before."""
+
+    step: Step
+    before: ModuleOp
+
+
+class Schedule(StepMethods):
+    """
+    The loops of a program and the steps applied to them so far.
+
+        s = sw.Schedule(low).split("main_0/i", 8, tail="peel").parallel("main_0/i.outer")
+        print(s)              # the script; stepwell-opt -p "apply-schedule{file=…}" applies it
+        print(s.outline())    # the loops as they are now
+
+    There is a method for each step; each returns the schedule, and one that is refused changes nothing.
+
+    Parameters
+    ----------
+    program : Lowered, ModuleOp, str or path
+        A program at the loop level, or above (then it is lowered there). A string is the program's
+        text, a path names a file. It is left as it is.
+    function : str, optional
+        The function that names without a function in them are about. Not needed when there is only one.
+    script : str, optional
+        A script (its text) to go through with `step`. Those in the module come first.
+
+    Raises
+    ------
+    StepwellError
+        When the program or the script is not valid, or the program stands below the loop level.
+    """
+
+    def __init__(
+        self,
+        program: Lowered | ModuleOp | str | os.PathLike[str],
+        function: str | None = None,
+        *,
+        script: str = "",
+    ):
+        module = _module_of(program)
+        scripts = [op for op in module.ops if isinstance(op, ScriptOp)]
+        for op in scripts:
+            op.detach()
+        if script:
+            given = parse_script(script)
+            verify(given)
+            scripts += [op for op in given.ops if isinstance(op, ScriptOp)]
+        self._script = [step for op in scripts for step in op.steps]
+        self._nests = Nests(Lowered(module).module("loop"))
+        self._function = self._checked(function)
+        self._done: list[_Done] = []
+        self._undone: list[Step] = []
+
+    # What there is.
+
+    @property
+    def module(self) -> ModuleOp:
+        """The program as it is now: a copy."""
+        return self._nests.module.clone()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps applied so far."""
+        return tuple(done.step for done in self._done)
+
+    @property
+    def remaining(self) -> tuple[Step, ...]:
+        """The steps that `step` would apply: those undone, then the rest of the script."""
+        return (*reversed(self._undone), *self._script)
+
+    def __str__(self) -> str:
+        return script_text(self.steps).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {len(self._done)} steps, {len(self.remaining)} to come>"
+
+    # Steps.
+
+    def apply(self, step: Step | str) -> Schedule:
+        """
+        Apply one step, given as an object or as a call: `s.apply('split("f/i", factor=4)')`.
+
+        What was undone before can no longer be redone. Raises StepwellError as the steps' methods do.
+        """
+        self._apply(self._qualified(parse_call(step) if isinstance(step, str) else step))
+        self._undone.clear()
+        return self
+
+    def step(self) -> Step | None:
+        """
+        Apply the next of the remaining steps, and return it; None when there is none left.
+
+        Raises StepwellError with its number when it is refused; it remains the next one then.
+        """
+        source = self._undone or self._script
+        if not source:
+            return None
+        position = -1 if source is self._undone else 0
+        number = len(self._done) + 1
+        try:
+            self._apply(self._qualified(source[position]))
+        except StepwellError as error:
+            total = len(self._done) + len(self.remaining)
+            message = f"step {number} of {total}: {error.message}"
+            raise type(error)(message, where=error.where) from error
+        return source.pop(position)
+
+    def run(self) -> Schedule:
+        """Apply all the remaining steps. Raises StepwellError at the first that is refused."""
+        while self.step() is not None:
+            pass
+        return self
+
+    def undo(self) -> Schedule:
+        """Take the last step back. Raises StepwellError when there is none."""
+        if not self._done:
+            raise StepwellError("there is no step to undo; apply one first")
+        step, before = self._done.pop()
+        self._undone.append(step)
+        self._nests = Nests(before)
+        return self
+
+    def redo(self) -> Schedule:
+        """Apply the step that was undone last. Raises StepwellError when there is none."""
+        if not self._undone:
+            raise StepwellError("there is no step to redo; undo one first")
+        self.step()
+        return self
+
+    def why_not(self, step: Step | str) -> str | None:
+        """
+        Why a step would be refused, in one line; None when it is legal. Nothing is changed.
+
+        `step` is given as to `apply`. Raises StepwellError when it makes no sense (no such loop, say).
+        """
+        try:
+            plan(self._qualified(parse_call(step) if isinstance(step, str) else step), self._nests)
+        except Refusal as refusal:
+            return str(refusal)
+        return None
+
+    def can(self, step: Step | str) -> bool:
+        """Whether a step is legal; see `why_not`."""
+        return self.why_not(step) is None
+
+    # Looking at it.
+
+    def outline(self) -> str:
+        """The loops, indented, with ranges, trip counts and kinds; the buffers; the statements."""
+        return "\n\n".join(outline(nest.function) for nest in self._chosen())
+
+    def dependences(self) -> DependenceList:
+        """All dependences, one a line when printed, with the loops that carry them."""
+        return DependenceList(
+            dependence for nest in self._chosen() for dependence in nest.dependences.all
+        )
+
+    # Going on with it.
+
+    def lowered(self, *, target: str | Target = "host") -> Lowered:
+        """The program as it is now, to lower further."""
+        return Lowered(self.module, target=target)
+
+    def compile(self, target: str | Target = "host", threads: int = 1) -> Executable:
+        """The program as it is now, as a callable of its arrays."""
+        return self.lowered(target=target).compile(threads=threads)
+
+    # How.
+
+    def _apply(self, step: Step) -> None:
+        before = self.module
+        try:
+            apply(step, self._nests)
+        except StepwellError:
+            raise
+        except Exception as error:
+            self._nests = Nests(before)  # a fault in the step may have left anything
+            error.add_note(f"in step {describe(step)}")
+            raise
+        self._done.append(_Done(step, before))
+
+    def _qualified(self, step: Step) -> Step:
+        """The step with the function written out in the name of what it is about."""
+        first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
+        name: str = getattr(step, first)
+        function = self._function or self._only_function()
+        if "/" in name or first == "function" or function is None:
+            return step
+        return replace(step, **{first: f"{function}/{name}"})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+
+    def _functions(self) -> list[func.FuncOp]:
+        module = self._nests.module
+        return [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+
+    def _only_function(self) -> str | None:
+        functions = self._functions()
+        return functions[0].sym_name.data if len(functions) == 1 else None
+
+    def _checked(self, function: str | None) -> str | None:
+        names = [op.sym_name.data for op in self._functions()]
+        if function is not None and function not in names:
+            raise StepwellError(
+                f"found no function '{function}', expected one of {', '.join(names)}; name one of them"
+            )
+        return function
+
+    def _chosen(self) -> Sequence[Nest]:
+        """The functions that `outline` and `dependences` are about."""
+        chosen = self._function
+        names = [op.sym_name.data for op in self._functions()]
+        return [
+            self._nests.resolve(f"{name}/")[0] for name in names if chosen is None or name == chosen
+        ]
+
+
+def _module_of(program: Lowered | ModuleOp | str | os.PathLike[str]) -> ModuleOp:
+    """The program as IR of its own."""
+    if isinstance(program, Lowered):
+        return program.module("loop")
+    if isinstance(program, ModuleOp):
+        module = program.clone()
+    elif isinstance(program, str):
+        module = parse_text(program)
+    else:
+        module = parse_file(program)
+    verify(module)
+    return module

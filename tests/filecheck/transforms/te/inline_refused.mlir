@@ -1,0 +1,110 @@
+// RUN: stepwell-opt %s -p te-inline | filecheck %s
+
+// What stays as it is. tests/unit/test_te.py has the reasons.
+
+// CHECK-LABEL: func.func @reduction(
+// CHECK:         te.compute [] add
+// CHECK:         te.compute [%i = 4]
+func.func @reduction(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %sum = te.compute [] add [%k = 4] (%e = %x[%k]) : (tensor<4xf32>) -> tensor<f32> {
+    te.yield %e : f32
+  }
+  %r = te.compute [%i = 4] (%e = %x[%i], %s = %sum[]) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> {
+    %d = arith.divf %e, %s : f32
+    te.yield %d : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+
+// The elements around the slice would be read where the pad belongs.
+// CHECK-LABEL: func.func @pad_of_slice(
+// CHECK:         %s = te.compute [%i = 4] (%e = %x[%i + 2])
+// CHECK:         %p = te.compute [%i_1 = 6] (%e_1 = %s[%i_1 - 1] else
+func.func @pad_of_slice(%x: tensor<10xf32>) -> tensor<6xf32> {
+  %s = te.compute [%i = 4] (%e = %x[%i + 2]) : (tensor<10xf32>) -> tensor<4xf32> {
+    te.yield %e : f32
+  }
+  %p = te.compute [%i = 6] (%e = %s[%i - 1] else 0.0 : f32) : (tensor<4xf32>) -> tensor<6xf32> {
+    te.yield %e : f32
+  }
+  func.return %p : tensor<6xf32>
+}
+
+// Of a broadcast axis the operand has no outside.
+// CHECK-LABEL: func.func @pad_of_broadcast(
+// CHECK:         %b = te.compute [%i = 4, %j = 3] (%e = %x[%j])
+// CHECK:         %p = te.compute [%i_1 = 6, %j_1 = 3] (%e_1 = %b[%i_1 - 1, %j_1] else
+func.func @pad_of_broadcast(%x: tensor<3xf32>) -> tensor<6x3xf32> {
+  %b = te.compute [%i = 4, %j = 3] (%e = %x[%j]) : (tensor<3xf32>) -> tensor<4x3xf32> {
+    te.yield %e : f32
+  }
+  %p = te.compute [%i = 6, %j = 3] (%e = %b[%i - 1, %j] else 0.0 : f32) : (tensor<4x3xf32>) -> tensor<6x3xf32> {
+    te.yield %e : f32
+  }
+  func.return %p : tensor<6x3xf32>
+}
+
+// A constant body moves no data: outside of it there is still the pad.
+// CHECK-LABEL: func.func @pad_of_constant(
+// CHECK:         %c = te.compute [%i = 4]
+// CHECK:         %p = te.compute [%i_1 = 6] (%e_1 = %c[%i_1 - 1] else
+func.func @pad_of_constant(%x: tensor<4xf32>) -> tensor<6xf32> {
+  %c = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %one = arith.constant 1.0 : f32
+    te.yield %one : f32
+  }
+  %p = te.compute [%i = 6] (%e = %c[%i - 1] else 0.0 : f32) : (tensor<4xf32>) -> tensor<6xf32> {
+    te.yield %e : f32
+  }
+  func.return %p : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @whole(
+// CHECK:         %a = te.compute
+// CHECK:         %b = te.compute [%i_1 = 4] (%t = %a)
+func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %n = arith.negf %e : f32
+    te.yield %n : f32
+  }
+  %b = te.compute [%i = 4] (%t = %a) : (tensor<4xf32>) -> tensor<4xf32> {
+    %v = tensor.extract %t[%i] : tensor<4xf32>
+    te.yield %v : f32
+  }
+  func.return %b : tensor<4xf32>
+}
+
+// An expensive element would be computed once for each of its two reads.
+// CHECK-LABEL: func.func @two_subscripts(
+// CHECK:         %exp = te.compute
+// CHECK:         %d = te.compute [%i_1 = 3] (%e_1 = %exp[%i_1], %f = %exp[%i_1 + 1])
+func.func @two_subscripts(%x: tensor<4xf32>) -> tensor<3xf32> {
+  %exp = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %a = math.exp %e : f32
+    te.yield %a : f32
+  }
+  %d = te.compute [%i = 3] (%e = %exp[%i], %f = %exp[%i + 1]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<3xf32> {
+    %s = arith.subf %f, %e : f32
+    te.yield %s : f32
+  }
+  func.return %d : tensor<3xf32>
+}
+
+// An epilogue stays with its reduction when its reader is not element-wise on it.
+// CHECK-LABEL: func.func @epilogue(
+// CHECK:         %sum = te.compute [%i = 4] add
+// CHECK:         %neg = te.compute [%i_1 = 4]
+// CHECK:         %r = te.compute [%i_2 = 4, %j = 2] (%e_2 = %neg[%i_2])
+func.func @epilogue(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
+  %sum = te.compute [%i = 4] add [%k = 3] (%e = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {
+    te.yield %e : f32
+  }
+  %neg = te.compute [%i = 4] (%e = %sum[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %n = arith.negf %e : f32
+    te.yield %n : f32
+  }
+  %r = te.compute [%i = 4, %j = 2] (%e = %neg[%i]) : (tensor<4xf32>) -> tensor<4x2xf32> {
+    te.yield %e : f32
+  }
+  func.return %r : tensor<4x2xf32>
+}

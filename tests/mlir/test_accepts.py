@@ -1,0 +1,40 @@
+"""The text of levels 4 and 5 of every example and every operator is valid for upstream's mlir-opt."""
+
+from __future__ import annotations
+
+import pytest
+from differential.agreement import descend
+from differential.example_programs import NAMES, digits_example, example
+from differential.operator_cases import operator_program
+from stepwell.analysis.levels import Level
+from stepwell.dialects.graph.base import OPERATIONS, GraphOp
+from xdsl.dialects.builtin import ModuleOp
+
+from .upstream import mlir_opt, needs_tools, text_of
+
+pytestmark = needs_tools
+
+
+def check_accepted(module: ModuleOp) -> None:
+    for _, lowered in descend(module, (Level.CORE, Level.LLVM)):
+        mlir_opt(text_of(lowered))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_accepts_example(name: str):
+    check_accepted(example(name).module)
+
+
+def test_accepts_digits():
+    check_accepted(digits_example().module)
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=[op.name for op in OPERATIONS])
+def test_accepts_operator(op: type[GraphOp]):
+    check_accepted(operator_program(op).module)
+
+
+def test_refuses_what_is_wrong():
+    text = text_of(example("dot").module)
+    with pytest.raises(pytest.fail.Exception, match="is unknown"):
+        mlir_opt(text.replace("arith.mulf", "arith.mulq"))

@@ -1,0 +1,435 @@
+"""fuse_loops: two loops that follow each other as one (fusion), the second one some iterations later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...analysis.affine_isl import constant
+from ...analysis.dependence import Dependence
+from ...analysis.scop import Surroundings
+from ...dialects import loop
+from ...dialects.loop import LoopKind
+from ...dialects.schedule.steps import FuseLoops
+from ..schedule.kinds import weakest
+from ..schedule.modes import check_unmarked
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import TimeSpace, check_effects, check_order, check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.ranges import Ranges
+from ..schedule.refusal import refuse, refuse_dependence
+from ..schedule.rewrite import (
+    BoundExprs,
+    clone_loop,
+    insert_after,
+    loop_like,
+    lower_bound,
+    move_body,
+    set_bounds,
+    shifted_to,
+    substitute,
+    upper_bound,
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A range of iterations that only one of the two loops runs, before or after the common one."""
+
+    name: str
+    of_first: bool
+    is_front: bool
+    lower: tuple[AffineExpr, ...]
+    upper: tuple[AffineExpr, ...]
+
+
+@dataclass(frozen=True)
+class FuseLoopsPlan:
+    """The two loops, the ranges they run in, and where what stands between them goes."""
+
+    nest: Nest
+    first: loop.ForOp
+    second: loop.ForOp
+    offset: int
+    """How far the fused loop's variable is ahead of the second loop's."""
+    values: tuple[SSAValue, ...]
+    """What the expressions of the bounds are over."""
+    lower: tuple[AffineExpr, ...]
+    upper: tuple[AffineExpr, ...]
+    parts: tuple[Part, ...]
+    before: tuple[Operation, ...]
+    after: tuple[Operation, ...]
+    kind: LoopKind
+
+    def apply(self) -> None:
+        """
+        `for i in L..U: S(i)` and `for j in M..V: T(j)` → the front part of one of them, then
+        `for i in max(L, M)..min(U, V): S(i); T(i)`, then the back part of one of them.
+        """
+        block = self.first.parent
+        assert block is not None
+        for op in self.before:
+            op.detach()
+            block.insert_op_before(op, self.first)
+        for op in reversed(self.after):
+            op.detach()
+            block.insert_op_after(op, self.second)
+        taken = self.nest.taken_names()
+        fronts = [self._part(part, taken) for part in self.parts if part.is_front]
+        backs = [self._part(part, taken) for part in self.parts if not part.is_front]
+        insert_after(self.second, [*fronts, self._fused(), *backs])
+        for old in (self.first, self.second):
+            old.detach()
+            old.erase()
+
+    def _part(self, part: Part, taken: set[str]) -> loop.ForOp:
+        """One of the loops over a range of its own, under its own variable."""
+        copy = clone_loop(self.first if part.of_first else self.second, part.name, taken)
+        back = 0 if part.of_first else self.offset
+        set_bounds(copy, self._bound(part.lower, back), self._bound(part.upper, back))
+        return copy
+
+    def _fused(self) -> loop.ForOp:
+        fused = loop_like(
+            self.first, self._bound(self.lower), self._bound(self.upper), kind=self.kind
+        )
+        variable = fused.induction_variable
+        self.first.induction_variable.replace_all_uses_with(variable)
+        move_body(self.first, fused.body.block)
+        own = AffineExpr.dimension(0) - self.offset
+        substitute(self.second.induction_variable, own, [variable])
+        move_body(self.second, fused.body.block)
+        return fused
+
+    def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:
+        moved = [(e - back).simplify(len(self.values), 0) if back else e for e in exprs]
+        return moved, self.values
+
+
+@planner(FuseLoops)
+def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
+    """
+    Legal when nothing of the second loop then runs before something of the first that it depends on.
+
+    Iterations that only one of the loops has are run before and after the fused loop. Operations between
+    the two loops go before the first or after the second.
+    """
+    nest, name = nests.resolve(step.loop)
+    first = nest.loop(name)
+    second = nest.loop(step.other.rpartition("/")[2])
+    between = _between(step, first, second)
+    check_unmarked(step, first)
+    check_unmarked(step, second)
+    check_structured(step, first)
+    check_effects(step, (first, *between, second))
+    stride = first.step.value.data
+    if second.step.value.data != stride:
+        raise refuse(
+            step,
+            f"'{name}' has step {stride} and '{step.other}' step {second.step.value.data}",
+            remedy="split or simplify them to the same step first",
+        )
+    offset = step.shift * stride
+    before, after = _divide(step, nest, first, second, between)
+    check_order(
+        step,
+        nest,
+        (first, second),
+        _new_order(nest, first, second, offset),
+        remedy=_remedy(step, nest, first, second),
+    )
+    values, lower, upper, parts = _Pieces(step, nest, first, second, offset).all()
+    return FuseLoopsPlan(
+        nest,
+        first,
+        second,
+        offset,
+        values,
+        lower,
+        upper,
+        parts,
+        before,
+        after,
+        _kind(nest, first, second, offset),
+    )
+
+
+def _between(step: FuseLoops, first: loop.ForOp, second: loop.ForOp) -> list[Operation]:
+    """The operations between the two loops."""
+    if first is second or first.parent is not second.parent:
+        raise refuse(
+            step,
+            f"'{first.loop_name.data}' and '{second.loop_name.data}' do not stand in the same block",
+            remedy="name two loops that follow each other",
+        )
+    found: list[Operation] = []
+    current = first.next_op
+    while current is not None and current is not second:
+        found.append(current)
+        current = current.next_op
+    if current is None:
+        raise refuse(
+            step,
+            f"'{second.loop_name.data}' stands before '{first.loop_name.data}'",
+            remedy="name them in the order they stand in",
+        )
+    return found
+
+
+# Legality.
+
+
+def _new_order(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> isl.Map:
+    """
+    By the fused loop's variable, and for the same value of it the first body before the second.
+
+    Only for times inside of the two loops.
+    """
+    block = first.parent
+    assert block is not None
+    places = {op: n for n, op in enumerate(block.ops)}
+    place, apart = places[first], places[second] - places[first]
+    position = nest.time_position(first)
+    space = TimeSpace(nest)
+
+    def fused(entries: list[isl.PwAff]) -> list[isl.PwAff]:
+        here = constant(space.space, place)
+        which = entries[position - 1].sub(here)  # 0 in the first loop, `apart` in the second
+        ahead = which.scale_val(isl.Val(offset)).scale_down_val(isl.Val(apart))
+        variable = entries[position].add(ahead)
+        return [*entries[: position - 1], here, variable, which, *entries[position + 1 :]]
+
+    return space.map(fused)
+
+
+def _across(nest: Nest, first: Operation, second: Operation) -> list[tuple[Dependence, isl.Map]]:
+    """The dependences from one operation of a block to another in one run of it, without reductions."""
+    depth = len(loops_around(first))
+    found: list[tuple[Dependence, isl.Map]] = []
+    for dependence in nest.dependences.all:
+        if (
+            dependence.reduction is None
+            and first.is_ancestor(dependence.source.op)
+            and second.is_ancestor(dependence.sink.op)
+        ):
+            pairs = _same(dependence.relation, depth)
+            if not pairs.is_empty():
+                found.append((dependence, pairs))
+    return found
+
+
+def _same(pairs: isl.Map, depth: int) -> isl.Map:
+    """The pairs in the same iteration of the `depth` outermost loops."""
+    for n in range(depth):
+        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return pairs
+
+
+def _divide(
+    step: FuseLoops,
+    nest: Nest,
+    first: loop.ForOp,
+    second: loop.ForOp,
+    between: Sequence[Operation],
+) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+    """Which operations between the loops go before the first one and which after the second."""
+    after: list[Operation] = []
+    for op in between:
+        used = {operand.owner for inner in op.walk() for operand in inner.operands}
+        if any(late in used or _across(nest, late, op) for late in (first, *after)):
+            after.append(op)
+    for op in after:
+        for inner in second.walk():
+            value = next((v for v in inner.operands if v.owner is op), None)
+            if value is not None:
+                raise refuse(
+                    step,
+                    f"the value '%{value.name_hint or op.name}' between the loops needs the first one "
+                    "and the second one needs it",
+                    remedy="compute it before the first loop, or inside the second",
+                )
+        conflicts = _across(nest, op, second)
+        if conflicts:
+            dependence, pairs = conflicts[0]
+            raise refuse_dependence(
+                step,
+                nest.dependences,
+                dependence,
+                pairs,
+                what="swapped, as what stands between the loops must come after the first one",
+                remedy="fuse the loops between first",
+            )
+    return tuple(op for op in between if op not in after), tuple(after)
+
+
+def _remedy(step: FuseLoops, nest: Nest, first: loop.ForOp, second: loop.ForOp) -> str:
+    """The least shift that keeps all dependences, when there is one."""
+    depth = len(loops_around(first))
+    needed: int | None = None
+    for _, pairs in _across(nest, first, second):
+        inner = pairs.dim(isl.dim_type.in_)
+        points = pairs.wrap().flatten()
+        local = isl.LocalSpace.from_space(points.get_space())
+        source = isl.Aff.var_on_domain(local, isl.dim_type.set, depth)
+        sink = isl.Aff.var_on_domain(local, isl.dim_type.set, inner + depth)
+        lag = points.max_val(source.sub(sink))
+        if not lag.is_int():
+            return "the loops have to follow each other"
+        steps = -(-lag.to_python() // first.step.value.data)
+        needed = steps if needed is None else max(needed, steps)
+    return f"shift={needed} keeps all dependences" if needed is not None else ""
+
+
+def _kind(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> LoopKind:
+    """What is known of the fused loop."""
+    kind = weakest(first.kind.data, second.kind.data)
+    depth = len(loops_around(first))
+    for dependence in nest.dependences.all:
+        if not (first.is_ancestor(dependence.source.op) and second.is_ancestor(dependence.sink.op)):
+            continue
+        pairs = _same(dependence.relation, depth)
+        if not pairs.is_subset(_meeting(pairs, depth, offset)):
+            kind = weakest(
+                kind, LoopKind.SERIAL if dependence.reduction is None else LoopKind.REDUCTION
+            )
+    return kind
+
+
+def _meeting(pairs: isl.Map, depth: int, offset: int) -> isl.Map:
+    """The pairs that are in one iteration of the fused loop."""
+    local = isl.LocalSpace.from_space(pairs.get_space())
+    meet = (
+        isl.Constraint.alloc_equality(local)
+        .set_coefficient_val(isl.dim_type.in_, depth, isl.Val(1))
+        .set_coefficient_val(isl.dim_type.out, depth, isl.Val(-1))
+        .set_constant_val(isl.Val(-offset))
+    )
+    return pairs.add_constraint(meet)
+
+
+# Ranges.
+
+_Terms = tuple[list[AffineExpr], list[AffineExpr]]
+"""The lower bounds, whose maximum counts, and the upper ones."""
+
+
+class _Pieces:
+    """The ranges in which both loops run, and in which only one does."""
+
+    def __init__(
+        self, step: FuseLoops, nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int
+    ):
+        self.step = step
+        self.nest = nest
+        self.loops = (first, second)
+        self.values: list[SSAValue] = []
+        self.first = self._terms(first, 0)
+        self.second = self._terms(second, offset)
+        block = first.parent
+        assert block is not None
+        self.ranges = Ranges(Surroundings(nest.dependences.scop, block), self.values)
+
+    def _terms(self, op: loop.ForOp, offset: int) -> _Terms:
+        """The lower and the upper bounds of a loop, over `values`, in the fused loop's numbers."""
+        terms: list[list[AffineExpr]] = []
+        for exprs, operands in (lower_bound(op), upper_bound(op)):
+            moved = shifted_to(exprs, len(self.values))
+            self.values.extend(operands)
+            terms.append([e + offset for e in moved])
+        return terms[0], terms[1]
+
+    def all(
+        self,
+    ) -> tuple[
+        tuple[SSAValue, ...], tuple[AffineExpr, ...], tuple[AffineExpr, ...], tuple[Part, ...]
+    ]:
+        """The values, the bounds of the fused loop, and the parts of the two loops around it."""
+        self._check_lattice()
+        ranges = self.ranges
+        lower = ranges.greatest([*self.first[0], *self.second[0]])
+        upper = ranges.least([*self.first[1], *self.second[1]])
+        if ranges.is_empty(lower, upper):
+            raise refuse(
+                self.step,
+                "the loops have no iterations in common",
+                remedy="choose a shift with which their ranges meet",
+            )
+        parts = [
+            part
+            for of_first, own, other in (
+                (True, self.first, self.second),
+                (False, self.second, self.first),
+            )
+            for part in (self._front(of_first, own, other), self._back(of_first, own, other))
+            if part is not None
+        ]
+        return tuple(self.values), tuple(lower), tuple(upper), tuple(parts)
+
+    def _check_lattice(self) -> None:
+        """With a step, both loops must run through the same numbers."""
+        stride = self.loops[0].step.value.data
+        if stride != 1 and not all(
+            self.ranges.is_multiple(a - b, stride)
+            for a in self.first[0]
+            for b in (*self.first[0], *self.second[0])
+        ):
+            raise refuse(
+                self.step,
+                f"the loops do not surely start a multiple of their step {stride} apart",
+                remedy="simplify them to steps of 1 first",
+            )
+
+    def _front(self, of_first: bool, own: _Terms, other: _Terms) -> Part | None:
+        """The iterations of one loop before the other loop's first."""
+        lower = self.ranges.greatest(own[0])
+        choices = [
+            (lower, self.ranges.least([*own[1], start])) for start in self.ranges.greatest(other[0])
+        ]
+        return self._part(of_first, True, choices)
+
+    def _back(self, of_first: bool, own: _Terms, other: _Terms) -> Part | None:
+        """The iterations of one loop after the other loop's last."""
+        upper = self.ranges.least(own[1])
+        choices = [
+            (self.ranges.greatest([self._at_turn(end, own), *other[0], *own[0]]), upper)
+            for end in self.ranges.least(other[1])
+        ]
+        return self._part(of_first, False, choices)
+
+    def _at_turn(self, end: AffineExpr, own: _Terms) -> AffineExpr:
+        """The first number from `end` on that a loop runs through, if it started before."""
+        stride = self.loops[0].step.value.data
+        if stride == 1:
+            return end
+        start = own[0][0]
+        turns = (end - start).simplify(len(self.values), 0).ceil_div(stride)
+        return (start + turns * stride).simplify(len(self.values), 0)
+
+    def _part(
+        self,
+        of_first: bool,
+        is_front: bool,
+        choices: Sequence[tuple[list[AffineExpr], list[AffineExpr]]],
+    ) -> Part | None:
+        """The one of the ranges that is not always empty."""
+        name = self.loops[0 if of_first else 1].loop_name.data
+        used = [choice for choice in choices if not self.ranges.is_empty(*choice)]
+        if not used:
+            return None
+        if len(used) > 1:
+            raise refuse(
+                self.step,
+                f"the iterations that only '{name}' has are no single range, because the bounds of the "
+                "other loop are a maximum or minimum",
+                remedy="simplify or index_set_split that loop first",
+            )
+        ((lower, upper),) = used
+        part = self.nest.fresh_loop_name(f"{name}.{'front' if is_front else 'back'}")
+        return Part(part, of_first, is_front, tuple(lower), tuple(upper))
+
+
+LoopFuseLoopsPass = step_pass(FuseLoops)

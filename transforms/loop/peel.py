@@ -1,0 +1,127 @@
+"""peel: iterations taken off the front or the back of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects import loop
+from ...dialects.schedule.steps import Peel
+from ..schedule.modes import check_unmarked
+from ..schedule.nest import Nest, Nests
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import Refusal, refuse
+from ..schedule.rewrite import (
+    BoundExprs,
+    clone_loop,
+    insert_after,
+    insert_before,
+    is_sure_maximum,
+    lower_bound,
+    set_bounds,
+    shifted_to,
+    upper_bound,
+)
+
+
+@dataclass(frozen=True)
+class PeelPlan:
+    """The loop, how many iterations go where, and the names of the loops made for them."""
+
+    nest: Nest
+    for_op: loop.ForOp
+    front: int
+    back: int
+    front_name: str
+    back_name: str
+
+    def apply(self) -> None:
+        """
+        `for i in L..U step s` → `for i.front in L..min(L + f*s, U)`, `for i in L + f*s..B` and
+        `for i.back in max(L + f*s, B)..U`, where `B` is `b` iterations before the end.
+        """
+        for_op, taken = self.for_op, self.nest.taken_names()
+        front = clone_loop(for_op, self.front_name, taken) if self.front else None
+        back = clone_loop(for_op, self.back_name, taken) if self.back else None
+        lower, upper = lower_bound(for_op), upper_bound(for_op)
+        start = _moved(lower, self.front * for_op.step.value.data)
+        end = self._back_start() if self.back else upper
+        if front is not None:
+            set_bounds(front, lower, _joined(start, upper, smallest=True))
+            insert_before(for_op, [front])
+        if back is not None:
+            set_bounds(back, _joined(start, end, smallest=False), upper)
+            insert_after(for_op, [back])
+        set_bounds(for_op, start, end)
+
+    def _back_start(self) -> BoundExprs:
+        """Where the iterations at the back begin."""
+        step = self.for_op.step.value.data
+        highs, high_values = upper_bound(self.for_op)
+        if step == 1:
+            return _moved((highs, high_values), -self.back)
+        (low,), low_values = lower_bound(self.for_op)
+        (high,) = shifted_to(highs, len(low_values))
+        values = [*low_values, *high_values]
+        count = (high - low).simplify(len(values), 0).ceil_div(step)
+        return [(low + (count - self.back) * step).simplify(len(values), 0)], values
+
+
+def _moved(bound: BoundExprs, amount: int) -> BoundExprs:
+    exprs, values = bound
+    return [(expr + amount).simplify(len(values), 0) for expr in exprs], values
+
+
+def _joined(a: BoundExprs, b: BoundExprs, *, smallest: bool) -> BoundExprs:
+    """All expressions of both bounds, without a number that another one makes superfluous."""
+    exprs = [*a[0], *shifted_to(b[0], len(a[1]))]
+    kept: list[AffineExpr] = []
+    for number, expr in enumerate(exprs):
+        others = [*kept, *exprs[number + 1 :]]
+        if not any(_is_superfluous(expr, other, smallest) for other in others):
+            kept.append(expr)
+    return kept, [*a[1], *b[1]]
+
+
+def _is_superfluous(expr: AffineExpr, other: AffineExpr, smallest: bool) -> bool:
+    return is_sure_maximum(expr, other) if smallest else is_sure_maximum(other, expr)
+
+
+@planner(Peel)
+def plan_peel(step: Peel, nests: Nests) -> PeelPlan:
+    """Always legal: the order of iterations stays."""
+    nest, name = nests.resolve(step.loop)
+    for_op = nest.loop(name)
+    check_unmarked(step, for_op)
+    if step.front < 0 or step.back < 0:
+        raise refuse(step, "a number of iterations is negative", remedy="give 0 or more")
+    if step.front == step.back == 0:
+        raise refuse(step, "there is nothing to peel", remedy="give front=1, back=1 or both")
+    lows, highs = for_op.lower_map.data.results, for_op.upper_map.data.results
+    if step.front and len(lows) > 1:
+        raise _no_such_point(step, f"loop '{name}' starts at a maximum of several expressions")
+    if step.back and len(highs) > 1:
+        raise _no_such_point(step, f"loop '{name}' ends at a minimum of several expressions")
+    if step.back and for_op.step.value.data != 1 and len(lows) > 1:
+        raise _no_such_point(
+            step, f"loop '{name}' starts at a maximum of several expressions and its step is not 1"
+        )
+    front_name, back_name = nest.chosen_names((), _names(name, ("front", "back")))
+    return PeelPlan(nest, for_op, step.front, step.back, front_name, back_name)
+
+
+def _names(name: str, parts: Sequence[str]) -> list[str]:
+    return [f"{name}.{part}" for part in parts]
+
+
+def _no_such_point(step: Peel, reason: str) -> Refusal:
+    return refuse(
+        step,
+        f"{reason}, so the point to peel at is no affine expression",
+        remedy="simplify or index_set_split it first",
+    )
+
+
+LoopPeelPass = step_pass(Peel)

@@ -1,0 +1,239 @@
+"""
+A new schedule for whole functions by isl: outer parallel loops, tilable bands, skewing where needed.
+
+The scheduler is isl's variant of Pluto's (Bondhugula et al., A practical automatic polyhedral
+parallelizer and locality optimizer, 2008); loops are generated from isl's syntax tree (Grosser, Verdoolaege
+and Cohen, Polyhedral AST generation is more than scanning polyhedra, 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import affine, func
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.dependence import Dependences, dependences
+from ...analysis.levels import Level
+from ...analysis.statements import Statement, find_statements, is_free
+from ...dialects import loop
+from ...errors import StepwellError
+from ..schedule.isl_ast import AstToLoops
+from ..schedule.rewrite import substitute
+from ..stepwell_pass import StepwellPass
+
+FUSIONS = ("max", "min")
+
+
+@dataclass(frozen=True)
+class LoopPolyhedralPass(StepwellPass):
+    """
+    Schedules the loops of each function anew with isl, for parallelism and locality.
+
+    `tile` is the edge of the tiles of permutable bands (0 for none), `fuse` whether statements share
+    loops wherever they can (`max`) or only within a dependence cycle (`min`), `function` the only one to
+    schedule.
+    """
+
+    name = "loop-polyhedral"
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+
+    tile: int = 32
+    fuse: str = "max"
+    function: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.fuse not in FUSIONS:
+            raise StepwellError(f"fuse is '{self.fuse}', expected one of {', '.join(FUSIONS)}")
+        if self.tile < 0:
+            raise StepwellError(f"tile is {self.tile}, expected 0 or more")
+        for function in op.ops:
+            if (
+                isinstance(function, func.FuncOp)
+                and self.function in ("", function.sym_name.data)
+                and any(isinstance(inner, loop.ForOp) for inner in function.walk())
+            ):
+                reschedule(function, self.tile, self.fuse)
+
+
+def reschedule(function: func.FuncOp, tile: int, fuse: str) -> None:
+    """
+    Replace the loops of a function by those of a new schedule.
+
+    Raises StepwellError, with the function as it was, when something in it is not affine.
+    """
+    found = dependences(function)
+    _check_affine(function, found)
+    statements = find_statements(found.scop)
+    schedule = compute_schedule(found, statements, fuse)
+    if tile:
+        schedule = schedule.map_schedule_node_bottom_up(lambda node: _tiled(node, tile))
+    schedule = schedule.map_schedule_node_bottom_up(_with_kinds)
+    _generate(function, found, statements, schedule)
+
+
+def _check_affine(function: func.FuncOp, found: Dependences) -> None:
+    for access in found.scop.accesses:
+        if not access.exact:
+            raise StepwellError(
+                f"'{access.op.name}' is not an affine access, so '{function.sym_name.data}' cannot be "
+                "scheduled as a whole; use single steps on the loops around it",
+                op=access.op,
+            )
+    for op in function.walk():
+        if isinstance(op, loop.AllocOp) and op.parent is not function.body.block:
+            raise StepwellError(
+                f"'%{op.buffer.name_hint or 'a buffer'}' is made inside of a loop, so its iterations "
+                "cannot be moved apart; make it at the start of the function",
+                op=op,
+            )
+
+
+def compute_schedule(
+    found: Dependences, statements: Sequence[Statement], fuse: str
+) -> isl.Schedule:
+    """isl's schedule of the statements that keeps all dependences."""
+    statement_of = {access: s for s in statements for access in s.accesses}
+    empty = isl.UnionMap.empty(statements[0].domain.get_space().params())
+    validity, domain = empty, statements[0].domain.to_union_set()
+    for statement in statements[1:]:
+        domain = domain.union(statement.domain.to_union_set())
+    for dependence in found.all:
+        source, sink = statement_of[dependence.source], statement_of[dependence.sink]
+        pairs = dependence.relation.set_tuple_name(isl.dim_type.in_, source.name)
+        pairs = pairs.set_tuple_name(isl.dim_type.out, sink.name)
+        if source is sink:
+            pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
+        validity = validity.union(pairs.to_union_map())
+    constraints = isl.ScheduleConstraints.on_domain(domain)
+    constraints = constraints.set_validity(validity)
+    constraints = constraints.set_coincidence(validity)
+    constraints = constraints.set_proximity(validity)
+    with _serialized_components(fuse == "min"):
+        return constraints.compute_schedule()
+
+
+@contextmanager
+def _serialized_components(wanted: bool) -> Generator[None]:
+    """isl's options are global to its context: set for one computation, and put back."""
+    context = isl.DEFAULT_CONTEXT
+    before = context.get_schedule_serialize_sccs()
+    context.set_schedule_serialize_sccs(int(wanted))
+    try:
+        yield
+    finally:
+        context.set_schedule_serialize_sccs(before)
+
+
+def _tiled(node: isl.ScheduleNode, size: int) -> isl.ScheduleNode:
+    """The node with its band tiled, when it is a permutable band of two or more loops."""
+    if (
+        node.get_type() != isl.schedule_node_type.band
+        or not node.band_get_permutable()
+        or node.band_n_member() < 2
+    ):
+        return node
+    sizes = isl.MultiVal.zero(node.band_get_space())
+    for n in range(node.band_n_member()):
+        sizes = sizes.set_val(n, isl.Val(size))
+    return node.band_tile(sizes)
+
+
+def _with_kinds(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """The node with a mark above each member of its band, which says whether that loop is parallel."""
+    if node.get_type() != isl.schedule_node_type.band:
+        return node
+    if node.band_n_member() > 1:
+        node = node.band_split(1)
+        node = _with_kinds(node.child(0)).parent()
+    kind = loop.LoopKind.PARALLEL if node.band_member_get_coincident(0) else loop.LoopKind.SERIAL
+    return node.insert_mark(isl.Id(kind.value))
+
+
+def _generate(
+    function: func.FuncOp,
+    found: Dependences,
+    statements: Sequence[Statement],
+    schedule: isl.Schedule,
+) -> None:
+    context = isl.DEFAULT_CONTEXT
+    context.set_ast_build_atomic_upper_bound(1)
+    parameters = found.scop.parameters
+    names = ", ".join(f"p{n}" for n in range(len(parameters)))
+    build = isl.AstBuild.from_context(isl.Set(f"[{names}] -> {{ : }}"))
+    tree = build.node_from_schedule(schedule)
+    by_name = {statement.name: statement for statement in statements}
+
+    def emit(
+        block: Block, name: str, point: Sequence[AffineExpr], values: Sequence[SSAValue]
+    ) -> None:
+        _clone_statement(block, by_name[name], point, values)
+
+    made = Block()
+    AstToLoops(parameters, emit).build(tree, made)
+    _replace_loops(function.body.block, statements, made)
+
+
+def _clone_statement(
+    block: Block, statement: Statement, point: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> None:
+    """Append the statement's operations at the iteration `point`, whose expressions are over `values`."""
+    builder = Builder(InsertPoint.at_end(block))
+    mapping: dict[SSAValue, SSAValue] = {}
+    applied: list[affine.ApplyOp] = []
+    for for_op, expr in zip(statement.loops, point, strict=True):
+        map_ = AffineMapAttr(AffineMap(len(values), 0, (expr,)))
+        apply = builder.insert(affine.ApplyOp(values, map_))
+        apply.result.name_hint = for_op.induction_variable.name_hint
+        mapping[for_op.induction_variable] = apply.result
+        applied.append(apply)
+    for op in _with_free_operands(statement):
+        builder.insert(op.clone(mapping))
+    for apply, expr in zip(applied, point, strict=True):
+        substitute(apply.result, expr, values)
+        apply.detach()
+        apply.erase()
+
+
+def _with_free_operands(statement: Statement) -> Iterator[Operation]:
+    """The statement's operations, each after the constants and index arithmetic it needs."""
+    done: set[Operation] = set()
+
+    def needed(op: Operation) -> Iterator[Operation]:
+        for operand in (operand for inner in op.walk() for operand in inner.operands):
+            owner = operand.owner
+            if isinstance(owner, Block) or not is_free(owner) or owner in done:
+                continue
+            if not op.is_ancestor(owner):
+                done.add(owner)
+                yield from needed(owner)
+                yield owner
+
+    for op in statement.ops:
+        yield from needed(op)
+        yield op
+
+
+def _replace_loops(block: Block, statements: Sequence[Statement], made: Block) -> None:
+    """Put the generated loops in the place of the function's statements."""
+    old = [op for op in block.ops if isinstance(op, loop.ForOp | loop.IfOp)]
+    old += [op for s in statements if not s.loops for op in s.ops if op.parent is block]
+    last = block.last_op
+    assert last is not None
+    for op in list(made.ops):
+        op.detach()
+        block.insert_op_before(op, last)
+    for op in sorted(old, key=list(block.ops).index, reverse=True):
+        op.detach()
+        op.erase()
+
+

@@ -1,0 +1,108 @@
+"""set_scope: where a scratch buffer lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import SSAValue
+
+from ...dialects import loop
+from ...dialects.dtypes import bit_width
+from ...dialects.loop import RunMode, Scope, ScopeAttr
+from ...dialects.schedule.steps import SetScope
+from ..schedule.nest import Nests, loops_around
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+
+LIMITS = {Scope.REGISTER: 4 * 1024, Scope.STACK: 256 * 1024}
+"""
+Bytes of one buffer. 4 KiB is twice the largest vector register file (32 registers of 64 bytes); a thread's
+stack is 8 MiB by default on Linux and as little as 512 KiB on macOS, for everything on it.
+"""
+
+
+@dataclass(frozen=True)
+class SetScopePlan:
+    """The buffer's operation and where it is to live."""
+
+    alloc: loop.AllocOp
+    scope: Scope
+
+    def apply(self) -> None:
+        self.alloc.scope = ScopeAttr(self.scope)
+
+
+@planner(SetScope)
+def plan_set_scope(step: SetScope, nests: Nests) -> SetScopePlan:
+    """Legal when the memory is large enough there, and every thread that uses the buffer reaches it."""
+    nest, name = nests.resolve(step.buffer)
+    buffer = nest.buffer(name)
+    alloc = buffer.owner
+    if not isinstance(alloc, loop.AllocOp):
+        raise refuse(
+            step,
+            f"'%{name}' is not a scratch buffer of this function, so it lives where its maker put it",
+            remedy="stage it first",
+        )
+    if step.scope not in tuple(Scope):
+        raise refuse(step, f"scope is '{step.scope}', expected one of {', '.join(Scope)}")
+    scope = Scope(step.scope)
+    _check_size(step, name, alloc, scope)
+    if scope in (Scope.REGISTER, Scope.THREAD):
+        _check_threads(step, name, alloc)
+    if scope is Scope.REGISTER:
+        for use in buffer.uses:
+            if not isinstance(
+                use.operation, loop.LoadOp | loop.StoreOp | memref.LoadOp | memref.StoreOp
+            ):
+                raise refuse(step, f"'{use.operation.name}' needs the address of '%{name}'")
+    return SetScopePlan(alloc, scope)
+
+
+def _check_size(step: SetScope, name: str, alloc: loop.AllocOp, scope: Scope) -> None:
+    limit = LIMITS.get(scope)
+    if limit is None:
+        return
+    type_ = alloc.buffer.type
+    assert isinstance(type_, MemRefType)
+    shape = type_.get_shape()
+    if DYNAMIC_INDEX in shape:
+        raise refuse(
+            step,
+            f"the size of '%{name}' is not constant",
+            remedy="choose 'thread' or 'arena', or give it a static shape",
+        )
+    size = prod(shape) * max(bit_width(type_.get_element_type()), 8) // 8
+    if size > limit:
+        raise refuse(
+            step,
+            f"'%{name}' has {size} bytes, expected at most {limit} for '{scope.value}'",
+            remedy="stage a smaller region, or choose another scope",
+        )
+
+
+def _check_threads(step: SetScope, name: str, alloc: loop.AllocOp) -> None:
+    around = loops_around(alloc)
+    for for_op in _loops_using(alloc.buffer):
+        if for_op.mode is not None and for_op.mode.data is RunMode.THREADS and for_op not in around:
+            raise refuse(
+                step,
+                f"the threads of loop '{for_op.loop_name.data}' share '%{name}'",
+                remedy="stage it inside of that loop, or choose 'stack' or 'arena'",
+            )
+
+
+def _loops_using(buffer: SSAValue) -> Iterator[loop.ForOp]:
+    """The loops around uses of a buffer and of views of it."""
+    for use in buffer.uses:
+        yield from loops_around(use.operation)
+        for result in use.operation.results:
+            if isinstance(result.type, MemRefType):
+                yield from _loops_using(result)
+
+
+LoopSetScopePass = step_pass(SetScope)

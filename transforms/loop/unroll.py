@@ -1,0 +1,164 @@
+"""unroll: a loop's body written out, wholly or `factor` times in a loop of larger step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
+
+from ...dialects import loop
+from ...dialects.schedule.steps import Unroll
+from ..schedule.modes import check_unmarked
+from ..schedule.nest import Nest, Nests
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import (
+    BoundExprs,
+    body_ops,
+    clone_loop,
+    insert_before,
+    replace_loop,
+    set_step,
+    shifted_to,
+    substitute,
+    upper_bound,
+)
+from ..schedule.trip_count import TripCount
+from .split import peel_rest, plan_tail
+
+LIMIT = 1 << 14
+"""Operations that unrolling may leave: beyond, compile time grows without a gain in speed."""
+
+
+@dataclass(frozen=True)
+class UnrollPlan:
+    """The loop written out wholly: so many iterations from the first one on."""
+
+    nest: Nest
+    for_op: loop.ForOp
+    count: int
+    first: BoundExprs
+
+    def apply(self) -> None:
+        """`for i in L..L + 3: S(i)` → `S(L); S(L + 1); S(L + 2)`"""
+        (first,), values = self.first
+        span = self.for_op.step.value.data
+        for number, copy in enumerate(_copies(self.nest, self.for_op, self.count)):
+            value = (first + number * span).simplify(len(values), 0)
+            substitute(copy.induction_variable, value, values)
+            insert_before(self.for_op, _detached(copy))
+        replace_loop(self.for_op, ())
+
+
+@dataclass(frozen=True)
+class PartialUnrollPlan:
+    """The loop, how many copies of its body there will be, and how the rest is run."""
+
+    nest: Nest
+    for_op: loop.ForOp
+    factor: int
+    tail: str
+    """`guard`, `peel` or, where blocks are whole or may run over, `whole`"""
+    rest: str
+    """the name of the loop over the rest when the tail is peeled"""
+
+    def apply(self) -> None:
+        """`for i in L..U: S(i)` → `for i in L..U step 2: S(i); S(i + 1)` and the rest"""
+        for_op, span = self.for_op, self.for_op.step.value.data
+        if self.tail == "peel":
+            peel_rest(self.nest, for_op, self.factor, self.rest)
+        variable = for_op.induction_variable
+        end = for_op.body.block.last_op
+        assert end is not None
+        for number, copy in enumerate(_copies(self.nest, for_op, self.factor)[1:], 1):
+            ahead = AffineExpr.dimension(0) + number * span
+            substitute(copy.induction_variable, ahead, [variable])
+            body = _detached(copy)
+            if self.tail == "guard":
+                body = [guarded(body, ahead, variable, upper_bound(for_op))]
+            insert_before(end, body)
+        set_step(for_op, span * self.factor)
+
+
+def guarded(
+    body: Sequence[Operation], value: AffineExpr, variable: SSAValue, upper: BoundExprs
+) -> loop.IfOp:
+    """The operations where `value`, which is over the variable, is below a loop's upper bound."""
+    block = Block([*body, loop.YieldOp()])
+    highs, values = upper
+    rooms = [high - value - 1 for high in shifted_to(highs, 1)]
+    constraints: list[AffineConstraintExpr] = [
+        loop.at_least_zero(room.simplify(1 + len(values), 0)) for room in rooms
+    ]
+    return loop.IfOp(constraints, [variable, *values], Region(block))
+
+
+def _copies(nest: Nest, for_op: loop.ForOp, count: int) -> list[loop.ForOp]:
+    """The loop itself and copies of it, `count` loops in all."""
+    taken = nest.taken_names()
+    name = for_op.loop_name.data
+    copies = [clone_loop(for_op, f"{name}.u{number}", taken) for number in range(1, count)]
+    return [for_op, *copies][:count]
+
+
+def _detached(for_op: loop.ForOp) -> list[Operation]:
+    body = body_ops(for_op)
+    for op in body:
+        op.detach()
+    return body
+
+
+@planner(Unroll)
+def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | PartialUnrollPlan:
+    """
+    Always legal: the order of iterations stays.
+
+    Without a factor the trip count must be constant; the tail says what to do with the rest otherwise.
+    """
+    nest, name = nests.resolve(step.loop)
+    for_op = nest.loop(name)
+    check_unmarked(step, for_op)
+    if step.factor < 0:
+        raise refuse(step, f"factor is {step.factor}, expected 0 (all iterations) or more")
+    trip_count = TripCount(nest, for_op)
+    if step.factor == 0:
+        return _plan_whole(step, nest, for_op, trip_count)
+    _check_size(step, for_op, step.factor)
+    (rest,) = nest.chosen_names((), [f"{name}.tail"])
+    tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
+    return PartialUnrollPlan(nest, for_op, step.factor, tail, rest)
+
+
+def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCount) -> UnrollPlan:
+    name = for_op.loop_name.data
+    count = trip_count.constant()
+    if count is None:
+        raise refuse(
+            step,
+            trip_count.text(name) + ", so it cannot be written out",
+            remedy="give a factor and a tail, or split or peel the loop first",
+        )
+    _check_size(step, for_op, count)
+    first = trip_count.first()
+    if first is None:
+        raise refuse(
+            step,
+            f"loop '{name}' starts at a maximum of several expressions, none of which is always it",
+            remedy="index_set_split a loop around where that changes",
+        )
+    return UnrollPlan(nest, for_op, count, first)
+
+
+def _check_size(step: Unroll, for_op: loop.ForOp, copies: int) -> None:
+    size = sum(1 for op in for_op.body.block.ops for _ in op.walk())
+    if size * copies > LIMIT:
+        raise refuse(
+            step,
+            f"{copies} copies of {size} operations are more than {LIMIT}",
+            remedy="give a smaller factor",
+        )
+
+
+LoopUnrollPass = step_pass(Unroll)

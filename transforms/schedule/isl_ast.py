@@ -1,0 +1,168 @@
+"""Loops of ours from isl's abstract syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import islpy as isl
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+
+from ...dialects import loop
+from ...errors import StepwellError
+from .rewrite import as_bound
+
+EmitStatement = Callable[[Block, str, Sequence[AffineExpr], Sequence[SSAValue]], None]
+"""
+Append a statement to a block: its name, and the values of its loop variables as affine expressions over
+index values.
+"""
+
+
+class AstToLoops:
+    """Builds loop IR for a tree; `parameters` are the values of isl's `p0`, `p1` …"""
+
+    def __init__(self, parameters: Sequence[SSAValue], emit: EmitStatement, prefix: str = "t"):
+        self._values: list[SSAValue] = list(parameters)
+        self._dims = {f"p{n}": n for n in range(len(parameters))}
+        self._emit = emit
+        self._prefix = prefix
+        self._count = 0
+        self._kind = loop.LoopKind.SERIAL
+        """of the next loop, as the mark above it says"""
+
+    def build(self, node: isl.AstNode, block: Block) -> None:
+        """Append what the tree says to the block."""
+        kind = node.get_type()
+        if kind == isl.ast_node_type.for_:
+            self._for(node, block)
+        elif kind == isl.ast_node_type.if_:
+            self._if(node, block)
+        elif kind == isl.ast_node_type.block:
+            children = node.block_get_children()
+            for n in range(children.n_ast_node()):
+                self.build(children.get_at(n), block)
+        elif kind == isl.ast_node_type.mark:
+            self._kind = loop.LoopKind(node.mark_get_id().get_name())
+            self.build(node.mark_get_node(), block)
+        else:
+            self._user(node, block)
+
+    def _for(self, node: isl.AstNode, block: Block) -> None:
+        start = self._terms(node.for_get_init(), isl.ast_expr_op_type.max)
+        if node.for_is_degenerate():
+            # One iteration: a loop all the same, which `simplify` removes.
+            end, step = [e + 1 for e in start], 1
+        else:
+            end = self._upper(node.for_get_cond())
+            step = node.for_get_inc().get_val().to_python()
+        for_op = loop.ForOp(
+            f"{self._prefix}{self._count}",
+            as_bound((start, self._values)),
+            as_bound((end, self._values)),
+            step=step,
+            kind=self._kind,
+        )
+        self._count += 1
+        self._kind = loop.LoopKind.SERIAL
+        block.add_op(for_op)
+        self._body(node, for_op)
+
+    def _body(self, node: isl.AstNode, for_op: loop.ForOp) -> None:
+        name = node.for_get_iterator().get_id().get_name()
+        self._dims[name] = len(self._values)
+        self._values.append(for_op.induction_variable)
+        target = for_op.body.block
+        last = target.last_op
+        assert last is not None
+        last.detach()
+        self.build(node.for_get_body(), target)
+        target.add_op(last)
+        self._values.pop()
+        del self._dims[name]
+
+    def _if(self, node: isl.AstNode, block: Block) -> None:
+        constraints = self._constraints(node.if_get_cond())
+        then, otherwise = Block(), None
+        self.build(node.if_get_then_node(), then)
+        then.add_op(loop.YieldOp())
+        if node.if_has_else_node():
+            otherwise = Block()
+            self.build(node.if_get_else_node(), otherwise)
+            otherwise.add_op(loop.YieldOp())
+        else_region = None if otherwise is None else Region(otherwise)
+        block.add_op(loop.IfOp(constraints, self._values, Region(then), else_region))
+
+    def _user(self, node: isl.AstNode, block: Block) -> None:
+        call = node.user_get_expr()
+        name = call.get_op_arg(0).get_id().get_name()
+        arguments = [self._expr(call.get_op_arg(n)) for n in range(1, call.get_op_n_arg())]
+        self._emit(block, name, arguments, list(self._values))
+
+    # Expressions.
+
+    def _terms(self, expr: isl.AstExpr, join: isl.ast_expr_op_type) -> list[AffineExpr]:
+        """The expressions under a maximum or minimum."""
+        if expr.get_type() == isl.ast_expr_type.op and expr.get_op_type() == join:
+            parts = (expr.get_op_arg(n) for n in range(expr.get_op_n_arg()))
+            return [term for part in parts for term in self._terms(part, join)]
+        return [self._expr(expr)]
+
+    def _upper(self, cond: isl.AstExpr) -> list[AffineExpr]:
+        """The excluded upper bounds in a condition `i <= e` or `i < e`."""
+        exprs = self._terms(cond.get_op_arg(1), isl.ast_expr_op_type.min)
+        if cond.get_op_type() == isl.ast_expr_op_type.le:
+            return [e + 1 for e in exprs]
+        return exprs
+
+    def _constraints(self, cond: isl.AstExpr) -> list[AffineConstraintExpr]:
+        ops = isl.ast_expr_op_type
+        kind = cond.get_op_type()
+        if kind in (ops.and_, ops.and_then):
+            return [
+                constraint
+                for n in range(cond.get_op_n_arg())
+                for constraint in self._constraints(cond.get_op_arg(n))
+            ]
+        lhs, rhs = self._expr(cond.get_op_arg(0)), self._expr(cond.get_op_arg(1))
+        if kind == ops.eq:
+            zero = AffineExpr.constant(0)
+            return [
+                AffineConstraintExpr(AffineConstraintKind.eq, lhs - rhs, zero, canonicalize=False)
+            ]
+        difference = {
+            ops.ge: lhs - rhs,
+            ops.gt: lhs - rhs - 1,
+            ops.le: rhs - lhs,
+            ops.lt: rhs - lhs - 1,
+        }.get(kind)
+        if difference is None:
+            raise StepwellError(f"isl gave a condition that is not affine: {cond.to_C_str()}")
+        return [loop.at_least_zero(difference)]
+
+    def _expr(self, expr: isl.AstExpr) -> AffineExpr:
+        kind = expr.get_type()
+        if kind == isl.ast_expr_type.int:
+            return AffineExpr.constant(expr.get_val().to_python())
+        if kind == isl.ast_expr_type.id:
+            return AffineExpr.dimension(self._dims[expr.get_id().get_name()])
+        ops = isl.ast_expr_op_type
+        args = [self._expr(expr.get_op_arg(n)) for n in range(expr.get_op_n_arg())]
+        match expr.get_op_type():
+            case ops.minus:
+                return args[0] * -1
+            case ops.add:
+                return args[0] + args[1]
+            case ops.sub:
+                return args[0] - args[1]
+            case ops.mul:
+                return args[0] * args[1]
+            case ops.fdiv_q | ops.pdiv_q | ops.div:
+                return args[0] // args[1]
+            case ops.pdiv_r | ops.zdiv_r:
+                return args[0] % args[1]
+            case _:
+                raise StepwellError(
+                    f"isl gave an expression that is not affine: {expr.to_C_str()}"
+                )
+
