@@ -26,10 +26,35 @@ _DIALECTS = {
 }
 
 _STEPS = (
-    "split tile reorder fuse unroll unroll_and_jam vectorize parallel peel index_set_split fission "
-    "fuse_loops skew reverse compute_at reverse_compute_at inline reverse_inline stage rfactor "
-    "decompose_reduction double_buffer prefetch set_scope storage_align tensorize pragma simplify"
-).split()
+    "split",
+    "tile",
+    "reorder",
+    "fuse",
+    "unroll",
+    "unroll_and_jam",
+    "vectorize",
+    "parallel",
+    "peel",
+    "index_set_split",
+    "fission",
+    "fuse_loops",
+    "skew",
+    "reverse",
+    "compute_at",
+    "reverse_compute_at",
+    "inline",
+    "reverse_inline",
+    "stage",
+    "rfactor",
+    "decompose_reduction",
+    "double_buffer",
+    "prefetch",
+    "set_scope",
+    "storage_align",
+    "tensorize",
+    "pragma",
+    "simplify",
+)
 """The keywords of the schedule's steps (`dialects.schedule.STEPS`, without loading it)."""
 
 
@@ -57,6 +82,9 @@ _PASSES: dict[str, str] = {
     "loop-auto-parallelize": "transforms.loop.auto_parallelize:LoopAutoParallelizePass",
     "loop-auto-tile": "transforms.loop.auto_tile:LoopAutoTilePass",
     "loop-auto-unroll-and-jam": "transforms.loop.auto_unroll_and_jam:LoopAutoUnrollAndJamPass",
+    "loop-polyhedral": "transforms.loop.polyhedral:LoopPolyhedralPass",
+    "convert-affine-to-loop": "lowering.affine_to_loop:ConvertAffineToLoopPass",
+    "convert-loop-to-affine": "lowering.loop_to_affine:ConvertLoopToAffinePass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "loop-fission": "transforms.loop.fission:LoopFissionPass",
     "loop-fuse": "transforms.loop.fuse:LoopFusePass",

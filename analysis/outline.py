@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
+from ..dialects.shaped import Buffer
 from .pseudocode import Pseudocode
 from .trip_count import trip_count
 
@@ -55,7 +56,7 @@ def _header(function: func.FuncOp) -> Iterator[_Line]:
     yield _Line(0, function.sym_name.data)
     attributes = function.arg_attrs
     for number, arg in enumerate(function.body.block.args):
-        marks = attributes.data[number].data if attributes is not None else {}
+        marks = attributes.data[number].data.keys() if attributes is not None else ()
         what = "result" if loop.RESULT in marks else "arena" if loop.ARENA in marks else "argument"
         yield _Line(1, f"{arg.name_hint or f'arg{number}'}: {_described(arg, what)}")
 
@@ -66,12 +67,12 @@ def _described(value: SSAValue, what: str) -> str:
     if not isinstance(type_, MemRefType):
         return f"{type_}, {what}"
     shape = ", ".join("?" if n == DYNAMIC_INDEX else str(n) for n in type_.get_shape())
-    size = _bytes(type_)
+    size = _bytes(cast(Buffer, type_))
     in_bytes = f", {size} byte{'' if size == 1 else 's'}" if size is not None else ""
     return f"{type_.get_element_type()}[{shape}], {what}{in_bytes}"
 
 
-def _bytes(type_: MemRefType[Attribute]) -> int | None:
+def _bytes(type_: Buffer) -> int | None:
     shape = type_.get_shape()
     if DYNAMIC_INDEX in shape:
         return None

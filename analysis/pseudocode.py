@@ -201,7 +201,11 @@ class Pseudocode:
     def _store(self, op: loop.StoreOp) -> str:
         """`C[i] += x` for a store of `C[i] + x`, else `C[i] = …`."""
         combine = op.value.owner
-        if op.value in self._waiting and combine in self._operands:
+        if (
+            isinstance(combine, Operation)
+            and op.value in self._waiting
+            and combine in self._operands
+        ):
             for own, rest in zip(combine.operands, self._operands[combine][::-1], strict=True):
                 is_same = isinstance(own.owner, loop.LoadOp) and _same_element(own.owner, op)
                 if is_same and own not in self._names:

@@ -9,7 +9,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -102,18 +102,34 @@ def iteration_domain(scop: Scop, loops: Sequence[loop.ForOp]) -> isl.Set:
 
 
 def loop_range(
-    here: isl.PwAff, lower: Sequence[isl.PwAff], upper: Sequence[isl.PwAff], step: int
+    here: isl.PwAff,
+    lower: Sequence[isl.PwAff],
+    upper: Sequence[isl.PwAff],
+    step: int,
+    multiple: int = 1,
 ) -> isl.Set:
-    """Where a variable is one that `max(lower) to min(upper) step` runs through."""
+    """
+    Where a variable is one that `max(lower) to min(upper) step` runs through.
+
+    The number of iterations is rounded up to a multiple of `multiple`.
+    """
     result = isl.Set.universe(here.get_domain_space())
-    for bound in upper:
-        result = result.intersect(here.lt_set(bound))
+    if multiple == 1 or not lower:
+        for bound in upper:
+            result = result.intersect(here.lt_set(bound))
     if not lower:
         return result
     start = lower[0]
     for bound in lower[1:]:
         start = start.max(bound)
     result = result.intersect(here.ge_set(start))
+    if multiple != 1 and upper:
+        end = upper[0]
+        for bound in upper[1:]:
+            end = end.min(bound)
+        span = isl.Val(step * multiple)
+        blocks = end.sub(start).scale_down_val(span).ceil()
+        result = result.intersect(here.sub(start).lt_set(blocks.scale_val(span)))
     if step != 1:
         offset = here.sub(start).mod_val(isl.Val(step))
         result = result.intersect(offset.zero_set())
@@ -128,8 +144,9 @@ class Surroundings:
     the block runs; bounds and conditions that are not affine are left out, which only adds some.
     """
 
-    def __init__(self, scop: Scop, block: Block):
-        self._extractor = _Extractor(scop)
+    def __init__(self, scop: Scop, block: Block, rounded: Mapping[loop.ForOp, int] | None = None):
+        """`rounded` are loops whose trip count is taken up to a multiple of a number."""
+        self._extractor = _Extractor(scop, rounded or {})
         self._frame = _frame_of(block)
         self.loops = self._frame.loops
         self.space = self._extractor.space("", self._frame)
@@ -176,8 +193,9 @@ def _time_depth(block: Block) -> int:
 
 
 class _Extractor:
-    def __init__(self, scop: Scop):
+    def __init__(self, scop: Scop, rounded: Mapping[loop.ForOp, int] | None = None):
         self.scop = scop
+        self.rounded = rounded or {}
         self.length = 2 * _time_depth(scop.function.body.block) + 1
         scop.time_length = self.length
 
@@ -353,6 +371,7 @@ class _Extractor:
             [] if lower_dims is None else [pw_aff(expr, lower_dims, space) for expr in lower],
             [] if upper_dims is None else [pw_aff(expr, upper_dims, space) for expr in upper],
             op.step.value.data,
+            self.rounded.get(op, 1),
         )
 
     def _condition(self, op: loop.IfOp, taken: bool, space: isl.Space, frame: _Frame) -> isl.Set:

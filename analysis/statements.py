@@ -64,9 +64,7 @@ def find_statements(scop: Scop) -> list[Statement]:
         for group in _groups(block):
             accesses = tuple(access for op in group for access in scop.inside(op))
             if accesses:
-                found.append(
-                    Statement(f"S{len(found)}", tuple(group), accesses[0].loops, accesses)
-                )
+                found.append(Statement(f"S{len(found)}", tuple(group), accesses[0].loops, accesses))
     return found
 
 

@@ -174,9 +174,7 @@ class _FunctionRaiser:
 
     def _scf_for(self, op: scf.ForOp, builder: Builder) -> None:
         bounds = [self._raised_indices([bound]) for bound in (op.lb, op.ub)]
-        lower, upper = (
-            (AffineMap(len(values), 0, exprs), values) for exprs, values in bounds
-        )
+        lower, upper = ((AffineMap(len(values), 0, exprs), values) for exprs, values in bounds)
         self._for(
             op.body.block,
             lower,
@@ -298,9 +296,7 @@ class _FunctionRaiser:
         return Region(block)
 
 
-def _grouped(
-    sizes: Sequence[int], exprs: Sequence[AffineExpr]
-) -> list[tuple[AffineExpr, ...]]:
+def _grouped(sizes: Sequence[int], exprs: Sequence[AffineExpr]) -> list[tuple[AffineExpr, ...]]:
     """The expressions in consecutive groups of the given sizes."""
     groups: list[tuple[AffineExpr, ...]] = []
     start = 0

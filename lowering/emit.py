@@ -40,6 +40,9 @@ from ..analysis.dominance import reachable_order
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
 from ..errors import StepwellError
 
+EXTERNAL_ALIGNMENT = 64
+"""Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
+
 Constants: TypeAlias = Literal["external", "embedded"]
 """
 Where the bytes of large constants are: outside the text, bound to a symbol when the code is loaded (for
@@ -124,7 +127,9 @@ class _Emission:
         variable.initializer = initializer
         variable.global_constant = op.constant is not None
         if op.alignment is not None:
-            variable.align = op.alignment.value.data
+            outside = op.sym_name.data in self.external
+            alignment = op.alignment.value.data
+            variable.align = min(alignment, EXTERNAL_ALIGNMENT) if outside else alignment
 
 
 def _elements(op: llvm.GlobalOp) -> np.ndarray | None:

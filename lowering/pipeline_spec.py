@@ -54,7 +54,7 @@ def _with_quotes(text: str) -> tuple[str, list[int]]:
     result, added, depth = "", list[int](), 0
     for token in _TOKEN.findall(text):
         depth += (token == "{") - (token == "}")
-        is_word = token[0] not in "\"[" and not token.isspace()
+        is_word = token[0] not in '"[' and not token.isspace()
         if depth > 0 and is_word and not _READ_WITHOUT_QUOTES.fullmatch(token):
             added += [len(result), len(result) + len(token) + 1]
             token = f'"{token}"'

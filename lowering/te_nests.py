@@ -19,7 +19,7 @@ from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
 from ..dialects.affine_bounds import bounds, box
 from ..dialects.combiner import Combiner
-from ..dialects.dtypes import bit_width, is_float
+from ..dialects.dtypes import bit_width
 from ..dialects.shaped import Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from .te_loop_order import LoopOrder, choose_order
@@ -35,7 +35,8 @@ def fp_mode(text: str) -> FpMode:
     for mode in get_args(FpMode):
         if text == mode:
             return mode
-    raise StepwellError(f"fp is '{text}', expected one of {', '.join(get_args(FpMode))}")
+    modes = ", ".join(get_args(FpMode))
+    raise StepwellError(f"found fp={text}, expected one of {modes}; choose one of them")
 
 
 _BODY_FLAGS = {
@@ -308,12 +309,8 @@ class _Nest:
         _refuse_tensors(op)
         clone = builder.insert(op.clone(mapping))
         flags = _BODY_FLAGS[self.fp]
-        if (
-            flags is not None
-            and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp)
-            and is_float(clone.result.type)
-        ):
-            clone.fastmath = flags
+        if flags is not None and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp):
+            clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
 
     def _read(
         self,

@@ -270,7 +270,7 @@ class _BodyConverter:
             self._convert_constant(op)
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.values[op.source], self.values[op.index])
-            self.values[op.result] = self.builder.insert(size).result
+            self._set(op.result, self.builder.insert(size).result)
         elif isinstance(op, func.CallOp):
             self._convert_call(op)
         elif _touches_tensors(op):
@@ -282,21 +282,25 @@ class _BodyConverter:
         else:
             self.builder.insert(op.clone(self.values))
 
+    def _set(self, old: SSAValue, new: SSAValue) -> None:
+        new.name_hint = old.name_hint
+        self.values[old] = new
+
     def _convert_call(self, op: func.CallOp) -> None:
         inputs = [self.values[value] for value in op.arguments]
         outputs = [self._buffer_for(value) for value in op.res if is_tensor(value)]
         scalars = [value for value in op.res if not is_tensor(value)]
         types = [value.type for value in scalars]
         call = self.builder.insert(func.CallOp(op.callee, [*inputs, *outputs], types))
-        self.values.update(zip(scalars, call.res, strict=True))
+        for old, new in zip(scalars, call.res, strict=True):
+            self._set(old, new)
 
     def _convert_constant(self, op: arith.ConstantOp) -> None:
         value = op.value
         assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
         name = self.module.global_for(value, op.result.name_hint or "")
         get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(tensor_type(op.result))))
-        get.memref.name_hint = op.result.name_hint
-        self.values[op.result] = get.memref
+        self._set(op.result, get.memref)
 
     def _convert_kernel(self, op: te.KernelOp) -> None:
         # With a dot in it, so that it is not the name of a C function, which code may call.
@@ -320,6 +324,7 @@ class _BodyConverter:
             visibility="private",
             arg_attrs=ArrayAttr(attributes),
         )
+        function.attributes |= op.attributes
         function.location = op.location
         self.module.new_ops.append(function)
         self.builder.insert(func.CallOp(name, [*inputs, *outputs], []))

@@ -26,11 +26,8 @@ from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from ..errors import StepwellError
-from ..lowering.emit import LLVMText
+from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
 from .target import Target
-
-CONSTANT_ALIGNMENT = 64
-"""Bytes, of every constant bound to loaded code; core_to_llvm/memref.py promises it to LLVM."""
 
 _link_lock = threading.Lock()
 _library_numbers = itertools.count()
@@ -167,7 +164,7 @@ def _jit() -> binding.LLJIT:
 
 def aligned(array: np.ndarray) -> np.ndarray:
     """The array itself when it is contiguous and aligned to a cache line, a copy that is otherwise."""
-    if array.flags.c_contiguous and array.ctypes.data % CONSTANT_ALIGNMENT == 0:
+    if array.flags.c_contiguous and array.ctypes.data % EXTERNAL_ALIGNMENT == 0:
         return array
     copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
@@ -176,8 +173,8 @@ def aligned(array: np.ndarray) -> np.ndarray:
 
 def aligned_empty(size: int) -> np.ndarray:
     """`size` bytes of memory aligned to a cache line, as uint8."""
-    raw = np.empty(size + CONSTANT_ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % CONSTANT_ALIGNMENT
+    raw = np.empty(size + EXTERNAL_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % EXTERNAL_ALIGNMENT
     return raw[start : start + size]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,8 +26,6 @@ _CTYPES: dict[str, Any] = {
     "u": {1: ctypes.c_uint8},
     "f": {4: ctypes.c_float, 8: ctypes.c_double},
 }
-
-Result: TypeAlias = "np.ndarray | tuple[np.ndarray, ...]"
 
 
 def _ctype(dtype: np.dtype) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import MISSING, Field, fields
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
@@ -65,7 +65,9 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
         if name not in names:
             raise StepwellError(no_parameter(step_class, name))
         if name in values:
-            raise StepwellError(f"found parameter '{name}' of step '{keyword}' twice, expected it once")
+            raise StepwellError(
+                f"found parameter '{name}' of step '{keyword}' twice, expected it once"
+            )
         values[name] = value
     missing = [f.name for f in known if f.default is MISSING and f.name not in values]
     if missing:
@@ -80,13 +82,14 @@ def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(step_class)
     result: dict[str, Any] = {}
     for name, value in values.items():
-        plain = tuple(value) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if not fits(plain, hints[name]):
+        if isinstance(value, list):
+            value = tuple(cast("list[Any]", value))
+        if not fits(value, hints[name]):
             raise StepwellError(
                 f"found {name}={value!r} for step '{step_class.keyword}', expected "
                 f"{type_text(hints[name])}"
             )
-        result[name] = plain
+        result[name] = value
     return result
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from types import UnionType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region
@@ -121,8 +121,7 @@ def fits(value: object, type_: Any) -> bool:
     if get_origin(type_) is tuple:
         element = get_args(type_)[0]
         return isinstance(value, tuple) and all(
-            fits(v, element)
-            for v in value  # pyright: ignore[reportUnknownVariableType]
+            fits(item, element) for item in cast("tuple[object, ...]", value)
         )
     if isinstance(type_, UnionType):
         return any(fits(value, option) for option in get_args(type_))
@@ -145,7 +144,7 @@ def _to_attribute(value: Any) -> Attribute:
     if isinstance(value, int):
         return IntegerAttr(value, i64)
     if isinstance(value, tuple):
-        return ArrayAttr([_to_attribute(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+        return ArrayAttr([_to_attribute(v) for v in cast("tuple[Any, ...]", value)])
     return StringAttr(value)
 
 
@@ -162,13 +161,14 @@ def _from_attribute(attr: Attribute) -> Any:
 
 
 def _print_value(printer: Printer, attr: Attribute) -> None:
-    if isinstance(attr, ArrayAttr):
-        with printer.in_square_brackets():
-            printer.print_list(attr, lambda a: _print_value(printer, a))
-    elif isinstance(attr, IntegerAttr) and attr.type != i1:
-        printer.print_string(str(attr.value.data))
-    else:
-        printer.print_attribute(attr)
+    match attr:
+        case ArrayAttr(data=entries):
+            with printer.in_square_brackets():
+                printer.print_list(entries, lambda a: _print_value(printer, a))
+        case IntegerAttr(value=value, type=type_) if type_ != i1:
+            printer.print_string(str(value.data))
+        case _:
+            printer.print_attribute(attr)
 
 
 def _parse_value(parser: Parser) -> Attribute:

@@ -16,7 +16,7 @@ _MEANINGS: dict[str, str] = {
     "at": "The loop at which to do it.",
     "factor": "How many iterations make a block.",
     "tail": f"What to do with iterations left over: one of {_TAILS}.",
-    "name": "What to call what is made; a name is chosen when it is empty.",
+    "into": "What to call the buffer that is made; a name is chosen when it is empty.",
     "outer": 'The name of the outer loop; "<loop>.outer" when it is empty.',
     "inner": 'The name of the inner loop; "<loop>.inner" when it is empty.',
     "factors": "The size of a tile along each loop, outermost first.",
@@ -39,14 +39,14 @@ _MEANINGS: dict[str, str] = {
     "value": "Its value.",
     # Where a step means something else by the word.
     "fuse.inner": "The loop inside of it, by its name.",
-    "fuse.name": 'The name of the fused loop; "<loop>.<inner>" when it is empty.',
+    "fuse.into": 'The name of the fused loop; "<loop>.<inner>" when it is empty.',
     "unroll.factor": "How many iterations to write out; 0 for all of them.",
     "unroll_and_jam.factor": "How many iterations of the loop to join.",
     "index_set_split.at": "Where the second loop begins, an affine expression over the loops around.",
     "skew.factor": "How many iterations the inner loop is moved for each one of the outer loop.",
-    "stage.name": 'The name of the scratch buffer; "<buffer>.staged" when it is empty.',
+    "stage.into": 'The name of the scratch buffer; "<buffer>.staged" when it is empty.',
     "stage.order": "The buffer's axes in the order the scratch buffer has them; empty for the same order.",
-    "rfactor.name": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
+    "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
     "storage_align.factor": "Modulo how many elements the stride is taken.",
 }
 

@@ -31,7 +31,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **SCF,
     **VECTOR,
 }
-"""What every operation of level 4 becomes.  `stepwell-opt` refuses the ones that are not here."""
+"""What every operation of level 4 becomes; one that is not here is refused."""
 
 
 class ConvertCoreToLLVMPass(StepwellPass):

@@ -221,7 +221,16 @@ class Emitter:
             if handler is None:
                 raise unsupported(op)
             self.location = op.location
-            handler(self, op)
+            try:
+                handler(self, op)
+            except KeyError as error:
+                if not isinstance(error.args[0], SSAValue):
+                    raise
+                raise StepwellError(
+                    f"'{op.name}' uses a value that is not defined before it, expected valid IR; verify "
+                    "the module",
+                    op=op,
+                ) from None
 
     def start(self, block: Block) -> None:
         """Put `block` at the end of the function and go on there."""

@@ -222,10 +222,11 @@ class _Growth:
                 prod(shape_of(result)) > self.max_elements for result in op.results
             ):
                 return False
-            results = monte_carlo.apply(
-                op, [self.values[operand] for operand in op.operands], self.generator
-            )
+            operands = [self.values[operand] for operand in op.operands]
+            results = monte_carlo.apply(op, operands, self.generator)
         except VerifyException:
+            return False
+        if not _is_defined(op, [operand.array for operand in operands]):
             return False
         if not all(self._is_tame(value) for value in results):
             return False
@@ -277,6 +278,29 @@ class _Growth:
         )
         function = func.FuncOp("main", types, Region(self.block))
         return Program(ModuleOp([function]), self.inputs, self.size)
+
+
+def _is_defined(op: GraphOp, arrays: Sequence[Array]) -> bool:
+    """Whether every implementation gives about the same."""
+    if not arrays or arrays[0].dtype.kind != "f":
+        return True
+    if isinstance(op, graph.ProdOp):
+        return _fits_in_any_order(op, arrays[0])
+    if isinstance(op, graph.FloorDivOp | graph.ModOp):
+        # `ScalarBuilder._fmod` says up to which quotient it is exact.
+        with np.errstate(all="ignore"):
+            quotient = np.abs(np.divide(*arrays))
+        return not bool(((quotient > 2.0**60) & np.isfinite(arrays[0])).any())
+    return True
+
+
+def _fits_in_any_order(op: graph.ProdOp, array: Array) -> bool:
+    """Whether no partial product overflows or vanishes: infinity times 0 would depend on the order."""
+    size = np.where(array == 0, 1, np.abs(array))
+    with np.errstate(all="ignore"):
+        greatest, least = (op.reference(join(size, 1)) for join in (np.maximum, np.minimum))
+    tiny = np.finfo(array.dtype).tiny
+    return bool(np.isfinite(greatest).all() and np.all(np.asarray(least) >= tiny))
 
 
 __all__ = ["LARGE", "SMALL", "Program", "Size", "program_of_seed", "random_program"]

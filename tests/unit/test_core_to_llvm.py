@@ -335,6 +335,23 @@ def test_refusals_leave_the_module():
     assert str(module) == before
 
 
+def test_value_used_before_it_is_defined():
+    module = parse_text("""
+    func.func @main(%x: i32) -> i32 {
+      cf.br ^first
+    ^first:
+      %y = arith.addi %z, %x : i32
+      cf.br ^second
+    ^second:
+      %z = arith.addi %x, %x : i32
+      func.return %y : i32
+    }""")
+    with pytest.raises(
+        StepwellError, match=r"'arith.addi' uses a value that is not defined before it"
+    ):
+        lowered_to_llvm(module)
+
+
 def test_unknown_operation():
     module = parse_text(
         'func.func @main() { "acc.wait"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> : () -> () \n func.return }'

@@ -31,7 +31,8 @@ def read_script(path: str) -> ModuleOp:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise StepwellError(
-            f"cannot read the script: {error.strerror}; mend the path or its permissions", where=path
+            f"cannot read the script: {error.strerror}; mend the path or its permissions",
+            where=path,
         ) from error
     except UnicodeDecodeError as error:
         raise StepwellError(

@@ -9,8 +9,9 @@ from ...analysis.dependence import Dependence
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
+from ..schedule.kinds import parallel_loops
 from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
-from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.nest import Nest, Nests
 from ..schedule.order import check_effects, check_structured
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse_dependence
@@ -59,23 +60,12 @@ def _remedy(nest: Nest, dependence: Dependence, for_op: loop.ForOp) -> str:
     name = for_op.loop_name.data
     buffer = dependence.source.buffer
     if dependence.reduction is not None:
-        others = _parallel_loops(nest, for_op)
+        others = parallel_loops(nest, for_op)
         return f"rfactor '{name}'" + (f", or choose {others}" if others else "")
     if is_allocation(buffer):
         return f"give each iteration a buffer of its own: stage '{buffer.name_hint}' at '{name}'"
-    others = _parallel_loops(nest, for_op)
+    others = parallel_loops(nest, for_op)
     return f"choose {others}" if others else "skew the nest, or leave this loop serial"
-
-
-def _parallel_loops(nest: Nest, for_op: loop.ForOp) -> str:
-    """The loops around and inside that could run on threads, in words."""
-    inside = [op for op in for_op.body.walk() if isinstance(op, loop.ForOp)]
-    names = [
-        f"'{op.loop_name.data}'"
-        for op in (*loops_around(for_op), *inside)
-        if nest.dependences.is_parallel(op)
-    ]
-    return " or ".join(names) + (", which is parallel" if len(names) == 1 else "") if names else ""
 
 
 LoopParallelPass = step_pass(Parallel)

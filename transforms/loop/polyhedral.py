@@ -235,5 +235,3 @@ def _replace_loops(block: Block, statements: Sequence[Statement], made: Block) -
     for op in sorted(old, key=list(block.ops).index, reverse=True):
         op.detach()
         op.erase()
-
-

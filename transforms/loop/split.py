@@ -134,11 +134,11 @@ def plan_tail(
     if tail == "perfect":
         raise refuse(
             step,
-            f"{factor} does not divide the trip count of '{name}': {trip_count.text(name)}",
+            f"{trip_count.text(name)}, expected a multiple of {factor}",
             remedy="choose a factor that does, or tail='guard', 'peel' or 'pad'",
         )
     if tail == "pad":
-        check_overrun(step, nest, for_op, factor)
+        check_overrun(step, nest, {for_op: factor})
         return "whole"
     if tail == "peel":
         check_peelable(step, for_op)

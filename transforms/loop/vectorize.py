@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
+from xdsl.traits import is_side_effect_free
 
 from ...analysis.affine_isl import constant
 from ...analysis.dependence import Dependence
@@ -18,7 +18,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
-from ..schedule.kinds import weakest
+from ..schedule.kinds import parallel_loops, weakest
 from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.order import TimeSpace, agreeing, check_order
@@ -89,7 +89,9 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
     if step.width < 0:
-        raise refuse(step, f"width is {step.width}", remedy="give the number of lanes, or 0 for all")
+        raise refuse(
+            step, f"width is {step.width}", remedy="give the number of lanes, or 0 for all"
+        )
     check_unmarked(step, for_op)
     check_marks_around(step, for_op, (RunMode.VECTOR,))
     check_marks_inside(step, for_op, (RunMode.THREADS, RunMode.VECTOR))
@@ -130,9 +132,8 @@ def _varying(for_op: loop.ForOp) -> set[SSAValue]:
     """The values that may differ between lanes: all but those computed from nothing of the body."""
     found: set[SSAValue] = {for_op.induction_variable}
     for op in for_op.body.walk():
-        if any(v in found for v in op.operands) or not isinstance(op, loop.ForOp) and op.regions:
-            found.update(op.results)
-        elif not is_side_effect_free(op):
+        is_pure = not op.regions and is_side_effect_free(op)
+        if not is_pure or any(v in found for v in op.operands):
             found.update(op.results)
     return found
 
@@ -154,4 +155,145 @@ def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> 
                 f"'{op.name}' in its body cannot run in lanes",
                 remedy="move it to a loop of its own with fission",
             )
-"""
+
+
+def _strided(for_op: loop.ForOp, varying: set[SSAValue]) -> tuple[str, ...]:
+    """The names of the buffers in which neighbouring lanes use elements that are not neighbours."""
+    names: dict[str, None] = {}
+    for op in for_op.body.walk():
+        if isinstance(op, loop.LoadOp | loop.StoreOp) and not _is_dense(op, for_op, varying):
+            names[op.buffer.name_hint or "a buffer"] = None
+    return tuple(names)
+
+
+def _is_dense(op: loop.LoadOp | loop.StoreOp, for_op: loop.ForOp, varying: set[SSAValue]) -> bool:
+    """Whether the lanes use one element, or consecutive ones."""
+    lane = for_op.induction_variable
+    operands = list(op.operands_)
+    if not any(v in varying for v in operands):
+        return True
+    if any(v in varying and v is not lane for v in operands):
+        return False
+    if not isinstance(memref_type(op.buffer).layout, NoneAttr):
+        return False
+    position = operands.index(lane)
+    strides: list[int] = []
+    for expr in op.map.data.results:
+        linear = linear_form(expr, len(operands))
+        if linear is None:
+            return False
+        strides.append(linear[0][position] * for_op.step.value.data)
+    return not any(strides[:-1]) and strides[-1] in (0, 1)
+
+
+# Legality.
+
+
+def _lane_order(step: Vectorize, plan: VectorizePlan) -> isl.Map:
+    """
+    By blocks of lanes, inside a block by the place in the body, and there by lane.
+
+    Iterations of a tail loop come after the blocks, one by one.
+    """
+    nest, for_op = plan.nest, plan.for_op
+    space = TimeSpace(nest)
+    position = nest.time_position(for_op)
+    lower = space.lower_bound(for_op)
+    if lower is None and plan.split is not None:
+        raise refuse(
+            step,
+            f"where loop '{for_op.loop_name.data}' starts is not affine, so its blocks are unknown",
+        )
+
+    def in_lanes(entries: list[isl.PwAff]) -> list[isl.PwAff]:
+        lane = entries[position]
+        block, rest = constant(space.space, 0), constant(space.space, 0)
+        if plan.split is not None:
+            assert lower is not None
+            span = isl.Val(plan.split.factor * for_op.step.value.data)
+            block = lane.sub(lower).scale_down_val(span).floor()
+            end = space.upper_bound(for_op) if plan.split.tail == "peel" else None
+            if end is not None:
+                whole = end.sub(lower).scale_down_val(span).floor()
+                in_rest = block.ge_set(whole)
+                rest = lane.intersect_domain(in_rest).union_add(
+                    rest.intersect_domain(in_rest.complement())
+                )
+        return [*entries[:position], block, rest, *entries[position + 1 :], lane]
+
+    return space.map(in_lanes)
+
+
+def _check_lanes(
+    step: Vectorize, plan: VectorizePlan, order: isl.Map, varying: set[SSAValue]
+) -> LoopKind:
+    """
+    What is known of the lanes of a vector.
+
+    Raises the refusal when several of them update one element which is another one for others: a
+    reduction into a few elements is neither a sum of the lanes nor one update a lane.
+    """
+    nest, for_op = plan.nest, plan.for_op
+    kind = LoopKind.PARALLEL
+    for dependence in nest.dependences.carried_by(for_op):
+        pairs = _in_one_vector(nest, dependence, for_op, order)
+        if pairs.is_empty():
+            continue
+        if dependence.reduction is None:
+            kind = LoopKind.SERIAL
+            continue
+        kind = weakest(kind, LoopKind.REDUCTION)
+        updates = nest.dependences.updates
+        store = updates[dependence.source.op].store
+        if store is updates[dependence.sink.op].store and any(
+            v in varying for v in store.operands_
+        ):
+            raise refuse_dependence(
+                step,
+                nest.dependences,
+                dependence,
+                pairs,
+                what="in lanes that update one element while other lanes update others",
+                remedy=f"choose another loop, or rfactor '{for_op.loop_name.data}'",
+            )
+    return kind
+
+
+def _in_one_vector(
+    nest: Nest, dependence: Dependence, for_op: loop.ForOp, order: isl.Map
+) -> isl.Map:
+    """The pairs in different lanes of one vector."""
+    source = dependence.source.time.apply_range(order)
+    sink = dependence.sink.time.apply_range(order)
+    together = agreeing(source, sink, nest.time_position(for_op) + 2)
+    pairs = dependence.carried_by(for_op)
+    return pairs.intersect(together)
+
+
+def _remedy(nest: Nest, for_op: loop.ForOp) -> str:
+    """A width at which no two lanes depend on each other, or another loop."""
+    near = [
+        distance
+        for d in nest.dependences.carried_by(for_op)
+        if d.reduction is None and (distance := _least_distance(d, for_op)) is not None
+    ]
+    lanes = min(near, default=0) // for_op.step.value.data
+    if lanes > 1:
+        return f"a width of at most {lanes} is legal"
+    others = parallel_loops(nest, for_op)
+    return f"choose {others}" if others else "leave this loop serial, or skew the nest"
+
+
+def _least_distance(dependence: Dependence, for_op: loop.ForOp) -> int | None:
+    """The least distance at which the loop carries the dependence."""
+    pairs = dependence.carried_by(for_op)
+    depth = len(loops_around(for_op))
+    points = pairs.wrap().flatten()
+    local = isl.LocalSpace.from_space(points.get_space())
+    source = isl.Aff.var_on_domain(local, isl.dim_type.set, depth)
+    sink = isl.Aff.var_on_domain(local, isl.dim_type.set, pairs.dim(isl.dim_type.in_) + depth)
+    least = points.min_val(sink.sub(source))
+    return least.to_python() if least.is_int() else None
+
+
+LoopVectorizePass = step_pass(Vectorize)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
@@ -67,7 +68,7 @@ def check_chain(step: Step, chain: Sequence[loop.ForOp]) -> None:
 def sink(chain: Sequence[loop.ForOp]) -> None:
     """Move the index arithmetic between the loops of a chain into the innermost one."""
     block = chain[-1].body.block
-    for outer, inner in reversed(list(zip(chain, chain[1:], strict=False))):
+    for outer, inner in reversed(list(pairwise(chain))):
         first = block.first_op
         assert first is not None
         for op in body_ops(outer):

@@ -162,7 +162,4 @@ class AstToLoops:
             case ops.pdiv_r | ops.zdiv_r:
                 return args[0] % args[1]
             case _:
-                raise StepwellError(
-                    f"isl gave an expression that is not affine: {expr.to_C_str()}"
-                )
-
+                raise StepwellError(f"isl gave an expression that is not affine: {expr.to_C_str()}")

@@ -135,15 +135,15 @@ def kind_after(
             continue
         source = dependence.source.time.apply_range(new_order)
         sink = dependence.sink.time.apply_range(new_order)
-        around = dependence.relation.intersect(_agreeing(source, sink, position))
-        if not around.is_subset(_agreeing(source, sink, position + 1)):
+        around = dependence.relation.intersect(agreeing(source, sink, position))
+        if not around.is_subset(agreeing(source, sink, position + 1)):
             if dependence.reduction is None:
                 return loop.LoopKind.SERIAL
             claimed = loop.LoopKind.REDUCTION
     return claimed
 
 
-def _agreeing(source: isl.Map, sink: isl.Map, count: int) -> isl.Map:
+def agreeing(source: isl.Map, sink: isl.Map, count: int) -> isl.Map:
     """The pairs of iterations whose times have the same first `count` entries."""
     rest = source.dim(isl.dim_type.out) - count
     first = source.project_out(isl.dim_type.out, count, rest)

@@ -1,0 +1,173 @@
+"""Random loop nests as text, and whether a schedule step left what they compute as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+from stepwell.analysis.verify import verify
+from stepwell.dialects.schedule import Step
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
+from stepwell.transforms.schedule.nest import Nests
+from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.schedule.refusal import Refusal
+from xdsl.dialects.builtin import ModuleOp
+
+EXTENT = 128
+ORIGIN = 64
+
+
+@dataclass
+class RandomNest:
+    """
+    Writes a function `f` of two i32 buffers of one axis, and maybe an index argument `n`.
+
+    Loops are called `i0`, `i1` … in textual order. Their variables stay within -8 and 12, and subscripts
+    within the buffers.
+    """
+
+    random: Random
+    depth: int = 3
+    steps: Sequence[int] = (1, 1, 1, 2, 3)
+    perfect: bool = False
+    rectangular: bool = False
+    lines: list[str] = field(default_factory=list)
+    loops: list[str] = field(default_factory=list)
+    values: int = 0
+
+    def text(self) -> str:
+        body = self._loop([], 1)
+        if self.random.random() < 0.3:
+            body += self._loop([], 1)
+        return "\n".join(
+            [
+                f"func.func private @g(%A: memref<{EXTENT}xi32>)",
+                f"func.func @f(%A: memref<{EXTENT}xi32> {{stepwell.noalias}}, "
+                f"%B: memref<{EXTENT}xi32> {{stepwell.noalias}}, %n: index) {{",
+                *body,
+                "  func.return",
+                "}",
+            ][1:]
+        )
+
+    def _loop(self, around: list[str], level: int) -> list[str]:
+        name = f"i{len(self.loops)}"
+        self.loops.append(name)
+        pad = "  " * level
+        step = self.random.choice(self.steps)
+        head = f'{pad}loop.for serial "{name}" %{name} = {self._bound(around, "max", -4, 1)} to '
+        head += self._bound(around, "min", 0, 9) + (f" step {step}" if step != 1 else "") + " {"
+        inside = [*around, name]
+        body: list[str] = []
+        deeper = level < self.depth
+        if self.perfect:
+            body += self._loop(inside, level + 1) if deeper else self._statements(inside, level + 1)
+        else:
+            for _ in range(self.random.choice((1, 1, 2))):
+                if deeper and self.random.random() < 0.7:
+                    body += self._loop(inside, level + 1)
+                else:
+                    body += self._statements(inside, level + 1)
+        return [head, *body, f"{pad}}}"]
+
+    def _bound(self, around: list[str], join: str, low: int, high: int) -> str:
+        count = self.random.choice((1, 1, 1, 2))
+        terms = [self._term(around, low, high) for _ in range(count)]
+        return terms[0] if count == 1 else f"{join}({', '.join(terms)})"
+
+    def _term(self, around: list[str], low: int, high: int) -> str:
+        number = self.random.randint(low, high)
+        kind = self.random.random()
+        if self.rectangular or not around or kind < 0.5:
+            return f"%n + {number - 4}" if kind > 0.4 and join_free(number) else str(number)
+        outer = self.random.choice(around)
+        match self.random.randrange(5):
+            case 0:
+                return f"-%{outer} + {number}"
+            case 1:
+                return f"%{outer} floordiv 2 + {number}"
+            case _:
+                return f"%{outer} + {number // 2}"
+
+    def _subscript(self, around: list[str]) -> str:
+        terms = [str(ORIGIN + self.random.randint(-2, 2))]
+        for name in around:
+            factor = self.random.choice((0, 0, 1, 1, 1, -1, 2))
+            if factor:
+                terms.append(f"%{name} * {factor}")
+        text = " + ".join(reversed(terms))
+        return text if len(terms) < 4 else f"({text}) mod {EXTENT}"
+
+    def _value(self) -> str:
+        self.values += 1
+        return f"%v{self.values}x"
+
+    def _statements(self, around: list[str], level: int) -> list[str]:
+        pad = "  " * level
+        lines: list[str] = []
+        for _ in range(self.random.choice((1, 1, 2))):
+            lines += [pad + line for line in self._statement(around)]
+        if self.random.random() < 0.2:
+            outer = self.random.choice(around)
+            condition = f"%{outer} - {self.random.randint(-2, 6)} >= 0"
+            lines = [f"{pad}loop.if ({condition}) {{", *lines, f"{pad}}}"]
+        return lines
+
+    def _statement(self, around: list[str]) -> list[str]:
+        type_ = f"memref<{EXTENT}xi32>"
+        target = self.random.choice("AAB")
+        subscript = f"({self._subscript(around)}) mod {EXTENT}"
+        a, b, c, d, e = (self._value() for _ in range(5))
+        other = self.random.choice("AB")
+        lines = [
+            f"{a} = loop.load %{target}[{subscript}] : {type_}",
+            f"{b} = loop.load %{other}[({self._subscript(around)}) mod {EXTENT}] : {type_}",
+        ]
+        kind = self.random.random()
+        if kind < 0.4:  # a reduction
+            lines.append(f"{e} = arith.addi {a}, {b} : i32")
+        elif kind < 0.6:  # what depends on no other iteration's value of the target
+            lines.append(f"{e} = arith.addi {b}, {b} : i32")
+        else:
+            lines += [
+                f"{c} = arith.constant 3 : i32",
+                f"{d} = arith.muli {a}, {c} : i32",
+                f"{e} = arith.addi {d}, {b} : i32",
+            ]
+        return [*lines, f"loop.store {e}, %{target}[{subscript}] : {type_}"]
+
+
+def join_free(number: int) -> bool:
+    return number % 2 == 0
+
+
+def run(module: ModuleOp, n: int = 5) -> tuple[np.ndarray, ...]:
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(-50, 50, EXTENT).astype(np.int32) for _ in "ab")
+    return interpret(module, [a, b, np.int64(n)], "f")
+
+
+def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5,)) -> int:
+    """Apply the steps in turn; how many were not refused. Fails when one changes what the function does."""
+    module = parse_text(text, "nest.mlir")
+    nests = Nests(module)
+    expected = [run(module, n) for n in sizes]
+    applied = 0
+    for step in steps:
+        before = str(module)
+        try:
+            apply(step, nests)
+        except Refusal:
+            assert str(module) == before, f"{step} was refused and changed the IR"
+            continue
+        applied += 1
+        verify(module)
+        for n, wanted in zip(sizes, expected, strict=True):
+            for found, want in zip(run(module, n), wanted, strict=True):
+                np.testing.assert_array_equal(found, want, err_msg=f"{step} on\n{text}\ngave\n{module}")
+        after = str(module)
+        assert str(parse_text(after, "again.mlir")) == after
+    return applied
