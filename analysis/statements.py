@@ -39,8 +39,7 @@ class Statement:
     @property
     def time(self) -> isl.Map:
         """When it starts: the time of its first access, for all iterations."""
-        result = self.accesses[0].time.set_tuple_name(isl.dim_type.in_, self.name)
-        return result
+        return self.accesses[0].time.set_tuple_name(isl.dim_type.in_, self.name)
 
 
 def is_free(op: Operation) -> bool:

@@ -155,7 +155,7 @@ REDUCING = CONDITIONAL.replace("reductions = []", 'reductions = ["addf"]').repla
 
 
 def test_refusals() -> None:
-    with pytest.raises(StepwellError, match="found 'affine.parallel' with reductions"):
+    with pytest.raises(StepwellError, match=r"found 'affine\.parallel' with reductions"):
         ConvertAffineToLoopPass().apply(Context(), parse_text(REDUCING, "f.mlir"))
     blocks = "func.func @f() {\n cf.br ^a\n ^a:\n func.return\n}"
     with pytest.raises(StepwellError, match="has 2 blocks, expected structured control flow"):

@@ -71,7 +71,7 @@ ORACLES: dict[str, Callable[..., Arrays]] = {
     "jacobi2d": jacobi2d,
     "gauss_seidel": gauss_seidel,
     "lu": lu,
-    "triangular_solve": lambda l, x: (l, np.linalg.solve(np.tril(l), x)),
+    "triangular_solve": lambda low, x: (low, np.linalg.solve(np.tril(low), x)),
     "floyd_warshall": floyd_warshall,
     "blur": blur,
     "two_mm": lambda a, b, c: (a @ b @ c,),

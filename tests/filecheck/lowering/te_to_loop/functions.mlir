@@ -16,8 +16,8 @@
 // So is an argument, and a constant.
 // CHECK-LABEL: func.func @results(
 // CHECK-SAME:    %x: memref<4xf32> {note = "kept"}, %a: memref<4xf32> {stepwell.result, also = "kept"}, %a_1: memref<4xf32> {stepwell.result}, %x_1: memref<4xf32> {stepwell.result}, %c: memref<4xf32> {stepwell.result}, %b: memref<4xf32> {stepwell.result}) attributes {of = "the function"} {
-// CHECK-NEXT:    %c_1 = memref.get_global @constant_c
 // CHECK:           loop.store %{{.*}}, %a[
+// CHECK:         %c_1 = memref.get_global @constant_c
 // CHECK:           loop.load %a[
 // CHECK:           loop.store %{{.*}}, %b[
 // CHECK:         "memref.copy"(%a, %a_1)
