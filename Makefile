@@ -29,7 +29,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	@status=0; \
-	$(IN_VENV) $(PY) -m lit.main --succinct --verbose -j $(JOBS) tests/filecheck || status=1; \
+	$(IN_VENV) $(VENV)/bin/lit --succinct --verbose -j $(JOBS) tests/filecheck || status=1; \
 	$(IN_VENV) $(PY) -m pytest -n $(JOBS) || status=1; \
 	exit $$status
 

@@ -77,6 +77,7 @@ _PASSES: dict[str, str] = {
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",
     **dict(_step_pass(keyword) for keyword in _STEPS if _is_written(keyword)),
+    "loop-auto-fission": "transforms.loop.auto_fission:LoopAutoFissionPass",
     "loop-auto-fuse": "transforms.loop.auto_fuse:LoopAutoFusePass",
     "loop-auto-interchange": "transforms.loop.auto_interchange:LoopAutoInterchangePass",
     "loop-auto-parallelize": "transforms.loop.auto_parallelize:LoopAutoParallelizePass",

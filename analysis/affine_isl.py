@@ -65,6 +65,20 @@ def pw_aff(expr: AffineExpr, dims: Sequence[isl.PwAff], space: isl.Space) -> isl
             raise ValueError(f"symbols are not used here: {expr}")
 
 
+def value_range(value: isl.PwAff, where: isl.Set) -> tuple[int | None, int | None]:
+    """
+    The least and the greatest value on a set that is not empty, None where there is no end.
+
+    (isl's `min_val` and `max_val` fail for functions that are integral only on their domain.)
+    """
+    values = isl.Map.from_pw_aff(value).intersect_domain(where).range()
+    least, greatest = values.dim_min_val(0), values.dim_max_val(0)
+    return (
+        least.to_python() if least.is_int() else None,
+        greatest.to_python() if greatest.is_int() else None,
+    )
+
+
 def constraint_set(
     constraint: AffineConstraintExpr, dims: Sequence[isl.PwAff], space: isl.Space
 ) -> isl.Set:

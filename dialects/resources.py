@@ -102,6 +102,8 @@ def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
     if isinstance(attr, DenseResourceAttr):
         return _resource_array(attr.resource_handle.data, dtype, shape)
     flat = np.frombuffer(attr.data.data, dtype)
+    if dtype == np.bool_:  # xDSL packs true as 0xFF, NumPy knows 0 and 1
+        flat = flat.view(np.uint8) != 0
     count = int(np.prod(shape, dtype=np.int64))
     if flat.size == 1 and count != 1:
         return np.broadcast_to(flat, shape)

@@ -25,6 +25,15 @@ from ..dialects.affine_bounds import Range, bounds
 _OPS = {AffineBinaryOpKind.Add: arith.AddiOp, AffineBinaryOpKind.Mul: arith.MuliOp}
 
 
+def _negated(expr: AffineExpr) -> AffineExpr | None:
+    """`x` when the expression is `x * -1`."""
+    match expr:
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=-1)):
+            return expr.lhs
+        case _:
+            return None
+
+
 @dataclass
 class AffineExpander:
     """
@@ -71,16 +80,15 @@ class AffineExpander:
     def _binary(
         self, builder: Builder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
     ) -> SSAValue:
+        if expr.kind is AffineBinaryOpKind.Add:
+            for minuend, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+                subtrahend = _negated(other)
+                if subtrahend is not None:
+                    left = self.expand(builder, minuend, operands)
+                    right = self.expand(builder, subtrahend, operands)
+                    return builder.insert(arith.SubiOp(left, right)).result
         lhs = self.expand(builder, expr.lhs, operands)
         rhs = expr.rhs
-        if (
-            expr.kind is AffineBinaryOpKind.Add
-            and isinstance(rhs, AffineBinaryOpExpr)
-            and rhs.kind is AffineBinaryOpKind.Mul
-            and rhs.rhs == AffineConstantExpr(-1)
-        ):
-            subtrahend = self.expand(builder, rhs.lhs, operands)
-            return builder.insert(arith.SubiOp(lhs, subtrahend)).result
         simple = _OPS.get(expr.kind)
         if simple is not None:
             return builder.insert(simple(lhs, self.expand(builder, rhs, operands))).result

@@ -83,9 +83,29 @@ def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "emb
     for function in functions:
         if function.body.blocks:
             _FunctionEmitter(function, emission).run()
+    _check_names(functions, emission.module)
     defined = {function.sym_name.data for function in functions if function.body.blocks}
     imports = tuple(sorted(emission.called - defined))
     return LLVMText(str(emission.module), emission.external, imports)
+
+
+_C_NAMES = {"minnum": "fmin", "maxnum": "fmax", "sin": "sincos", "cos": "sincos"}
+"""What code generation may call for an intrinsic besides the C function called as the intrinsic is."""
+_C_NAMES_FOR_LOOPS = ("memcpy", "memmove", "memset")
+
+
+def _check_names(functions: Sequence[llvm.FuncOp], module: ir.Module) -> None:
+    """Refuse a function that code generation would call in place of the C library's."""
+    called = {name.split(".")[1] for name in module.globals if name.startswith("llvm.")}
+    called |= {_C_NAMES[name] for name in called if name in _C_NAMES}
+    called |= {f"{name}f" for name in called} | {*_C_NAMES_FOR_LOOPS}
+    for op in functions:
+        if op.body.blocks and op.sym_name.data in called:
+            raise StepwellError(
+                f"found a function called '{op.sym_name.data}', expected another name: the module may call the "
+                "C function of that name; rename it",
+                op=op,
+            )
 
 
 def _untranslatable(op: Operation, why: str) -> StepwellError:

@@ -34,11 +34,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         ("te-inline", "te-form-kernels", "convert-te-to-loop", "loop-plan-memory"),
     ),
     Stage(Level.LOOP, Level.CORE, ("convert-loop-to-core", "canonicalize", "cse", "licm")),
-    Stage(
-        Level.CORE,
-        Level.LLVM,
-        ("core-expand-math", "convert-scf-to-cf", "convert-core-to-llvm"),
-    ),
+    Stage(Level.CORE, Level.LLVM, ("core-expand-math", "convert-core-to-llvm")),
 )
 
 _ORDER = tuple(Level)

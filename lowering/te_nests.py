@@ -344,8 +344,8 @@ def _refuse_tensors(op: Operation) -> None:
     for nested in op.walk():
         if any(is_tensor(value) for value in (*nested.operands, *nested.results)):
             raise StepwellError(
-                f"found '{nested.name}' on a tensor in the body of a te.compute, expected scalars and "
-                "tensor.extract; read the elements as operands",
+                f"found '{nested.name}' on a tensor in the body of a te.compute, expected only scalars, "
+                "and tensor.extract outside of inner regions; read the element before",
                 op=nested,
             )
 

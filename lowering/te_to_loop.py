@@ -155,7 +155,7 @@ def _has_tensors(function: func.FuncOp) -> bool:
 def _check_function(function: func.FuncOp) -> None:
     if len(function.body.blocks) > 1:
         raise StepwellError(
-            f"function '{function.sym_name.data}' has {len(function.body.blocks)} blocks, expected "
+            f"found {len(function.body.blocks)} blocks in '{function.sym_name.data}', expected one, of "
             "straight-line code over tensors; express the branch with te.compute",
             op=function,
         )

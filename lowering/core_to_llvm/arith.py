@@ -195,13 +195,20 @@ def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAVal
     return e.emit(llvm.ShuffleVectorOp, (a, b), result, properties)
 
 
+def select(
+    e: Emitter, condition: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
+) -> SSAValue:
+    """One of two values, by one condition or lane by lane."""
+    choose = _select_lanes if isinstance(condition.type, VectorType) else _select
+    return choose(e, condition, if_true, if_false, type_)
+
+
 def _convert_select(e: Emitter, op: Operation) -> None:
     assert isinstance(op, arith.SelectOp)
     types = checked(op.result.type, op)
     condition = e.value(op.cond)
     pairs = zip(e.flatten((op.lhs,)), e.flatten((op.rhs,)), types, strict=True)
-    choose = _select_lanes if isinstance(condition.type, VectorType) else _select
-    e.unflatten((op.result,), [choose(e, condition, *pair) for pair in pairs])
+    e.unflatten((op.result,), [select(e, condition, *pair) for pair in pairs])
 
 
 def _select(
@@ -292,45 +299,7 @@ def _convert_bitcast(e: Emitter, op: Operation) -> None:
     )
 
 
-def _convert_floordivsi(e: Emitter, op: Operation) -> None:
-    """q = a / b; q - 1 where there is a remainder and its sign is not b's."""
-    a, b = e.values(op.operands)
-    type_, boolean = a.type, with_element(a.type, i1)
-    quotient = e.emit(llvm.SDivOp, (a, b), type_)
-    remainder = e.emit(llvm.SRemOp, (a, b), type_)
-    zero = integer_constant(e, 0, type_)
-    inexact = e.compare("ne", remainder, zero, boolean)
-    signs = e.emit(llvm.XOrOp, (remainder, b), type_)
-    opposite = e.compare("slt", signs, zero, boolean)
-    adjust = e.emit(llvm.AndOp, (inexact, opposite), boolean)
-    e.bind(op.results[0], _add_flag(e, quotient, adjust, llvm.SExtOp))
-
-
-def _convert_ceildivsi(e: Emitter, op: Operation) -> None:
-    """q = a / b; q + 1 where there is a remainder and its sign is b's."""
-    a, b = e.values(op.operands)
-    type_, boolean = a.type, with_element(a.type, i1)
-    quotient = e.emit(llvm.SDivOp, (a, b), type_)
-    remainder = e.emit(llvm.SRemOp, (a, b), type_)
-    zero = integer_constant(e, 0, type_)
-    inexact = e.compare("ne", remainder, zero, boolean)
-    signs = e.emit(llvm.XOrOp, (remainder, b), type_)
-    same = e.compare("sge", signs, zero, boolean)
-    adjust = e.emit(llvm.AndOp, (inexact, same), boolean)
-    e.bind(op.results[0], _add_flag(e, quotient, adjust, llvm.ZExtOp))
-
-
-def _convert_ceildivui(e: Emitter, op: Operation) -> None:
-    """q = a / b; q + 1 where there is a remainder."""
-    a, b = e.values(op.operands)
-    quotient = e.emit(llvm.UDivOp, (a, b), a.type)
-    remainder = e.emit(llvm.URemOp, (a, b), a.type)
-    zero = integer_constant(e, 0, a.type)
-    inexact = e.compare("ne", remainder, zero, with_element(a.type, i1))
-    e.bind(op.results[0], _add_flag(e, quotient, inexact, llvm.ZExtOp))
-
-
-def _add_flag(e: Emitter, value: SSAValue, flag: SSAValue, extension: type[Operation]) -> SSAValue:
+def add_flag(e: Emitter, value: SSAValue, flag: SSAValue, extension: type[Operation]) -> SSAValue:
     """value + flag; the flag counts 1 zero-extended and -1 sign-extended."""
     step = resize(e, flag, value.type, extension)
     return e.emit(llvm.AddOp, (value, step), value.type, {"overflowFlags": NO_OVERFLOW})
@@ -386,10 +355,6 @@ ARITH: _Table = {
     **_rows(
         _integer,
         {
-            arith.DivSIOp: llvm.SDivOp,
-            arith.DivUIOp: llvm.UDivOp,
-            arith.RemSIOp: llvm.SRemOp,
-            arith.RemUIOp: llvm.URemOp,
             arith.AndIOp: llvm.AndOp,
             arith.OrIOp: llvm.OrOp,
             arith.XOrIOp: llvm.XOrOp,
@@ -418,9 +383,6 @@ ARITH: _Table = {
     arith.CmpiOp: _convert_cmpi,
     arith.CmpfOp: _convert_cmpf,
     arith.SelectOp: _convert_select,
-    arith.FloorDivSIOp: _convert_floordivsi,
-    arith.CeilDivSIOp: _convert_ceildivsi,
-    arith.CeilDivUIOp: _convert_ceildivui,
     arith.AddUIExtendedOp: _convert_addui_extended,
     arith.MulSIExtendedOp: _extended_product(llvm.SExtOp),
     arith.MulUIExtendedOp: _extended_product(llvm.ZExtOp),

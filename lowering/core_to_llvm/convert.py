@@ -13,6 +13,7 @@ from ...analysis.levels import Level
 from ...transforms.stepwell_pass import StepwellPass
 from .arith import ARITH
 from .cf import CF
+from .division import DIVISION
 from .emitter import Handler, Symbols, unsupported
 from .func import FUNC, convert_function
 from .math import MATH
@@ -23,6 +24,7 @@ from .vector import VECTOR
 
 HANDLERS: dict[type[Operation], Handler] = {
     **ARITH,
+    **DIVISION,
     **CF,
     **FUNC,
     **MATH,

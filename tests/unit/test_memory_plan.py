@@ -52,9 +52,7 @@ def test_no_more_than_all_of_them_and_no_less_than_the_most_at_once(
         for buffer, (first, length, size) in zip(buffers(len(spans)), spans, strict=True)
     ]
     rounded = [-(-r.size // ALIGNMENT) * ALIGNMENT for r in ranges]
-    at_once = [
-        sum(r.size for r in ranges if r.first <= time <= r.last) for time in range(20)
-    ]
+    at_once = [sum(r.size for r in ranges if r.first <= time <= r.last) for time in range(20)]
     total = place(ranges).total
     assert max(at_once) <= total <= sum(rounded)
 
@@ -78,9 +76,7 @@ def ranges_of(body: str) -> dict[str, tuple[int, int]]:
     verify(module)
     function = next(op for op in module.ops if isinstance(op, func.FuncOp))
     block = function.body.block
-    sizes: dict[SSAValue, int] = {
-        op.buffer: 16 for op in block.ops if isinstance(op, loop.AllocOp)
-    }
+    sizes: dict[SSAValue, int] = {op.buffer: 16 for op in block.ops if isinstance(op, loop.AllocOp)}
     return {r.buffer.name_hint or "": (r.first, r.last) for r in live_ranges(block, sizes)}
 
 

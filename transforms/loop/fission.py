@@ -77,8 +77,8 @@ def plan_fission(step: Fission, nests: Nests) -> FissionPlan:
     """
     Legal when nothing in the first part has to run after something of the rest in an earlier iteration.
 
-    The cut is made after the loop called `after`, or after the last operation of the body that stores
-    to the buffer of that name. Values of the first part that the rest uses are computed there when only
+    The cut is made after the loop called `after`, or after the last store of the body to the buffer of
+    that name (in a loop of the body when there is no other). Values of the first part that the rest uses are computed there when only
     the rest uses them, and computed again when that is safe.
     """
     nest, name = nests.resolve(step.loop)
@@ -113,7 +113,9 @@ def _cut(step: Fission, nest: Nest, for_op: loop.ForOp, body: Sequence[Operation
             f"the body of '{for_op.loop_name.data}' has no loop or store to a buffer '{step.after}'",
             remedy=f"name one of {known}" if known else "",
         )
-    return max(n for n, op in enumerate(body) if buffer in _stored_buffers(op)) + 1
+    # `C[i] = 0; for k: C[i] += …` is cut between the two: the loop has a name of its own to cut after.
+    places = [n for n, op in enumerate(body) if buffer in _stored_buffers(op)]
+    return max([n for n in places if not body[n].regions] or places) + 1
 
 
 def _stored_buffer(nest: Nest, for_op: loop.ForOp, name: str) -> SSAValue | None:

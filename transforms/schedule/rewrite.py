@@ -160,6 +160,21 @@ def set_step(op: loop.ForOp, step: int) -> None:
     op.step = IntegerAttr(step, IndexType())
 
 
+def normalise_step(op: loop.ForOp) -> None:
+    """`for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`, for a single `L`."""
+    (low,), low_values = lower_bound(op)
+    highs, high_values = upper_bound(op)
+    step = op.step.value.data
+    values = [*low_values, *high_values]
+    spans = [(high - low).simplify(len(values), 0) for high in shifted_to(highs, len(low_values))]
+    (first,) = shifted_to([low], 1)
+    value = (first + AffineExpr.dimension(0) * step).simplify(1 + len(low_values), 0)
+    substitute(op.induction_variable, value, [op.induction_variable, *low_values])
+    counts = [span if step == 1 else span.ceil_div(step) for span in spans]
+    set_bounds(op, ([AffineExpr.constant(0)], ()), (counts, values))
+    set_step(op, 1)
+
+
 def is_sure_maximum(expr: AffineExpr, other: AffineExpr) -> bool:
     """Whether two numbers are compared, and the first is not below the other."""
     return (

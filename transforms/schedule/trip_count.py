@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import constant
+from ...analysis.affine_isl import constant, value_range
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from .nest import Nest
@@ -49,11 +49,8 @@ class TripCount:
             return 0, None
         if self._around.domain.is_empty():
             return 0, 0
-        least, greatest = count.min_val(), count.max_val()
-        return (
-            least.to_python() if least.is_int() else 0,
-            greatest.to_python() if greatest.is_int() else None,
-        )
+        least, greatest = value_range(count, self._around.domain)
+        return least or 0, greatest
 
     def text(self, name: str) -> str:
         """The number in words."""

@@ -1,0 +1,65 @@
+"""loop-auto-unroll-and-jam: several rows at a time where they use the same elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.levels import Level
+from ...analysis.locality import references
+from ...dialects import loop
+from ...dialects.schedule.steps import UnrollAndJam
+from ...errors import StepwellError
+from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
+from ..schedule.nest import Nests
+from ..stepwell_pass import StepwellPass
+
+
+@dataclass(frozen=True)
+class LoopAutoUnrollAndJamPass(StepwellPass):
+    """
+    Unrolls and jams the outer loop whose iterations use the most elements in common.
+
+    Before: `for i: for k: c[i] += A[i, k] * b[k]`. After: `for i step 4: for k: c[i] += A[i, k] * b[k]; …;
+    c[i + 3] += A[i + 3, k] * b[k]`, which loads `b[k]` once for four rows. The factor is at most
+    `factor`, and no more than what `registers` hold: one for each element that the copies do not share.
+    """
+
+    name = "loop-auto-unroll-and-jam"
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+
+    factor: int = 4
+    registers: int = 16
+    tail: str = "peel"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.factor < 1:
+            raise StepwellError(f"found factor={self.factor}, expected at least 1; mend it")
+        nests = Nests(op)
+        for function in functions_with_loops(op):
+            for band in bands(function):
+                if len(band) > 1 and all(for_op.mode is None for for_op in band):
+                    self._unroll_and_jam(band, function, nests)
+
+    def _unroll_and_jam(
+        self, band: Sequence[loop.ForOp], function: func.FuncOp, nests: Nests
+    ) -> None:
+        trips = trips_inside(nest_of(function, nests), band[0])
+        refs = references(band[-1])
+        shared = {op: [r for r in refs if r.stride(op) == 0] for op in band[:-1]}
+        # Of equals the innermost: its copies are nearest to each other.
+        for for_op in sorted(reversed(band[:-1]), key=lambda op: -len(shared[op])):
+            own = len(refs) - len(shared[for_op])
+            room = (self.registers - len(shared[for_op])) // own if own else self.factor
+            factor = min(self.factor, room, trips[for_op])
+            if not shared[for_op] or factor < 2:
+                continue
+            step = UnrollAndJam(target(function, for_op.loop_name.data), factor, self.tail)
+            names = ", ".join(sorted({f"%{r.buffer.name_hint or '?'}" for r in shared[for_op]}))
+            if try_step(step, nests, function, f"the copies share elements of {names}"):
+                return

@@ -1,0 +1,191 @@
+"""simplify: what other steps leave, normalised: bounds, steps, conditions, loops of one iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+
+from ...analysis.scop import Surroundings, parametric
+from ...dialects import loop
+from ...dialects.affine_bounds import linear_form
+from ...dialects.schedule.steps import Simplify
+from ..schedule.dead_conditions import simplify_condition
+from ..schedule.nest import Nest, Nests
+from ..schedule.planning import planner, step_pass
+from ..schedule.rewrite import (
+    BoundExprs,
+    body_ops,
+    erase_body,
+    insert_before,
+    lower_bound,
+    normalise_step,
+    replace_loop,
+    set_bounds,
+    shifted_to,
+    substitute,
+    upper_bound,
+)
+from ..schedule.tight_bounds import tight_bounds
+from ..schedule.trip_count import TripCount
+
+
+@dataclass(frozen=True)
+class SimplifyPlan:
+    """The function whose loops and conditions are simplified until nothing changes."""
+
+    nest: Nest
+
+    def apply(self) -> None:
+        while any(self._simplify(op) for op in list(self.nest.function.body.walk())):
+            pass
+
+    def _simplify(self, op: Operation) -> bool:
+        """Whether the operation, if it still is in the function, has been changed."""
+        function = self.nest.function
+        if not function.is_ancestor(op):
+            return False
+        match op:
+            case loop.IfOp():
+                return simplify_condition(function, op)
+            case loop.ForOp():
+                return (
+                    _drop_dead(function, op)
+                    or _tighten(function, op)
+                    or _replace_by_body(self.nest, op)
+                    or _take_in_condition(op)
+                    or _count_by_one(op)
+                )
+            case _:
+                return False
+
+
+def _drop_dead(function: func.FuncOp, for_op: loop.ForOp) -> bool:
+    """Drop a loop that never runs, or does nothing."""
+    is_dead = (
+        not body_ops(for_op)
+        or Surroundings(parametric(function), for_op.body.block).domain.is_empty()
+    )
+    if is_dead:
+        erase_body(for_op)
+        replace_loop(for_op, ())
+    return is_dead
+
+
+def _tighten(function: func.FuncOp, for_op: loop.ForOp) -> bool:
+    """`max(0, 4)..min(8, 16)` → `4..8`"""
+    old = for_op.lower_map, for_op.upper_map
+    set_bounds(for_op, *tight_bounds(function, for_op))
+    return (for_op.lower_map, for_op.upper_map) != old
+
+
+def _replace_by_body(nest: Nest, for_op: loop.ForOp) -> bool:
+    """`for i in 4..5: S(i)` → `S(4)`"""
+    trip_count = TripCount(nest, for_op)
+    first = trip_count.first()
+    if first is None or trip_count.constant() != 1:
+        return False
+    substitute(for_op.induction_variable, first[0][0], first[1])
+    body = body_ops(for_op)
+    for op in body:
+        op.detach()
+    insert_before(for_op, body)
+    replace_loop(for_op, ())
+    return True
+
+
+def _take_in_condition(for_op: loop.ForOp) -> bool:
+    """`for i in L..U: if (i - p >= 0): S` → `for i in max(L, p)..U: S`"""
+    if_op = for_op.body.block.first_op
+    if (
+        not isinstance(if_op, loop.IfOp)
+        or len(body_ops(for_op)) != 1
+        or for_op.mode is not None
+        or if_op.else_region.blocks
+        or if_op.outputs
+    ):
+        return False
+    lower, upper = lower_bound(for_op), upper_bound(for_op)
+    values = list(if_op.condition_operands)
+    for constraint in if_op.condition.data.constraints:
+        bounds = _as_bounds(for_op, constraint, values)
+        if bounds is None:
+            return False
+        lower, upper = _join(lower, (bounds[0], values)), _join(upper, (bounds[1], values))
+    set_bounds(for_op, lower, upper)
+    for op in list(if_op.then_region.block.ops):
+        if not isinstance(op, loop.YieldOp):
+            op.detach()
+            insert_before(if_op, [op])
+    if_op.detach()
+    if_op.erase()
+    return True
+
+
+def _join(a: BoundExprs, b: BoundExprs) -> BoundExprs:
+    return [*a[0], *shifted_to(b[0], len(a[1]))], [*a[1], *b[1]]
+
+
+def _as_bounds(
+    for_op: loop.ForOp, constraint: AffineConstraintExpr, values: Sequence[SSAValue]
+) -> tuple[list[AffineExpr], list[AffineExpr]] | None:
+    """The lower and upper bounds on the loop's variable that a constraint is; None when it is none."""
+    own = next((n for n, v in enumerate(values) if v is for_op.induction_variable), None)
+    linear = linear_form(constraint.lhs, len(values))
+    if own is None or linear is None or linear[0][own] == 0:
+        return None
+    coefficients, number = linear
+    sign = -1 if constraint.kind is AffineConstraintKind.le else 1
+    rest = AffineExpr.constant(number * sign)
+    for n, coefficient in enumerate(coefficients):
+        if n != own:
+            rest = rest + AffineExpr.dimension(n) * (coefficient * sign)
+    rest = rest.simplify(len(values), 0)
+    factor = coefficients[own] * sign
+    lower: list[AffineExpr] = []
+    upper: list[AffineExpr] = []
+    # factor * i + rest >= 0, and with an equality also -factor * i - rest >= 0.
+    sides = [(factor, rest)]
+    if constraint.kind is AffineConstraintKind.eq:
+        sides.append((-factor, rest * -1))
+    for a, b in sides:
+        if a > 0:
+            lower.append((b * -1).simplify(len(values), 0).ceil_div(a) if a != 1 else b * -1)
+        else:
+            upper.append((b // -a if a != -1 else b) + 1)
+    # Another start would move the iterations of a loop that leaves some out.
+    return None if lower and for_op.step.value.data != 1 else (lower, upper)
+
+
+def _count_by_one(for_op: loop.ForOp) -> bool:
+    """
+    `for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`
+
+    Only where another loop's bounds depend on this one or the other way round: there a step of 1 lets
+    bounds be computed in another order.
+    """
+    if for_op.step.value.data == 1 or len(for_op.lower_map.data.results) != 1:
+        return False
+    around = (*for_op.lower_operands, *for_op.upper_operands)
+    depends = any(isinstance(v, BlockArgument) and _is_variable(v) for v in around)
+    decides = any(isinstance(use.operation, loop.ForOp) for use in for_op.induction_variable.uses)
+    if depends or decides:
+        normalise_step(for_op)
+    return depends or decides
+
+
+def _is_variable(value: BlockArgument) -> bool:
+    return isinstance(value.block.parent_op(), loop.ForOp)
+
+
+@planner(Simplify)
+def plan_simplify(step: Simplify, nests: Nests) -> SimplifyPlan:
+    """Always legal: the same operations run in the same order."""
+    nest, _ = nests.resolve(f"{step.function}/" if step.function else "")
+    return SimplifyPlan(nest)
+
+
+LoopSimplifyPass = step_pass(Simplify)

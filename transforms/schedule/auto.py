@@ -1,0 +1,88 @@
+"""What the passes that choose steps by themselves share: bands of loops, trial, and what they note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+from ...analysis.locality import Trips
+from ...dialects import loop
+from ...dialects.schedule import Step
+from .chain import next_inside
+from .nest import Nest, Nests
+from .planning import apply, plan
+from .refusal import Refusal, describe
+from .trip_count import TripCount
+
+CHOSEN = "stepwell.chosen"
+"""Function attribute: the steps that `loop-auto-…` passes have applied, each with the reason."""
+
+UNKNOWN_TRIPS = 128
+"""What a loop is taken to run when its bounds do not tell."""
+
+
+def functions_with_loops(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """The functions of structured loops."""
+    for op in module.ops:
+        if (
+            isinstance(op, func.FuncOp)
+            and len(op.body.blocks) == 1
+            and any(isinstance(inner, loop.ForOp) for inner in op.walk())
+        ):
+            yield op
+
+
+def nest_of(function: func.FuncOp, nests: Nests) -> Nest:
+    return nests.resolve(target(function, ""))[0]
+
+
+def target(function: func.FuncOp, name: str) -> str:
+    """What schedules call a loop of the function."""
+    return f"{function.sym_name.data}/{name}"
+
+
+def try_step(step: Step, nests: Nests, function: func.FuncOp, reason: str) -> bool:
+    """Apply the step and note it with its reason, if it is legal; whether it is."""
+    try:
+        plan(step, nests)
+    except Refusal:
+        return False
+    apply(step, nests)
+    note(function, step, reason)
+    return True
+
+
+def note(function: func.FuncOp, step: Step, reason: str) -> None:
+    """Add a step to those the function says it has been given, without quotes for the names in it."""
+    known = function.attributes.get(CHOSEN)
+    before = list(known) if isinstance(known, ArrayAttr) else []
+    call = describe(step).replace('"', "")
+    function.attributes[CHOSEN] = ArrayAttr([*before, StringAttr(f"{call}: {reason}")])
+
+
+def bands(function: func.FuncOp) -> list[list[loop.ForOp]]:
+    """The perfectly nested loops of the function, outermost first, each chain as long as it can be."""
+    found: list[list[loop.ForOp]] = []
+    seen: set[loop.ForOp] = set()
+    for op in function.walk():
+        if not isinstance(op, loop.ForOp) or op in seen:
+            continue
+        band = [op]
+        while (inner := next_inside(band[-1])) is not None:
+            band.append(inner)
+        seen.update(band)
+        found.append(band)
+    return found
+
+
+def trips_inside(nest: Nest, for_op: loop.ForOp) -> Trips:
+    """How often the loop and those inside of it run: at most, where it varies."""
+    loops = [op for op in for_op.walk() if isinstance(op, loop.ForOp)]
+    return {op: _trips(nest, op) for op in loops}
+
+
+def _trips(nest: Nest, for_op: loop.ForOp) -> int:
+    greatest = TripCount(nest, for_op).range()[1]
+    return UNKNOWN_TRIPS if greatest is None else greatest

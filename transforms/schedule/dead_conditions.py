@@ -1,0 +1,165 @@
+"""Conditions that always or never hold where they stand, and conditions that can be one."""
+
+from __future__ import annotations
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, Region
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.affine_isl import constant
+from ...analysis.scop import Surroundings, parametric
+from ...dialects import loop
+from .rewrite import set_condition, shifted_to
+
+
+def simplify_condition(function: func.FuncOp, if_op: loop.IfOp) -> bool:
+    """
+    Take a condition apart that is decided, or make it smaller. Whether anything changed.
+
+    A condition that always holds is replaced by its first branch, one that never does by its second.
+    Constraints that follow from the rest and from the loops around are dropped. Conditions directly in
+    each other, and equal ones after each other, become one.
+    """
+    block = if_op.parent
+    assert block is not None
+    around = Surroundings(parametric(function), block)
+    constraints = if_op.condition.data.constraints
+    exprs = [constraint.lhs for constraint in constraints]
+    values = around.values(exprs, list(if_op.condition_operands))
+    if values is not None:
+        holds = [_where(c, value) for c, value in zip(constraints, values, strict=True)]
+        needed = _needed(holds, around.domain)
+        if not needed:
+            _replace(if_op, if_op.then_region)
+            return True
+        possible = around.domain
+        for part in holds:
+            possible = possible.intersect(part)
+        if possible.is_empty():
+            _replace(if_op, if_op.else_region)
+            return True
+        if len(needed) < len(holds):
+            kept = [constraints[n] for n in needed]
+            set_condition(if_op, kept, list(if_op.condition_operands))
+            return True
+    return _drop_empty(if_op) or _merge_inner(if_op) or _merge_next(if_op)
+
+
+def _where(constraint: AffineConstraintExpr, value: isl.PwAff) -> isl.Set:
+    zero = constant(value.get_domain_space(), 0)
+    match constraint.kind:
+        case AffineConstraintKind.ge:
+            return value.ge_set(zero)
+        case AffineConstraintKind.le:
+            return value.le_set(zero)
+        case AffineConstraintKind.eq:
+            return value.eq_set(zero)
+
+
+def _needed(holds: list[isl.Set], domain: isl.Set) -> list[int]:
+    """The constraints that are not implied by the domain and those kept."""
+    kept = list(range(len(holds)))
+    for number in range(len(holds)):
+        others = domain
+        for n in kept:
+            if n != number:
+                others = others.intersect(holds[n])
+        if others.is_subset(holds[number]):
+            kept.remove(number)
+    return kept
+
+
+def _replace(if_op: loop.IfOp, region: Region) -> None:
+    """Put a branch in the place of its condition."""
+    body = list(region.block.ops) if region.blocks else []
+    builder = Builder(InsertPoint.before(if_op))
+    for op in body:
+        if isinstance(op, loop.YieldOp):
+            for output, value in zip(if_op.outputs, op.values, strict=True):
+                output.replace_all_uses_with(value)
+            continue
+        op.detach()
+        builder.insert(op)
+    _erase(if_op)
+
+
+def _erase(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+def _drop_empty(if_op: loop.IfOp) -> bool:
+    """Drop branches without operations, and then the condition."""
+    if if_op.outputs:
+        return False
+    if if_op.else_region.blocks and _is_empty(if_op.else_region):
+        if_op.detach_region(if_op.else_region)
+        if_op.add_region(Region())
+        return True
+    if not if_op.else_region.blocks and _is_empty(if_op.then_region):
+        _erase(if_op)
+        return True
+    return False
+
+
+def _is_empty(region: Region) -> bool:
+    return all(isinstance(op, loop.YieldOp) for op in region.block.ops)
+
+
+def _merge_inner(if_op: loop.IfOp) -> bool:
+    """`if a: if b: S` → `if a and b: S`"""
+    inner = if_op.then_region.block.first_op
+    if (
+        not isinstance(inner, loop.IfOp)
+        or not isinstance(inner.next_op, loop.YieldOp)
+        or if_op.else_region.blocks
+        or inner.else_region.blocks
+    ):
+        return False
+    outer_values = list(if_op.condition_operands)
+    outer, nested = if_op.condition.data.constraints, inner.condition.data.constraints
+    moved = shifted_to([c.lhs for c in nested], len(outer_values))
+    joined = [*outer, *(_with_lhs(c, e) for c, e in zip(nested, moved, strict=True))]
+    merged = loop.IfOp(
+        joined,
+        [*outer_values, *inner.condition_operands],
+        inner.detach_region(inner.then_region),
+    )
+    Builder(InsertPoint.before(if_op)).insert(merged)
+    _erase(if_op)
+    return True
+
+
+def _with_lhs(constraint: AffineConstraintExpr, lhs: AffineExpr) -> AffineConstraintExpr:
+    return AffineConstraintExpr(constraint.kind, lhs, constraint.rhs, canonicalize=False)
+
+
+def _merge_next(if_op: loop.IfOp) -> bool:
+    """`if a: S` followed by `if a: T` → `if a: S; T`"""
+    following = if_op.next_op
+    if (
+        not isinstance(following, loop.IfOp)
+        or following.condition != if_op.condition
+        or tuple(following.condition_operands) != tuple(if_op.condition_operands)
+        or if_op.outputs
+        or following.outputs
+        or bool(if_op.else_region.blocks) != bool(following.else_region.blocks)
+    ):
+        return False
+    for own, other in zip(if_op.regions, following.regions, strict=True):
+        if own.blocks:
+            _append(own.block, other.block)
+    _erase(following)
+    return True
+
+
+def _append(target: Block, source: Block) -> None:
+    last = target.last_op
+    assert last is not None
+    for op in list(source.ops):
+        if not isinstance(op, loop.YieldOp):
+            op.detach()
+            target.insert_op_before(op, last)

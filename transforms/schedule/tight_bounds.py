@@ -1,0 +1,90 @@
+"""Bounds without what the loops and conditions around make superfluous, decided exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import islpy as isl
+from xdsl.dialects import func
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+
+from ...analysis.affine_isl import value_range, variable
+from ...analysis.scop import Surroundings, loop_range, parametric
+from ...dialects import loop
+from ...dialects.affine_text import compact
+from .rewrite import BoundExprs, lower_bound, upper_bound
+
+
+def tight_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
+    """
+    The loop's bounds with as few expressions as give the same iterations, and numbers where they are.
+
+    `max(0, 4)` becomes `4`, and `min(%i.outer + 4, 16)` becomes `%i.outer + 4` when `%i.outer` counts by
+    4 up to 16.
+    """
+    block = for_op.parent
+    assert block is not None
+    scop = parametric(function)
+    inside = Surroundings(scop, for_op.body.block)
+    around = Surroundings(scop, block).domain.add_dims(isl.dim_type.set, 1)
+    lower, upper = lower_bound(for_op), upper_bound(for_op)
+    all_lows, all_highs = inside.values(*lower), inside.values(*upper)
+    if all_lows is None or all_highs is None:
+        return _simplified(lower), _simplified(upper)
+    here = variable(inside.space, len(inside.loops) - 1)
+    step = for_op.step.value.data
+
+    def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
+        return loop_range(here, lows, highs, step).intersect(around)
+
+    kept_lows = _needed(lower[0], all_lows, lambda some: run(some, all_highs))
+    lows = [all_lows[n] for n in kept_lows]
+    kept_highs = _needed(upper[0], all_highs, lambda some: run(lows, some))
+    highs = [all_highs[n] for n in kept_highs]
+    return (
+        _simplified(_with_numbers(lower, kept_lows, lows, around)),
+        _simplified(_with_numbers(upper, kept_highs, highs, around)),
+    )
+
+
+def _needed(
+    exprs: Sequence[AffineExpr],
+    values: Sequence[isl.PwAff],
+    run: Callable[[Sequence[isl.PwAff]], isl.Set],
+) -> list[int]:
+    """The numbers of expressions that together give the same iterations; the longest are tried first."""
+    kept = list(range(len(values)))
+    if len(kept) == 1:
+        return kept
+    everything = run(values)
+    for number in sorted(kept, key=lambda n: (len(str(exprs[n])), n), reverse=True):
+        others = [n for n in kept if n != number]
+        if others and run([values[n] for n in others]).is_equal(everything):
+            kept = others
+    return kept
+
+
+def _with_numbers(
+    bound: BoundExprs, kept: Sequence[int], values: Sequence[isl.PwAff], where: isl.Set
+) -> BoundExprs:
+    """The expressions kept, each a number where it has only one value."""
+    exprs: list[AffineExpr] = []
+    for number, value in zip(kept, values, strict=True):
+        only = (
+            None if isinstance(bound[0][number], AffineConstantExpr) else only_value(value, where)
+        )
+        exprs.append(bound[0][number] if only is None else AffineExpr.constant(only))
+    return exprs, bound[1]
+
+
+def only_value(value: isl.PwAff, where: isl.Set) -> int | None:
+    """The number a function always is on a set, None when it varies or the set is empty."""
+    if where.is_empty():
+        return None
+    least, greatest = value_range(value, where)
+    return least if least == greatest else None
+
+
+def _simplified(bound: BoundExprs) -> BoundExprs:
+    exprs, values = compact(*bound)
+    return [expr.simplify(len(values), 0) for expr in exprs], values
