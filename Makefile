@@ -49,7 +49,7 @@ bench: $(VENV)/.installed-bench
 	@$(PY) benchmarks/compile_time.py
 
 fuzz: $(VENV)/.installed-test
-	@$(PY) tests/fuzz.py --programs $(N) --seed $(SEED)
+	@$(PY) tests/fuzz.py --programs $(N) --seed $(SEED) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

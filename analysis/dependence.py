@@ -192,7 +192,10 @@ class Dependences:
 
     def witness(self, pairs: isl.Map, dependence: Dependence) -> Witness:
         """The lexicographically first pair of a non-empty part of a dependence."""
-        point = pairs.wrap().lexmin().sample_point()
+        points = pairs.wrap()
+        point = points.lexmin().sample_point()
+        if point.is_void():  # isl's lexmin of a non-empty set with divisions may come out empty
+            point = points.sample_point()
         values = [
             point.get_coordinate_val(isl.dim_type.set, n).to_python()
             for n in range(point.get_space().dim(isl.dim_type.set))

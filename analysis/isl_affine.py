@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import islpy as isl
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
 
 def lower_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
@@ -81,3 +81,40 @@ def _ceil(expr: AffineExpr, divisor: int) -> AffineExpr:
 
 def _floor(expr: AffineExpr, divisor: int) -> AffineExpr:
     return expr if divisor == 1 else expr // divisor
+
+
+def expression(aff: isl.Aff) -> AffineExpr:
+    """A quasi-affine function of integer values, as an expression over dimensions and then parameters."""
+    denominator = aff.get_denominator_val()
+    total: AffineExpr | None = None
+    number = 0
+    for kind in (isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div):
+        for n in range(aff.dim(kind)):
+            factor = aff.get_coefficient_val(kind, n).mul(denominator).to_python()
+            if factor:
+                is_floor = kind is isl.dim_type.div
+                term = expression(aff.get_div(n)) if is_floor else AffineExpr.dimension(number)
+                scaled = term if factor == 1 else term * factor
+                total = scaled if total is None else total + scaled
+            number += 1
+    value = aff.get_constant_val().mul(denominator).to_python()
+    if total is None:
+        total = AffineExpr.constant(value)
+    elif value:
+        total = total + value
+    divisor = denominator.to_python()
+    return total if divisor == 1 else total // divisor
+
+
+def constraint_exprs(basic: isl.BasicSet) -> list[AffineConstraintExpr] | None:
+    """The constraints on dimensions and parameters; None when some are on other variables too."""
+    result: list[AffineConstraintExpr] = []
+    zero = AffineExpr.constant(0)
+    for constraint in basic.get_constraints():
+        divisions = constraint.dim(isl.dim_type.div)
+        if constraint.involves_dims(isl.dim_type.div, 0, divisions):
+            return None
+        kind = AffineConstraintKind.eq if constraint.is_equality() else AffineConstraintKind.ge
+        lhs = expression(constraint.get_aff())
+        result.append(AffineConstraintExpr(kind, lhs, zero, canonicalize=False))
+    return result

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.dtypes import ui8
+from ..dialects.shaped import is_tensor, tensor_type
 
 
 class Level(StrEnum):
@@ -48,9 +49,7 @@ def level_of(module: ModuleOp) -> Level:
 def _level_of_types(op: Operation) -> Level | None:
     """What the tensors an operation gives or its blocks take say about the level."""
     arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
-    tensors = [v.type for v in (*op.results, *arguments) if isinstance(v.type, TensorType)]
+    tensors = [tensor_type(v) for v in (*op.results, *arguments) if is_tensor(v)]
     if not tensors:
         return None
-    if any(t.element_type == ui8 for t in tensors):
-        return Level.GRAPH
-    return Level.TE
+    return Level.GRAPH if any(t.get_element_type() == ui8 for t in tensors) else Level.TE

@@ -63,7 +63,9 @@ class Reference:
         first = next(iter(self.offsets))
         return any(
             offset != first
-            and all(a == b for n, (a, b) in enumerate(zip(offset, first, strict=True)) if n not in moved)
+            and all(
+                a == b for n, (a, b) in enumerate(zip(offset, first, strict=True)) if n not in moved
+            )
             for offset in self.offsets
         )
 
@@ -125,9 +127,7 @@ def loop_cost(refs: Sequence[Reference], for_op: loop.ForOp, trips: Trips) -> fl
 _Coefficients = dict[loop.ForOp, int]
 
 
-def _linear(
-    expr: AffineExpr, operands: Sequence[SSAValue]
-) -> tuple[_Coefficients, int] | None:
+def _linear(expr: AffineExpr, operands: Sequence[SSAValue]) -> tuple[_Coefficients, int] | None:
     """The coefficients of loop variables, and the constant; other values count as nothing."""
     linear = linear_form(expr, len(operands))
     if linear is None:

@@ -294,7 +294,7 @@ def _constant(op: arith.ConstantOp) -> _Expression:
             text = "dense"
         case _:
             text = str(op.value)
-    return _Expression(text, _UNARY if text.startswith("-") else _ATOM)
+    return _Expression(text, _PRODUCT if text.startswith("-") else _ATOM)
 
 
 def _comparison(op: arith.CmpfOp | arith.CmpiOp) -> str:

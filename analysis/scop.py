@@ -44,6 +44,8 @@ class Access:
     subscripts: isl.Map
     time: isl.Map
     exact: bool
+    certain: bool
+    """Whether it is made in all of its domain: every bound and condition around it is affine."""
 
     @property
     def element(self) -> isl.Map:
@@ -151,6 +153,8 @@ class Surroundings:
         self.loops = self._frame.loops
         self.space = self._extractor.space("", self._frame)
         self.domain = self._extractor.domain(self.space, self._frame)
+        self.certain = self._extractor.is_affine(self._frame)
+        """Whether the block runs in all of the domain."""
 
     def values(
         self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
@@ -291,6 +295,7 @@ class _Extractor:
                     self._element(space, root, subscripts, private),
                     self._time(space, frame, position).intersect_domain(domain),
                     subscripts is not None,
+                    self.is_affine(frame),
                 )
             )
 
@@ -360,6 +365,25 @@ class _Extractor:
             else:
                 domain = domain.intersect(self._condition(part[0], part[1], space, frame))
         return domain
+
+    def is_affine(self, frame: _Frame) -> bool:
+        """Whether every bound and condition of the frame is affine."""
+        used: list[SSAValue] = []
+        for part in frame.order:
+            if isinstance(part, loop.ForOp):
+                used += [*part.lower_operands, *part.upper_operands]
+            else:
+                used += part[0].condition_operands
+        return all(self._is_affine_value(value, frame) for value in used)
+
+    def _is_affine_value(self, value: SSAValue, frame: _Frame) -> bool:
+        if isinstance(value.owner, affine.ApplyOp):
+            return all(self._is_affine_value(v, frame) for v in value.owner.mapOperands)
+        return (
+            constant_value(value) is not None
+            or value in self.scop.parameters
+            or any(for_op.induction_variable is value for for_op in frame.loops)
+        )
 
     def _range(self, op: loop.ForOp, space: isl.Space, frame: _Frame) -> isl.Set:
         here = variable(space, frame.loops.index(op))

@@ -8,6 +8,8 @@ attribute `stepwell.unsigned`, so that callers still pass and receive `numpy.uin
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from xdsl.dialects.builtin import (
     Float32Type,
@@ -57,9 +59,7 @@ def numpy_dtype(attr: Attribute) -> np.dtype:
 
 def element_type(dtype: np.dtype) -> ElementType:
     """The element type of a NumPy dtype. Raises KeyError when Stepwell has none for it."""
-    attr = _TYPE_OF[np.dtype(dtype)]
-    assert isinstance(attr, ElementType)
-    return attr
+    return cast(ElementType, _TYPE_OF[np.dtype(dtype)])
 
 
 def is_float(attr: Attribute) -> bool:
@@ -72,16 +72,12 @@ def is_bool(attr: Attribute) -> bool:
 
 def is_unsigned(attr: Attribute) -> bool:
     """Whether integer operations on this type are unsigned: `ui8`, and `i1`, whose values are 0 and 1."""
-    return isinstance(attr, IntegerType) and (
-        attr.signedness.data is Signedness.UNSIGNED or attr.width.data == 1
-    )
+    return attr in (ui8, i1)
 
 
 def signless(attr: Attribute) -> Attribute:
     """The type of the same width without a sign, as used from te down."""
-    if isinstance(attr, IntegerType) and attr.signedness.data is not Signedness.SIGNLESS:
-        return IntegerType(attr.width.data)
-    return attr
+    return i8 if attr == ui8 else attr
 
 
 def bit_width(attr: Attribute) -> int:
@@ -90,5 +86,4 @@ def bit_width(attr: Attribute) -> int:
         return 32
     if isinstance(attr, Float64Type | IndexType):
         return 64
-    assert isinstance(attr, IntegerType)
-    return attr.width.data
+    return cast("IntegerType[int, Signedness]", attr).width.data

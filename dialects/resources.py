@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
@@ -34,6 +35,7 @@ _ALIGNMENT = 64
 """Alignment in bytes that a blob's header promises (upstream's blob format: 4 bytes, then the data)."""
 
 ElementsAttr = DenseIntOrFPElementsAttr | DenseResourceAttr
+Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 
 GLOBAL_VALUE = "stepwell.value"
 """
@@ -52,9 +54,13 @@ def _storage() -> OpAsmDialectInterface:
     return interface
 
 
-def _shaped(attr: Attribute) -> TensorType | MemRefType:
+def _shaped(attr: Attribute) -> Shaped:
     assert isinstance(attr, TensorType | MemRefType)
-    return attr
+    return cast(Shaped, attr)
+
+
+def _dense(type_: Shaped, data: bytes) -> DenseIntOrFPElementsAttr:
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
 
 
 def declare(array: np.ndarray, hint: str = "constant") -> str:
@@ -70,9 +76,7 @@ def declare(array: np.ndarray, hint: str = "constant") -> str:
     return name
 
 
-def numpy_to_elements(
-    array: np.ndarray, type_: TensorType | MemRefType, hint: str = "constant"
-) -> ElementsAttr:
+def numpy_to_elements(array: np.ndarray, type_: Shaped, hint: str = "constant") -> ElementsAttr:
     """The attribute of type `type_` holding `array`; same shape and element width, C order."""
     array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
     data = array.tobytes()
@@ -80,7 +84,7 @@ def numpy_to_elements(
     # xDSL prints values that are all equal as one; of 0.0 and -0.0 that would lose the signs.
     is_ambiguous = not is_splat and array.size > 0 and bool((array == array.reshape(-1)[0]).all())
     if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
-        return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
+        return _dense(type_, data)
     return DenseResourceAttr.from_params(declare(array, hint), type_)
 
 
@@ -131,8 +135,8 @@ def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
     return raw.view(dtype).reshape(shape)
 
 
-def retyped(attr: ElementsAttr, type_: TensorType | MemRefType) -> ElementsAttr:
+def retyped(attr: ElementsAttr, type_: Shaped) -> ElementsAttr:
     """The same bytes under another type of the same number of elements and width (no copy)."""
     if isinstance(attr, DenseResourceAttr):
         return DenseResourceAttr(attr.resource_handle, type_)
-    return DenseIntOrFPElementsAttr(type_, attr.data)
+    return _dense(type_, attr.data.data)

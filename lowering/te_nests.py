@@ -89,6 +89,7 @@ class NestBuilder:
     def plan(self, computes: Sequence[te.ComputeOp]) -> list[NestGroup]:
         """Join each reduction with its epilogue where that is allowed and its accumulators fit."""
         groups: list[NestGroup] = []
+        pending = set(computes)
         joined: set[te.ComputeOp] = set()
         consumers: dict[te.ComputeOp, te.ComputeOp] = {}
         for compute in computes:
@@ -96,7 +97,7 @@ class NestBuilder:
                 producer = read.source.owner
                 if (
                     isinstance(producer, te.ComputeOp)
-                    and producer in computes
+                    and producer in pending
                     and producer not in consumers
                     and compute not in joined
                     and is_epilogue_of(compute, producer)
@@ -278,7 +279,7 @@ class _Nest:
         known: dict[SSAValue, SSAValue] | None = None,
     ) -> list[SSAValue]:
         """Insert the body of one element; what it yields. `known` are tensors read in registers."""
-        mapping = dict(self.parent.values)
+        mapping = self.parent.values  # every value of a body occurs once
         variables = [scope.variables[it] for it in range(len(compute.extents))]
         for arg, variable in zip(compute.iterator_args, variables, strict=True):
             mapping[arg] = variable

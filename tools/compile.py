@@ -83,7 +83,9 @@ def _what_to_emit(output: str, emit: str | None) -> str:
     """Raises StepwellError when the name of the output does not say it, or says otherwise."""
     if output == "-":
         if emit is None:
-            raise StepwellError("found neither an output file nor --emit, expected what to write; add -o OUT or --emit LEVEL")
+            raise StepwellError(
+                "found neither an output file nor --emit, expected what to write; add -o OUT or --emit LEVEL"
+            )
         return emit
     suffix = Path(output).suffix
     if suffix not in _DEFAULT_EMIT:

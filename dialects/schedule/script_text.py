@@ -52,7 +52,8 @@ def parse_script(text: str, filename: str = "<script>") -> ModuleOp:
         span = error.span
         message = one_line(error.msg)
         if not message.startswith("found "):
-            message = f"found '{one_line(span.text, 40)}': {message}; mend the text here"
+            found = f"'{one_line(span.text, 40)}'" if span.text.strip() else "the end of the text"
+            message = f"found {found}: {message}; mend the text here"
         raise StepwellError(message, where=_place(text, span.start, filename)) from error
     _check_only_scripts(module.ops)
     return module

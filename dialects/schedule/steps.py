@@ -12,7 +12,7 @@ Loops are named `"function/loop"`, buffers `"function/buffer"`.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
@@ -46,6 +46,7 @@ STEPS: dict[str, type[Step]] = {}
 StepT = TypeVar("StepT", bound=Step)
 
 
+@dataclass_transform(frozen_default=True)
 def step(cls: type[StepT]) -> type[StepT]:
     """Class decorator: a frozen dataclass, known by its keyword (`UnrollAndJam` → `unroll_and_jam`)."""
     name = cls.__name__

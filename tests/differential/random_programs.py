@@ -182,7 +182,7 @@ class _Growth:
         if dtype.kind == "b":
             return self.generator.integers(0, 2, shape).astype(dtype)
         info = np.iinfo(dtype)
-        low, high = (0, 16) if dtype.kind == "u" else (-8, 8)
+        low, high = (0, 16) if dtype.kind == "u" else self.rng.choice([(-8, 8), (-8, 8), (-8, -1)])
         if self.rng.random() < 0.2:
             low, high = int(info.min), int(info.max)
         return self.generator.integers(low, high, shape, dtype, endpoint=True)
@@ -194,7 +194,7 @@ class _Growth:
         elif kind < 0.75:
             array = self.generator.uniform(-2, 2, shape)
         else:
-            array = self.generator.uniform(0.5, 3, shape)
+            array = self.generator.uniform(0.5, 3, shape) * self.rng.choice((1, 1, -1))
         if not self.is_special:
             return array
         # Tiny is not a subnormal number: those may be flushed to zero.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-
 from stepwell.analysis.verify import verify
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
@@ -103,7 +102,7 @@ def fast_or_strict(program: Program) -> str:
     return "fast" if finite and program.is_exact else "strict"
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32))
 def test_random_programs(seed: int):
     random_program_agrees(seed)

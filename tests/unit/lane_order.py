@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from stepwell.analysis.reductions import ReductionUpdate, find_updates
 from stepwell.dialects import loop
+from stepwell.interpreters.affine import compile_map
 from xdsl.dialects import affine, arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -96,14 +97,15 @@ class _Runner:
             self.block(op.body.block, lanes)
 
     def store(self, op: loop.StoreOp, lanes: list[Lane]) -> None:
-        places = {(id(lane[op.buffer]), _subscripts(op, lane)) for lane in lanes}
         update = self.updates.get(op)
+        value, buffer = op.operands[:2]
+        places = {(id(lane[buffer]), _subscripts(op, lane)) for lane in lanes if update}
         assert update is None or len(places) in (1, len(lanes)), "lanes that meet in some elements"
         for lane in lanes:
             if update is not None:
                 _run_scalar(update.load, lane)
                 _run_scalar(update.combine, lane)
-            lane[op.buffer][_subscripts(op, lane)] = lane[op.value]  # type: ignore[index]
+            lane[buffer][_subscripts(op, lane)] = lane[value]  # type: ignore[index]
 
 
 def _has_varying_loops(op: loop.ForOp) -> bool:
@@ -113,8 +115,8 @@ def _has_varying_loops(op: loop.ForOp) -> bool:
     )
 
 
-def _evaluate(map_: AffineMap, operands: Sequence[SSAValue], lane: Lane) -> list[int]:
-    return map_.eval([lane[v] for v in operands], [])  # type: ignore[misc]
+def _evaluate(map_: AffineMap, operands: Sequence[SSAValue], lane: Lane) -> tuple[int, ...]:
+    return compile_map(map_)(*(lane[v] for v in operands))
 
 
 def _range(op: loop.ForOp, lane: Lane) -> range:
@@ -129,13 +131,19 @@ def _condition(op: loop.IfOp, lane: Lane) -> bool:
 
 
 def _subscripts(op: loop.LoadOp | loop.StoreOp, lane: Lane) -> tuple[int, ...]:
-    return tuple(_evaluate(op.map.data, op.operands_, lane))
+    return compile_map(op.properties["map"].data)(
+        *(lane[v] for v in op.operands[_BEFORE[type(op)] :])
+    )
+
+
+_BEFORE = {loop.LoadOp: 1, loop.StoreOp: 2}
+"""How many operands come before the subscripts'."""
 
 
 def _run_scalar(op: Operation, lane: Lane) -> None:
     match op:
         case loop.LoadOp():
-            lane[op.result] = lane[op.buffer][_subscripts(op, lane)]  # type: ignore[index]
+            lane[op.results[0]] = lane[op.operands[0]][_subscripts(op, lane)]  # type: ignore[index]
         case loop.AllocOp():
             lane[op.buffer] = np.full(op.buffer.type.get_shape(), -1, np.int32)
         case arith.ConstantOp():
@@ -146,7 +154,8 @@ def _run_scalar(op: Operation, lane: Lane) -> None:
         case affine.ApplyOp():
             (lane[op.result],) = _evaluate(op.map.data, op.mapOperands, lane)
         case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-            lane[op.result] = _ARITHMETIC[type(op)](lane[op.lhs], lane[op.rhs])
+            a, b = op.operands
+            lane[op.results[0]] = _ARITHMETIC[type(op)](lane[a], lane[b])
         case loop.YieldOp() | func.ReturnOp():
             pass
         case _:

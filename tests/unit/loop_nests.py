@@ -167,7 +167,9 @@ def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5,)) -> int:
         verify(module)
         for n, wanted in zip(sizes, expected, strict=True):
             for found, want in zip(run(module, n), wanted, strict=True):
-                np.testing.assert_array_equal(found, want, err_msg=f"{step} on\n{text}\ngave\n{module}")
+                np.testing.assert_array_equal(
+                    found, want, err_msg=f"{step} on\n{text}\ngave\n{module}"
+                )
         after = str(module)
         assert str(parse_text(after, "again.mlir")) == after
     return applied

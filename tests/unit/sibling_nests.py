@@ -9,7 +9,7 @@ import numpy as np
 from stepwell.interpreters.harness import interpret
 from xdsl.dialects.builtin import ModuleOp
 
-BUFFERS = ("A", "B", "C", "D")
+BUFFERS = ("A", "B", "C", "D", "E", "F")
 EXTENT = 40
 TYPE = f"memref<{EXTENT}xi32>"
 
@@ -17,7 +17,7 @@ TYPE = f"memref<{EXTENT}xi32>"
 @dataclass
 class RandomSiblings:
     """
-    Writes a function `f` of four i32 buffers and an index argument `n`, with scratch buffers.
+    Writes a function `f` of six i32 buffers and an index argument `n`, with scratch buffers.
 
     Most accesses are at the innermost variable plus a small number, so that many dependences have a
     constant distance. Values are used by later statements of the same body.
@@ -74,7 +74,7 @@ class RandomSiblings:
             for n in range(EXTENT if self.random.random() < 0.1 else 0):
                 self._line(level, f"loop.store {zero}, {buffer}[{n}] : {TYPE}")
             buffers.append(buffer.removeprefix("%"))
-        for _ in range(self.random.randint(1, 3)):
+        for _ in range(self.random.choice((1, 1, 2, 3))):
             if len(around) < 3 and self.random.random() < 0.4:
                 self._loop(around, level, buffers)
             else:
@@ -100,7 +100,7 @@ class RandomSiblings:
                 self._statement(around, level + 1, buffers, [])
             self._line(level, "}")
             return
-        for _ in range(self.random.randint(1, 3)):
+        for _ in range(self.random.choice((1, 1, 2, 3))):
             self._statement(around, level, buffers, known)
 
     def _statement(
@@ -124,9 +124,7 @@ class RandomSiblings:
             self._line(level, f"{c} = arith.{operation} {b}, {a} : i32")
         elif kind < 0.4 and around:
             index = self._fresh("x")
-            self._line(
-                level, f"{index} = affine.apply affine_map<(d0) -> (d0 + 1)>(%{around[-1]})"
-            )
+            self._line(level, f"{index} = affine.apply affine_map<(d0) -> (d0 + 1)>(%{around[-1]})")
             self._line(level, f"{b} = arith.index_cast {index} : index to i32")
             self._line(level, f"{c} = arith.muli {b}, {a} : i32")
         else:
@@ -137,7 +135,7 @@ class RandomSiblings:
 
 
 def run(module: ModuleOp, n: int = 8) -> tuple[np.ndarray, ...]:
-    """The four buffers after `f` has run on the same numbers."""
+    """The six buffers after `f` has run on the same numbers."""
     generator = np.random.default_rng(0)
     buffers = [generator.integers(-50, 50, EXTENT).astype(np.int32) for _ in BUFFERS]
     return interpret(module, [*buffers, np.int64(n)], "f")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -41,7 +42,7 @@ class LoopAutoFissionPass(StepwellPass):
 
 def _distribute_one(function: func.FuncOp, nests: Nests) -> bool:
     """Cut the first loop, innermost first, that can be; whether there was one."""
-    loops = [op for op in function.walk(reverse=True) if isinstance(op, loop.ForOp)]
+    loops = [op for op in function.walk() if isinstance(op, loop.ForOp)]
     depth = {op: sum(1 for other in loops if other.is_ancestor(op)) for op in loops}
     for for_op in sorted(loops, key=lambda op: -depth[op]):
         name = target(function, for_op.loop_name.data)
@@ -55,10 +56,8 @@ def _cuts(for_op: loop.ForOp) -> Iterator[str]:
     """What to cut after: each loop of the body that something follows, and each store that a loop follows."""
     if for_op.mode is not None:
         return
-    parts = [
-        op for op in body_ops(for_op) if isinstance(op, loop.ForOp | loop.IfOp | loop.StoreOp)
-    ]
-    for part, following in zip(parts, parts[1:], strict=False):
+    parts = [op for op in body_ops(for_op) if isinstance(op, loop.ForOp | loop.IfOp | loop.StoreOp)]
+    for part, following in pairwise(parts):
         if isinstance(part, loop.ForOp):
             yield part.loop_name.data
         elif isinstance(part, loop.StoreOp) and isinstance(following, loop.ForOp):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -70,7 +71,7 @@ def _fuse_one(function: func.FuncOp, nests: Nests, keep_parallel: bool) -> bool:
 def _neighbours(block: Block) -> Iterator[tuple[loop.ForOp, loop.ForOp]]:
     """Pairs of loops with no loop between them, in the block and inside of its operations."""
     loops = [op for op in block.ops if isinstance(op, loop.ForOp)]
-    yield from zip(loops, loops[1:], strict=False)
+    yield from pairwise(loops)
     for op in block.ops:
         for region in op.regions:
             for inner in region.blocks:
@@ -81,9 +82,7 @@ def _buffers(for_op: loop.ForOp) -> set[SSAValue]:
     return {op.buffer for op in for_op.walk() if isinstance(op, loop.LoadOp | loop.StoreOp)}
 
 
-def _loses_parallelism(
-    step: FuseLoops, first: loop.ForOp, second: loop.ForOp, nest: Nest
-) -> bool:
+def _loses_parallelism(step: FuseLoops, first: loop.ForOp, second: loop.ForOp, nest: Nest) -> bool:
     """Whether two parallel loops would make one that is not: tried on a copy."""
     known = nest.dependences
     if not (known.is_parallel(first) and known.is_parallel(second)):

@@ -67,6 +67,5 @@ def _orders(
     """Orders to try, best first; loops of equal cost stay as they are to each other."""
     yield tuple(sorted(band, key=lambda op: -costs[op]))
     # Of equally cheap loops the one that is innermost already.
-    cheapest_first = sorted(reversed(band), key=lambda op: costs[op])
-    for innermost in cheapest_first:
+    for innermost in sorted(band, key=lambda op: (costs[op], -band.index(op))):
         yield (*(op for op in band if op is not innermost), innermost)

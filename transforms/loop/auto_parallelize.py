@@ -43,9 +43,7 @@ class LoopAutoParallelizePass(StepwellPass):
             _parallelize(list(function.body.block.ops), self.grain, function, nests)
 
 
-def _parallelize(
-    ops: Sequence[Operation], grain: int, function: func.FuncOp, nests: Nests
-) -> None:
+def _parallelize(ops: Sequence[Operation], grain: int, function: func.FuncOp, nests: Nests) -> None:
     for op in ops:
         if isinstance(op, loop.ForOp) and _is_marked(op, grain, function, nests):
             continue

@@ -42,7 +42,9 @@ class LoopAutoTilePass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.cache_bytes < 1:
-            raise StepwellError(f"found cache-bytes={self.cache_bytes}, expected at least 1; mend it")
+            raise StepwellError(
+                f"found cache-bytes={self.cache_bytes}, expected at least 1; mend it"
+            )
         nests = Nests(op)
         for function in functions_with_loops(op):
             for band in bands(function):

@@ -53,7 +53,7 @@ class LoopAutoUnrollAndJamPass(StepwellPass):
         refs = references(band[-1])
         shared = {op: [r for r in refs if r.stride(op) == 0] for op in band[:-1]}
         # Of equals the innermost: its copies are nearest to each other.
-        for for_op in sorted(reversed(band[:-1]), key=lambda op: -len(shared[op])):
+        for for_op in sorted(band[:-1], key=lambda op: (-len(shared[op]), -band.index(op))):
             own = len(refs) - len(shared[for_op])
             room = (self.registers - len(shared[for_op])) // own if own else self.factor
             factor = min(self.factor, room, trips[for_op])

@@ -25,14 +25,8 @@ from ..schedule.modes import check_unmarked
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import (
-    clone_loop,
-    insert_after,
-    lower_bound,
-    set_bounds,
-    shifted_to,
-    upper_bound,
-)
+from ..schedule.rewrite import BoundExprs, clone_loop, insert_after, set_bounds, shifted_to
+from ..schedule.tight_bounds import plain_bounds
 
 Leaf = Callable[[], AffineExpr | None]
 ParsedT = TypeVar("ParsedT", AffineExpr, AffineConstraintExpr)
@@ -48,25 +42,26 @@ class IndexSetSplitPlan:
     values: tuple[SSAValue, ...]
     """what the points are over"""
     names: tuple[str, ...]
+    lower: BoundExprs
+    upper: BoundExprs
 
     def apply(self) -> None:
         """`for i in L..U` → `for i in L..min(U, p)` and `for i.rest in max(L, p)..U`"""
         taken = self.nest.taken_names()
         copies = [clone_loop(self.for_op, name, taken) for name in self.names]
-        lower, upper = lower_bound(self.for_op), upper_bound(self.for_op)
         ends = [*self.points, None]
         for copy, start, end in zip(copies, self.points, ends[1:], strict=True):
-            set_bounds(copy, self._from(start), upper if end is None else self._until(end))
-        set_bounds(self.for_op, lower, self._until(self.points[0]))
+            set_bounds(copy, self._from(start), self.upper if end is None else self._until(end))
+        set_bounds(self.for_op, self.lower, self._until(self.points[0]))
         insert_after(self.for_op, copies)
 
-    def _until(self, point: AffineExpr) -> tuple[list[AffineExpr], list[SSAValue]]:
-        exprs, values = upper_bound(self.for_op)
+    def _until(self, point: AffineExpr) -> BoundExprs:
+        exprs, values = self.upper
         return [*exprs, *shifted_to([point], len(values))], [*values, *self.values]
 
-    def _from(self, point: AffineExpr) -> tuple[list[AffineExpr], list[SSAValue]]:
+    def _from(self, point: AffineExpr) -> BoundExprs:
         """The loop's first value that is not before the point."""
-        exprs, values = lower_bound(self.for_op)
+        exprs, values = self.lower
         (start,) = shifted_to([point], len(values))
         step = self.for_op.step.value.data
         if step != 1:
@@ -86,7 +81,8 @@ def plan_index_set_split(step: IndexSetSplit, nests: Nests) -> IndexSetSplitPlan
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
     check_unmarked(step, for_op)
-    if for_op.step.value.data != 1 and len(for_op.lower_map.data.results) > 1:
+    lower, upper = plain_bounds(nest.function, for_op)
+    if for_op.step.value.data != 1 and len(lower[0]) > 1:
         raise refuse(
             step,
             f"loop '{name}' starts at a maximum of several expressions and its step is not 1, so the "
@@ -97,7 +93,7 @@ def plan_index_set_split(step: IndexSetSplit, nests: Nests) -> IndexSetSplitPlan
     points = scope.points()
     suffixes = ("rest",) if len(points) == 1 else ("at", "rest")
     names = nest.chosen_names((), [f"{name}.{suffix}" for suffix in suffixes])
-    return IndexSetSplitPlan(nest, for_op, points, tuple(scope.values), tuple(names))
+    return IndexSetSplitPlan(nest, for_op, points, tuple(scope.values), tuple(names), lower, upper)
 
 
 class _Scope:

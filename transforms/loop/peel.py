@@ -19,11 +19,10 @@ from ..schedule.rewrite import (
     insert_after,
     insert_before,
     is_sure_maximum,
-    lower_bound,
     set_bounds,
     shifted_to,
-    upper_bound,
 )
+from ..schedule.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,8 @@ class PeelPlan:
     back: int
     front_name: str
     back_name: str
+    lower: BoundExprs
+    upper: BoundExprs
 
     def apply(self) -> None:
         """
@@ -45,7 +46,7 @@ class PeelPlan:
         for_op, taken = self.for_op, self.nest.taken_names()
         front = clone_loop(for_op, self.front_name, taken) if self.front else None
         back = clone_loop(for_op, self.back_name, taken) if self.back else None
-        lower, upper = lower_bound(for_op), upper_bound(for_op)
+        lower, upper = self.lower, self.upper
         start = _moved(lower, self.front * for_op.step.value.data)
         end = self._back_start() if self.back else upper
         if front is not None:
@@ -59,10 +60,10 @@ class PeelPlan:
     def _back_start(self) -> BoundExprs:
         """Where the iterations at the back begin."""
         step = self.for_op.step.value.data
-        highs, high_values = upper_bound(self.for_op)
+        highs, high_values = self.upper
         if step == 1:
             return _moved((highs, high_values), -self.back)
-        (low,), low_values = lower_bound(self.for_op)
+        (low,), low_values = self.lower
         (high,) = shifted_to(highs, len(low_values))
         values = [*low_values, *high_values]
         count = (high - low).simplify(len(values), 0).ceil_div(step)
@@ -99,7 +100,8 @@ def plan_peel(step: Peel, nests: Nests) -> PeelPlan:
         raise refuse(step, "a number of iterations is negative", remedy="give 0 or more")
     if step.front == step.back == 0:
         raise refuse(step, "there is nothing to peel", remedy="give front=1, back=1 or both")
-    lows, highs = for_op.lower_map.data.results, for_op.upper_map.data.results
+    lower, upper = plain_bounds(nest.function, for_op)
+    lows, highs = lower[0], upper[0]
     if step.front and len(lows) > 1:
         raise _no_such_point(step, f"loop '{name}' starts at a maximum of several expressions")
     if step.back and len(highs) > 1:
@@ -109,7 +111,7 @@ def plan_peel(step: Peel, nests: Nests) -> PeelPlan:
             step, f"loop '{name}' starts at a maximum of several expressions and its step is not 1"
         )
     front_name, back_name = nest.chosen_names((), _names(name, ("front", "back")))
-    return PeelPlan(nest, for_op, step.front, step.back, front_name, back_name)
+    return PeelPlan(nest, for_op, step.front, step.back, front_name, back_name, lower, upper)
 
 
 def _names(name: str, parts: Sequence[str]) -> list[str]:

@@ -1,175 +1,225 @@
-"""reorder: perfectly nested loops in another order (loop interchange)."""
+"""reorder: nested loops in another order (loop interchange)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import islpy as isl
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...analysis.scop import iteration_domain
+from ...analysis.affine_isl import variable
+from ...analysis.scop import Surroundings
 from ...dialects import loop
+from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Reorder
-from ..schedule.bounds import loop_bounds
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import TimeSpace, check_order
+from ..schedule.bounds import NestBounds, nest_bounds
+from ..schedule.chain import chain_with
+from ..schedule.nest import Nest, Nests
+from ..schedule.order import TimeSpace, check_order, kind_after
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
-from ..schedule.rewrite import BoundExprs, as_bound, body_ops, lower_bound, move_body, upper_bound
+from ..schedule.rewrite import (
+    BoundExprs,
+    insert_before,
+    loop_like,
+    lower_bound,
+    move_body,
+    normalise_step,
+    replace_loop,
+    set_bounds,
+    upper_bound,
+)
+from ..schedule.sinking import Sinking, plan_sinking
+from ..schedule.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)
 class ReorderPlan:
-    """The loops as they are, outermost first, in their new order, and the nest they are in."""
+    """The loops as they are, outermost first, in their new order, and what stands between them."""
 
     nest: Nest
     old: tuple[loop.ForOp, ...]
     new: tuple[loop.ForOp, ...]
-    domain: isl.Set | None
-    """The iterations, over the loops around and then `old`; None when no bound depends on `old`."""
+    kinds: Mapping[loop.ForOp, LoopKind]
+    sinking: Sinking
+    bounds: NewBounds | None
+    """None where the bounds of each loop still hold"""
 
     def apply(self) -> None:
-        outermost, innermost = self.old[0], self.old[-1]
-        parent = outermost.parent
-        assert parent is not None
-        made: dict[loop.ForOp, loop.ForOp] = {}
+        self.sinking.apply()
+        if self.bounds is not None:
+            self._count_by_one()
+        made: list[loop.ForOp] = []
         for number, for_op in enumerate(self.new):
-            lower, upper = lower_bound(for_op), upper_bound(for_op)
-            if self.domain is not None:
-                variables = [made[op].induction_variable for op in self.new[:number]]
-                bounds = _bounds_in_order(self, number, variables)
-                assert bounds is not None, "checked by the planner"
-                lower, upper = bounds
-            copy = loop.ForOp(
-                for_op.loop_name.data,
-                as_bound(lower),
-                as_bound(upper),
-                step=for_op.step.value.data,
-                kind=for_op.kind.data,
-                mode=for_op.mode.data if for_op.mode is not None else None,
-            )
-            copy.induction_variable.name_hint = for_op.induction_variable.name_hint
-            made[for_op] = copy
-        for outer, inner in zip(self.new, self.new[1:], strict=False):
-            last = made[outer].body.block.last_op
-            assert last is not None
-            made[outer].body.block.insert_op_before(made[inner], last)
-        for old, copy in made.items():
+            bounds = lower_bound(for_op), upper_bound(for_op)
+            if self.bounds is not None:
+                bounds = self.bounds.of(number, [op.induction_variable for op in made])
+            made.append(loop_like(for_op, *bounds, kind=self.kinds[for_op]))
+        for outer, inner in pairwise(made):
+            end = outer.body.block.last_op
+            assert end is not None
+            insert_before(end, [inner])
+        for old, copy in zip(self.new, made, strict=True):
             old.induction_variable.replace_all_uses_with(copy.induction_variable)
-        move_body(innermost, made[self.new[-1]].body.block)
-        parent.insert_op_before(made[self.new[0]], outermost)
-        outermost.detach()
-        outermost.erase()
+        move_body(self.old[-1], made[-1].body.block)
+        outermost = made[0] if self.bounds is None else self.bounds.guarded(made[0])
+        replace_loop(self.old[0], [outermost])
+
+    def _count_by_one(self) -> None:
+        for for_op in self.old:
+            if for_op.step.value.data != 1:
+                set_bounds(for_op, *plain_bounds(self.nest.function, for_op))
+                normalise_step(for_op)
+
+
+@dataclass(frozen=True)
+class NewBounds:
+    """Bounds for the loops in their new order, counted by one."""
+
+    nest: NestBounds
+    around: tuple[SSAValue, ...]
+    parameters: tuple[SSAValue, ...]
+
+    def of(self, number: int, outer: Sequence[SSAValue]) -> tuple[BoundExprs, BoundExprs]:
+        """The bounds of the new loop `number`, given the variables of those before it."""
+        level = self.nest.levels[number]
+        values = [*self.around, *outer, *self.parameters]
+        return (level.lower, values), (level.upper, values)
+
+    def guarded(self, for_op: loop.ForOp) -> Operation:
+        """The outermost loop under the condition the bounds take for granted, if there is one."""
+        if not self.nest.guard:
+            return for_op
+        block = Block([for_op, loop.YieldOp()])
+        return loop.IfOp(self.nest.guard, [*self.around, *self.parameters], Region(block))
+
+
+def _iterations(
+    nest: Nest, old: Sequence[loop.ForOp], new: Sequence[loop.ForOp], starts: Sequence[BoundExprs]
+) -> isl.Set:
+    """
+    What the loops run through, over the variables of the loops around and then the new loops'.
+
+    Loops with a step other than 1, whose first values are `starts`, are counted from 0 by one.
+    """
+    inside = Surroundings(nest.dependences.scop, old[-1].body.block)
+    depth = len(inside.loops) - len(old)
+    given = iter(starts)
+    counted: dict[loop.ForOp, isl.PwAff] = {}
+    for number, for_op in enumerate(inside.loops):
+        counted[for_op] = variable(inside.space, number)
+        if number >= depth and for_op.step.value.data != 1:
+            start = inside.values(*next(given))
+            assert start is not None, "checked by the planner"
+            from_zero = counted[for_op].sub(start[0])
+            counted[for_op] = from_zero.scale_down_val(isl.Val(for_op.step.value.data)).floor()
+    order = (*inside.loops[:depth], *new)
+    result: isl.Map | None = None
+    for for_op in order:
+        part = isl.Map.from_pw_aff(counted[for_op])
+        result = part if result is None else result.flat_range_product(part)
+    assert result is not None
+    return inside.domain.apply(result)
 
 
 @planner(Reorder)
 def plan_reorder(step: Reorder, nests: Nests) -> ReorderPlan:
-    """Legal when no dependence is turned around; bounds of non-rectangular nests are computed anew."""
+    """
+    Legal when no dependence is turned around; bounds of non-rectangular nests are computed anew.
+
+    Statements beside a loop of the nest move into it, where they run in its first or last iteration.
+    """
     nest, name = nests.resolve(step.loop)
-    old = _chain(step, nest, nest.loop(name))
+    if len(set(step.order)) != len(step.order):
+        raise refuse(step, "a loop is named twice", remedy="name each loop once")
+    old = chain_with(step, nest.loop(name), step.order)
+    if len(old) != len(step.order):
+        left_out = [op.loop_name.data for op in old if op.loop_name.data not in step.order]
+        raise refuse(
+            step,
+            f"the order leaves out {', '.join(map(repr, left_out))} of the nest from '{name}' down",
+            remedy=f"name all of {', '.join(repr(op.loop_name.data) for op in old)} in their new order",
+        )
     by_name = {op.loop_name.data: op for op in old}
     new = tuple(by_name[n] for n in step.order)
+    sinking = plan_sinking(step, nest, old)
+    kinds = _check(step, nest, old, new, sinking)
+    bounds = None if _keeps_bounds(old, new) else _new_bounds(step, nest, old, new)
+    return ReorderPlan(nest, old, new, kinds, sinking, bounds)
+
+
+def _check(
+    step: Reorder,
+    nest: Nest,
+    old: tuple[loop.ForOp, ...],
+    new: tuple[loop.ForOp, ...],
+    sinking: Sinking,
+) -> dict[loop.ForOp, LoopKind]:
+    """What the loops will be, once it is known that the new order is legal."""
     space = TimeSpace(nest)
-    positions = [nest.time_position(op) for op in old]
+    first = nest.time_position(old[0])
+    moved = dict(zip(old, sinking.variables(space), strict=True))
 
     def reordered(entries: list[isl.PwAff]) -> list[isl.PwAff]:
-        result = list(entries)
-        for position, for_op in zip(positions, new, strict=True):
-            result[position] = entries[nest.time_position(for_op)]
-        return result
+        return [*entries[:first], *(moved[op] for op in new), *entries[first + 1 :]]
 
+    order = space.map(reordered)
     check_order(
         step,
         nest,
         old[0],
-        space.map(reordered),
+        order,
         remedy="skew the inner loop by the outer one, or leave the order of these two",
     )
-    if _is_rectangular(old):
-        return ReorderPlan(nest, old, new, None)
-    return _with_new_bounds(step, ReorderPlan(nest, old, new, _domain(nest, old)))
+    return {
+        op: kind_after(nest, old[0], order, first + n, op.kind.data) for n, op in enumerate(new)
+    }
 
 
-def _chain(step: Reorder, nest: Nest, outermost: loop.ForOp) -> tuple[loop.ForOp, ...]:
-    """The perfectly nested loops from `outermost` down that hold all loops of the order."""
-    wanted = set(step.order)
-    if len(wanted) != len(step.order):
-        raise refuse(step, "a loop is named twice", remedy="name each loop once")
-    chain: list[loop.ForOp] = []
-    current = outermost
-    while True:
-        chain.append(current)
-        wanted.discard(current.loop_name.data)
-        if not wanted:
-            break
-        inner = body_ops(current)
-        if len(inner) != 1 or not isinstance(inner[0], loop.ForOp):
-            missing = ", ".join(f"'{n}'" for n in sorted(wanted))
+def _keeps_bounds(old: Sequence[loop.ForOp], new: Sequence[loop.ForOp]) -> bool:
+    """Whether each loop stays inside of those its bounds depend on."""
+    variables = {op.induction_variable: op for op in old}
+    for number, for_op in enumerate(new):
+        for value in (*for_op.lower_operands, *for_op.upper_operands):
+            if value in variables and variables[value] not in new[:number]:
+                return False
+    return True
+
+
+def _new_bounds(
+    step: Reorder, nest: Nest, old: tuple[loop.ForOp, ...], new: tuple[loop.ForOp, ...]
+) -> NewBounds:
+    """Bounds for the loops where their own would name loops that are now inside."""
+    space = TimeSpace(nest)
+    starts: list[BoundExprs] = []
+    for for_op in old:
+        name = for_op.loop_name.data
+        if space.lower_bound(for_op) is None or space.upper_bound(for_op) is None:
+            raise refuse(step, f"the bounds of '{name}' are not affine, so new ones are unknown")
+        if for_op.step.value.data == 1:
+            continue
+        lower, _ = plain_bounds(nest.function, for_op)
+        if len(lower[0]) > 1:
             raise refuse(
                 step,
-                f"loop '{current.loop_name.data}' has more in its body than one loop, so {missing} "
-                "cannot be exchanged with it",
-                remedy="make the nest perfect with fission first",
+                f"loop '{name}' has a step and starts at a maximum of several expressions",
+                remedy="index_set_split it first",
             )
-        current = inner[0]
-    if len(chain) != len(step.order):
-        left_out = [op.loop_name.data for op in chain if op.loop_name.data not in step.order]
+        starts.append(lower)
+    block = old[0].parent
+    assert block is not None
+    around = Surroundings(nest.dependences.scop, block)
+    bounds = nest_bounds(_iterations(nest, old, new, starts), around.domain)
+    if bounds is None:
         raise refuse(
             step,
-            f"the loops {', '.join(map(repr, left_out))} stand between those named",
-            remedy=f"name all of {', '.join(repr(op.loop_name.data) for op in chain)} in their new order",
+            "the iterations are no nest of loops with affine bounds in the new order",
+            remedy="split the iteration space with index_set_split first",
         )
-    return tuple(chain)
-
-
-def _is_rectangular(chain: Sequence[loop.ForOp]) -> bool:
-    variables = {op.induction_variable for op in chain}
-    return not any(
-        value in variables for op in chain for value in (*op.lower_operands, *op.upper_operands)
-    )
-
-
-def _domain(nest: Nest, chain: Sequence[loop.ForOp]) -> isl.Set:
-    return iteration_domain(nest.dependences.scop, [*loops_around(chain[0]), *chain])
-
-
-def _with_new_bounds(step: Reorder, plan: ReorderPlan) -> ReorderPlan:
-    """The plan, once it is known that the new loops have affine bounds."""
-    if any(op.step.value.data != 1 for op in plan.old):
-        raise refuse(
-            step,
-            "bounds depend on the loops to be exchanged and a step is not 1",
-            remedy="normalise the steps with simplify first",
-        )
-    for number in range(len(plan.new)):
-        variables = [op.induction_variable for op in plan.new[:number]]
-        if _bounds_in_order(plan, number, variables) is None:
-            raise refuse(
-                step,
-                f"loop '{plan.new[number].loop_name.data}' has no affine bounds in the new order",
-                remedy="split the iteration space with index_set_split first",
-            )
-    return plan
-
-
-def _bounds_in_order(
-    plan: ReorderPlan, number: int, variables: Sequence[SSAValue]
-) -> tuple[BoundExprs, BoundExprs] | None:
-    """The bounds of the new loop `number`, over the loops around and the new loops before it."""
-    assert plan.domain is not None
-    around = loops_around(plan.old[0])
-    depth = len(around)
-    wanted = [*range(depth), *(depth + plan.old.index(op) for op in plan.new[: number + 1])]
-    space = plan.domain.get_space()
-    local = isl.LocalSpace.from_space(space)
-    target = space.params().add_dims(isl.dim_type.set, len(wanted))
-    select = isl.MultiAff.zero(isl.Space.map_from_domain_and_range(space, target))
-    for n, position in enumerate(wanted):
-        select = select.set_aff(n, isl.Aff.var_on_domain(local, isl.dim_type.set, position))
-    projected = plan.domain.apply(isl.Map.from_multi_aff(select))
-    outer = [*(op.induction_variable for op in around), *variables]
-    return loop_bounds(projected, outer, plan.nest.dependences.scop.parameters)
+    variables = tuple(op.induction_variable for op in around.loops)
+    return NewBounds(bounds, variables, tuple(nest.dependences.scop.parameters))
 
 
 LoopReorderPass = step_pass(Reorder)

@@ -14,15 +14,8 @@ from ..schedule.nest import Nests
 from ..schedule.order import TimeSpace, check_order
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
-    BoundExprs,
-    lower_bound,
-    set_bounds,
-    set_step,
-    shifted_to,
-    substitute,
-    upper_bound,
-)
+from ..schedule.rewrite import BoundExprs, set_bounds, set_step, shifted_to, substitute
+from ..schedule.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ def plan_reverse(step: Reverse, nests: Nests) -> ReversePlan:
         backwards,
         remedy=f"leave the direction of '{name}', or reverse a loop that carries no dependence",
     )
-    plan = _plan(for_op)
+    plan = _plan(for_op, *plain_bounds(nest.function, for_op))
     if plan is None:
         raise refuse(
             step,
@@ -73,21 +66,21 @@ def plan_reverse(step: Reverse, nests: Nests) -> ReversePlan:
     return plan
 
 
-def _plan(for_op: loop.ForOp) -> ReversePlan | None:
+def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePlan | None:
     """
     With single bounds `L..U step s` these stay, and the variable `i` becomes `first + last - i`.
 
     Otherwise the loop counts up to 0: with step 1 `i` becomes `-i`, with a single `L` it becomes `L - s*i`.
     """
-    lows, low_values = lower_bound(for_op)
-    highs, high_values = upper_bound(for_op)
+    lows, low_values = lower
+    highs, high_values = upper
     span = for_op.step.value.data
     variable, one = AffineExpr.dimension(0), AffineExpr.constant(1)
     if len(lows) > 1 and span != 1:
         return None
     if len(lows) > 1 or (len(highs) > 1 and span == 1):
-        lower = [one - high for high in highs], high_values
-        upper = [one - low for low in lows], low_values
+        lower = [(one - high).simplify(len(high_values), 0) for high in highs], high_values
+        upper = [(one - low).simplify(len(low_values), 0) for low in lows], low_values
         return ReversePlan(for_op, lower, upper, 1, variable * -1, ())
     if len(highs) > 1:
         values = [*low_values, *high_values]

@@ -40,8 +40,11 @@ class SimplifyPlan:
     nest: Nest
 
     def apply(self) -> None:
-        while any(self._simplify(op) for op in list(self.nest.function.body.walk())):
-            pass
+        changed = True
+        while changed:
+            changed = False
+            for op in list(self.nest.function.body.walk()):
+                changed |= self._simplify(op)
 
     def _simplify(self, op: Operation) -> bool:
         """Whether the operation, if it still is in the function, has been changed."""

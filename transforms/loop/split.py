@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
@@ -16,6 +15,7 @@ from ..schedule.padding import check_overrun
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import (
+    BoundExprs,
     clone_loop,
     insert_after,
     is_sure_maximum,
@@ -27,6 +27,7 @@ from ..schedule.rewrite import (
     shifted_to,
     upper_bound,
 )
+from ..schedule.tight_bounds import plain_bounds
 from ..schedule.trip_count import TripCount
 
 
@@ -76,25 +77,31 @@ class SplitPlan:
 def peel_rest(nest: Nest, for_op: loop.ForOp, factor: int, name: str) -> None:
     """
     `for i in L..U` → the loop over the whole blocks of `factor` iterations `L..M`, then
-    `for i.tail in max(L, M)..U` with `M = L + (U - L) floordiv span * span`.
+    `for i.tail in max(L, M)..U`.
     """
-    rest = clone_loop(for_op, name, nest.taken_names())
-    middle, values = whole_blocks_end(for_op, factor * for_op.step.value.data)
-    (low,), low_values = lower_bound(for_op)
-    start = [middle] if is_sure_maximum(middle, low) else [low, middle]
-    set_bounds(rest, (start, values), upper_bound(for_op))
-    set_bounds(for_op, ([low], low_values), ([middle], values))
-    insert_after(for_op, [rest])
+    blocks, rest = blocks_and_rest(nest, for_op, factor * for_op.step.value.data)
+    tail = clone_loop(for_op, name, nest.taken_names())
+    set_bounds(tail, *rest)
+    set_bounds(for_op, *blocks)
+    insert_after(for_op, [tail])
 
 
-def whole_blocks_end(for_op: loop.ForOp, span: int) -> tuple[AffineExpr, list[SSAValue]]:
-    """Where the last whole block of `span` ends, over the operands of both bounds, the lower ones first."""
-    (low,), low_values = lower_bound(for_op)
-    (high,), high_values = upper_bound(for_op)
+def blocks_and_rest(
+    nest: Nest, for_op: loop.ForOp, span: int
+) -> tuple[tuple[BoundExprs, BoundExprs], tuple[BoundExprs, BoundExprs]]:
+    """
+    The bounds of the whole blocks of a loop `L..U` and of its rest: `L..M` and `max(L, M)..U`.
+
+    `M` is `L + (U - L) floordiv span * span`; `check_peelable` tells whether it can be computed.
+    """
+    lower, upper = plain_bounds(nest.function, for_op)
+    ((low,), low_values), ((high,), high_values) = lower, upper
     (high,) = shifted_to([high], len(low_values))
     values = [*low_values, *high_values]
     length = (high - low).simplify(len(values), 0)
-    return (low + length // span * span).simplify(len(values), 0), values
+    middle = (low + length // span * span).simplify(len(values), 0)
+    start = [middle] if is_sure_maximum(middle, low) else [low, middle]
+    return (lower, ([middle], values)), ((start, values), upper)
 
 
 @planner(Split)
@@ -141,13 +148,14 @@ def plan_tail(
         check_overrun(step, nest, {for_op: factor})
         return "whole"
     if tail == "peel":
-        check_peelable(step, for_op)
+        check_peelable(step, nest, for_op)
     return tail
 
 
-def check_peelable(step: Step, for_op: loop.ForOp) -> None:
+def check_peelable(step: Step, nest: Nest, for_op: loop.ForOp) -> None:
     """Raise the refusal of `step` unless the end of the loop's whole blocks is an affine expression."""
-    if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
+    lower, upper = plain_bounds(nest.function, for_op)
+    if len(lower[0]) == len(upper[0]) == 1:
         return
     raise refuse(
         step,

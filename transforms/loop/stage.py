@@ -19,6 +19,7 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
+from ...dialects.shaped import memref_type
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
@@ -75,9 +76,9 @@ class StagePlan:
         body = self.at.body.block
         first, last = body.first_op, body.last_op
         assert first is not None and last is not None
-        assert isinstance(self.buffer.type, MemRefType)
         front = Builder(InsertPoint.before(first))
-        type_ = MemRefType(self.buffer.type.get_element_type(), self.layout.shape())
+        element = memref_type(self.buffer).get_element_type()
+        type_ = MemRefType(element, self.layout.shape())
         scratch = front.insert(loop.AllocOp(self.scope, type_)).buffer
         scratch.name_hint = self.name
         for access in self.accesses:
@@ -102,7 +103,6 @@ class StagePlan:
 
     def _copy(self, builder: Builder, scratch: SSAValue, *, into_scratch: bool) -> None:
         """Loops over the box that copy its elements, those outside of the buffer left out."""
-        assert isinstance(self.buffer.type, MemRefType)
         fill = into_scratch and self.fills_padding
         variables: list[SSAValue] = []
         offsets: list[AffineExpr] = []
@@ -137,8 +137,7 @@ class StagePlan:
 
     def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
         """The loop over one axis of the box, or of the padded scratch buffer."""
-        assert isinstance(self.buffer.type, MemRefType)
-        size = self.buffer.type.get_shape()[axis]
+        size = memref_type(self.buffer).get_shape()[axis]
         lower = [AffineExpr.constant(0)]
         if fill:
             upper = [AffineExpr.constant(self.layout.extents[axis])]
@@ -170,10 +169,10 @@ class StagePlan:
         values: Sequence[SSAValue],
     ) -> SSAValue:
         """The element where it is inside both box and buffer, zero in the padding."""
-        assert isinstance(self.buffer.type, MemRefType)
-        element = self.buffer.type.get_element_type()
+        type_ = memref_type(self.buffer)
+        element = type_.get_element_type()
         constraints: list[AffineExpr] = []
-        for axis, size in enumerate(self.buffer.type.get_shape()):
+        for axis, size in enumerate(type_.get_shape()):
             offset = offsets[axis]
             index = there.results[axis]
             if self.layout.extents[axis] != self.box.extents[axis]:
@@ -212,8 +211,9 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     _check_uses(step, nest, at, root, inside)
     depth = len(loops_around(at)) + 1
     region = touched(inside, depth)
-    assert region is not None and isinstance(root.type, MemRefType)
-    box = bounding_box(region, depth, root.type.get_num_dims())
+    assert region is not None
+    type_ = memref_type(root)
+    box = bounding_box(region, depth, type_.get_num_dims())
     if box is None:
         raise refuse(
             step,
@@ -222,7 +222,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         )
     layout = _layout(step, box)
     loops = (*loops_around(at), at)
-    space = BoxSpace(scop, loops, root.type)
+    space = BoxSpace(scop, loops, type_)
     writes = [access for access in inside if access.is_write]
     written = touched(writes, depth)
     exact = written is not None and space.elements(box).is_equal(written)

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.traits import is_side_effect_free
 
 from ...analysis.locality import Trips
 from ...dialects import loop
 from ...dialects.schedule import Step
-from .chain import next_inside
 from .nest import Nest, Nests
 from .planning import apply, plan
 from .refusal import Refusal, describe
+from .rewrite import body_ops
 from .trip_count import TripCount
 
 CHOSEN = "stepwell.chosen"
@@ -56,8 +57,11 @@ def try_step(step: Step, nests: Nests, function: func.FuncOp, reason: str) -> bo
 
 def note(function: func.FuncOp, step: Step, reason: str) -> None:
     """Add a step to those the function says it has been given, without quotes for the names in it."""
-    known = function.attributes.get(CHOSEN)
-    before = list(known) if isinstance(known, ArrayAttr) else []
+    match function.attributes.get(CHOSEN):
+        case ArrayAttr(data=before):
+            pass
+        case _:
+            before = ()
     call = describe(step).replace('"', "")
     function.attributes[CHOSEN] = ArrayAttr([*before, StringAttr(f"{call}: {reason}")])
 
@@ -70,11 +74,17 @@ def bands(function: func.FuncOp) -> list[list[loop.ForOp]]:
         if not isinstance(op, loop.ForOp) or op in seen:
             continue
         band = [op]
-        while (inner := next_inside(band[-1])) is not None:
+        while (inner := _only_loop(band[-1])) is not None:
             band.append(inner)
         seen.update(band)
         found.append(band)
     return found
+
+
+def _only_loop(for_op: loop.ForOp) -> loop.ForOp | None:
+    """The loop that is all of another's body, but for arithmetic."""
+    inside = [op for op in body_ops(for_op) if not is_side_effect_free(op)]
+    return inside[0] if len(inside) == 1 and isinstance(inside[0], loop.ForOp) else None
 
 
 def trips_inside(nest: Nest, for_op: loop.ForOp) -> Trips:

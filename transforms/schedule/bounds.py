@@ -1,35 +1,89 @@
-"""Bounds of loops in a new order, from the set of iterations they run through."""
+"""Bounds of nested loops in a new order, from the set of iterations they run through."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import islpy as isl
-from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
-from ...analysis.isl_affine import lower_bounds, upper_bounds
-from .rewrite import BoundExprs
+from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
 
 
-def loop_bounds(
-    iterations: isl.Set, outer: Sequence[SSAValue], parameters: Sequence[SSAValue]
-) -> tuple[BoundExprs, BoundExprs] | None:
+@dataclass(frozen=True)
+class Level:
+    """A loop's bounds, over the variables of the loops outside of it and then the parameters."""
+
+    lower: tuple[AffineExpr, ...]
+    """the greatest of these is the first value"""
+    upper: tuple[AffineExpr, ...]
+    """the variable stays below all of these"""
+
+
+@dataclass(frozen=True)
+class NestBounds:
+    """Loops that together run through a set, and the condition under which they do, if there is one."""
+
+    levels: tuple[Level, ...]
+    guard: tuple[AffineConstraintExpr, ...]
+    """over the variables of the loops around all of them and then the parameters"""
+
+
+def nest_bounds(iterations: isl.Set, context: isl.Set) -> NestBounds | None:
     """
-    Bounds for the last dimension of a set in terms of the dimensions before it.
+    Bounds of a loop for each dimension of `iterations` that `context` does not have, in order.
 
-    `outer` are the values of those dimensions, `parameters` of the set's parameters. The lower bound is
-    a maximum, the upper one (excluded) a minimum. None when the set is no convex polyhedron over them
-    (then no single loop runs through it) or the dimension is unbounded.
+    `context` holds the values of the dimensions before, which are the variables of the loops around. None
+    when no loops with affine bounds run through exactly these iterations. Loops may turn out empty.
     """
-    hull = iterations.remove_redundancies().coalesce()
-    if hull.n_basic_set() != 1:
+    depth, count = context.dim(isl.dim_type.set), iterations.dim(isl.dim_type.set)
+    if iterations.is_empty():
+        never = Level((AffineExpr.constant(0),), (AffineExpr.constant(0),))
+        return NestBounds((never,) * (count - depth), ())
+    levels: list[Level] = []
+    enforced = context
+    for position in range(depth, count):
+        reached = iterations.project_out(isl.dim_type.set, position + 1, count - position - 1)
+        enforced = enforced.add_dims(isl.dim_type.set, 1)
+        found = _level(reached, enforced, position)
+        if found is None:
+            return None
+        levels.append(found[0])
+        enforced = enforced.intersect(found[1])
+    if enforced.is_equal(iterations):
+        return NestBounds(tuple(levels), ())
+    # Where the loops around have values for which nothing runs, the bounds may take that for granted.
+    needed = iterations.project_out(isl.dim_type.set, depth, count - depth)
+    guard = _outline(needed.gist(context))
+    inside = enforced.intersect(guard.to_set().add_dims(isl.dim_type.set, count - depth))
+    constraints = constraint_exprs(guard)
+    if constraints is None or not inside.is_equal(iterations):
         return None
-    (basic,) = hull.get_basic_sets()
-    if basic.dim(isl.dim_type.div) > 0:
-        return None
-    position = basic.dim(isl.dim_type.set) - 1
-    lower, upper = lower_bounds(basic, position), upper_bounds(basic, position)
-    if not lower or not upper:
-        return None
-    values = [*outer, *parameters]
-    return (lower, values), (upper, values)
+    return NestBounds(tuple(levels), tuple(constraints))
+
+
+def _level(reached: isl.Set, enforced: isl.Set, position: int) -> tuple[Level, isl.BasicSet] | None:
+    """The bounds of the last dimension, and where they hold."""
+    outline = _outline(reached)
+    for basic in (_outline(outline.to_set().gist(enforced)), outline):
+        lower, upper = lower_bounds(basic, position), upper_bounds(basic, position)
+        if lower and upper:
+            return Level(tuple(lower), tuple(upper)), _about(basic, position)
+    return None
+
+
+def _outline(points: isl.Set) -> isl.BasicSet:
+    """The smallest polyhedron around the set, as near as can be found."""
+    plain = points.remove_redundancies().coalesce().get_basic_sets()
+    if len(plain) == 1 and plain[0].dim(isl.dim_type.div) == 0:
+        return plain[0]
+    return points.remove_divs().polyhedral_hull()
+
+
+def _about(basic: isl.BasicSet, position: int) -> isl.BasicSet:
+    """The constraints that involve one dimension."""
+    result = isl.BasicSet.universe(basic.get_space())
+    for constraint in basic.get_constraints():
+        if constraint.involves_dims(isl.dim_type.set, position, 1):
+            result = result.add_constraint(constraint)
+    return result

@@ -1,12 +1,10 @@
-"""Perfectly nested loops: the chain from an outer loop down, with nothing but index arithmetic between."""
+"""Nested loops to be rearranged together: the chain from an outer loop down."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Collection, Sequence
 
 from xdsl.ir import Operation
-from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
 from ...dialects.schedule import Step
@@ -15,38 +13,64 @@ from .refusal import Refusal, refuse
 from .rewrite import body_ops
 
 
-def next_inside(for_op: loop.ForOp) -> loop.ForOp | None:
-    """The only loop in the body of a loop, when nothing with an effect stands beside it."""
-    inner = [op for op in body_ops(for_op) if not is_side_effect_free(op)]
-    if len(inner) == 1 and isinstance(inner[0], loop.ForOp):
-        return inner[0]
-    loops = [op for op in body_ops(for_op) if isinstance(op, loop.ForOp)]
-    others = [op for op in inner if op not in loops]
-    return loops[0] if len(loops) == 1 and not others else None
-
-
 def chain_of(step: Step, outermost: loop.ForOp, depth: int) -> tuple[loop.ForOp, ...]:
-    """The loop and the `depth - 1` loops perfectly nested in it. Raises the refusal without so many."""
+    """The loop and the only loop in its body, and so on, `depth` in all. Raises the refusal without."""
     chain = [outermost]
     while len(chain) < depth:
-        inner = next_inside(chain[-1])
-        if inner is None:
-            raise not_perfect(step, chain[-1], "loop inside")
-        chain.append(inner)
+        chain.append(_only_loop(step, chain[-1]))
     check_chain(step, chain)
     return tuple(chain)
 
 
-def not_perfect(step: Step, for_op: loop.ForOp, what: str) -> Refusal:
-    """The refusal because a loop's body is more, or less, than one loop."""
-    inside = body_ops(for_op)
+def chain_with(step: Step, outermost: loop.ForOp, names: Collection[str]) -> tuple[loop.ForOp, ...]:
+    """The loops from `outermost` down to the innermost of those named. Raises the refusal without."""
+    wanted = set(names) - {outermost.loop_name.data}
+    chain = [outermost]
+    while wanted:
+        inside = [op for op in body_ops(chain[-1]) if isinstance(op, loop.ForOp)]
+        leading = [op for op in inside if any(_is_called(inner, wanted) for inner in op.walk())]
+        if len(leading) != 1:
+            raise _no_chain(step, chain[-1], sorted(wanted), leading)
+        chain.append(leading[0])
+        wanted.discard(leading[0].loop_name.data)
+    check_chain(step, chain)
+    return tuple(chain)
+
+
+def _is_called(op: Operation, names: Collection[str]) -> bool:
+    return isinstance(op, loop.ForOp) and op.loop_name.data in names
+
+
+def _no_chain(
+    step: Step, for_op: loop.ForOp, wanted: Sequence[str], leading: Sequence[loop.ForOp]
+) -> Refusal:
     name = for_op.loop_name.data
-    if not any(isinstance(op, loop.ForOp) for op in inside):
-        return refuse(step, f"loop '{name}' has no loop in its body", remedy="name fewer loops")
+    listed = ", ".join(repr(n) for n in wanted)
+    if leading:
+        return refuse(
+            step,
+            f"the loops {listed} stand in different loops in the body of '{name}'",
+            remedy="name loops that are nested in each other",
+        )
     return refuse(
         step,
-        f"loop '{name}' has more in its body than one loop, so {what} cannot be exchanged with it",
-        remedy="make the nest perfect with fission first",
+        f"there is no loop {listed} in the body of '{name}'",
+        remedy="name loops that are nested in each other, the outermost one as the loop",
+    )
+
+
+def _only_loop(step: Step, for_op: loop.ForOp) -> loop.ForOp:
+    inside = [op for op in body_ops(for_op) if isinstance(op, loop.ForOp)]
+    if len(inside) == 1:
+        return inside[0]
+    name = for_op.loop_name.data
+    if not inside:
+        raise refuse(step, f"loop '{name}' has no loop in its body", remedy="name fewer loops")
+    listed = ", ".join(repr(op.loop_name.data) for op in inside)
+    raise refuse(
+        step,
+        f"loop '{name}' has the loops {listed} in its body, so the nest is not perfect",
+        remedy="make it perfect with fission or fuse_loops first",
     )
 
 
@@ -61,17 +85,5 @@ def check_chain(step: Step, chain: Sequence[loop.ForOp]) -> None:
                 raise refuse(
                     step,
                     f"a bound of '{for_op.loop_name.data}' is computed between the loops",
-                    remedy="write it as an affine bound, with simplify",
+                    remedy="write it as an affine bound",
                 )
-
-
-def sink(chain: Sequence[loop.ForOp]) -> None:
-    """Move the index arithmetic between the loops of a chain into the innermost one."""
-    block = chain[-1].body.block
-    for outer, inner in reversed(list(pairwise(chain))):
-        first = block.first_op
-        assert first is not None
-        for op in body_ops(outer):
-            if op is not inner:
-                op.detach()
-                block.insert_op_before(op, first)

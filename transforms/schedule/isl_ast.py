@@ -12,6 +12,10 @@ from ...dialects import loop
 from ...errors import StepwellError
 from .rewrite import as_bound
 
+# By name, since Python's own words end in an underscore here but not in islpy's stubs.
+_FOR, _IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
+_AND = isl.ast_expr_op_type["and_"]
+
 EmitStatement = Callable[[Block, str, Sequence[AffineExpr], Sequence[SSAValue]], None]
 """
 Append a statement to a block: its name, and the values of its loop variables as affine expressions over
@@ -34,9 +38,9 @@ class AstToLoops:
     def build(self, node: isl.AstNode, block: Block) -> None:
         """Append what the tree says to the block."""
         kind = node.get_type()
-        if kind == isl.ast_node_type.for_:
+        if kind == _FOR:
             self._for(node, block)
-        elif kind == isl.ast_node_type.if_:
+        elif kind == _IF:
             self._if(node, block)
         elif kind == isl.ast_node_type.block:
             children = node.block_get_children()
@@ -117,8 +121,8 @@ class AstToLoops:
 
     def _constraints(self, cond: isl.AstExpr) -> list[AffineConstraintExpr]:
         ops = isl.ast_expr_op_type
-        kind = cond.get_op_type()
-        if kind in (ops.and_, ops.and_then):
+        kind = ops(cond.get_op_type())
+        if kind in (_AND, ops.and_then):
             return [
                 constraint
                 for n in range(cond.get_op_n_arg())

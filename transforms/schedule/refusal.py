@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import islpy as isl
 
 from ...analysis.dependence import Dependence, Dependences
@@ -55,7 +57,7 @@ def repr_of(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, tuple):
-        return f"[{', '.join(repr_of(v) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
+        return f"[{', '.join(map(repr_of, cast('tuple[object, ...]', value)))}]"
     return repr(value)
 
 

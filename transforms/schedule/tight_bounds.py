@@ -47,6 +47,13 @@ def tight_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs,
     )
 
 
+def plain_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
+    """The loop's bounds, made tight when one of them is a maximum or minimum."""
+    if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
+        return lower_bound(for_op), upper_bound(for_op)
+    return tight_bounds(function, for_op)
+
+
 def _needed(
     exprs: Sequence[AffineExpr],
     values: Sequence[isl.PwAff],

@@ -36,6 +36,7 @@ def plan_kernels(block: Block) -> list[KernelPlan]:
     """One kernel for each compute of the block, a reduction together with its epilogue."""
     computes = [op for op in block.ops if isinstance(op, te.ComputeOp)]
     epilogue_of: dict[te.ComputeOp, te.ComputeOp] = {}
+    joined: set[te.ComputeOp] = set()
     for compute in computes:
         for read in compute.reads:
             producer = read.source.owner
@@ -43,10 +44,11 @@ def plan_kernels(block: Block) -> list[KernelPlan]:
                 isinstance(producer, te.ComputeOp)
                 and producer.parent is block
                 and producer not in epilogue_of
-                and compute not in epilogue_of.values()
+                and compute not in joined
                 and is_epilogue_of(compute, producer)
             ):
                 epilogue_of[producer] = compute
+                joined.add(compute)
     anchor_of = {epilogue: anchor for anchor, epilogue in epilogue_of.items()}
     return [
         KernelPlan((anchor_of[compute], compute) if compute in anchor_of else (compute,))

@@ -41,13 +41,10 @@ func.func @sums(%x: tensor<2x3x4xf32>) -> (tensor<2x1x4xf32>, tensor<3xf32>) {
   func.return %m, %n : tensor<2x1x4xf32>, tensor<3xf32>
 }
 
-// te compares signed: unsigned bytes are moved to the signed range and back.
+// Unsigned bytes have a combiner of their own.
 // CHECK-LABEL: func.func @unsigned_max
-// CHECK-NEXT:    te.compute [] max [%i = 9]
-// CHECK-NEXT:      %[[TOP:.*]] = arith.constant -128 : i8
-// CHECK-NEXT:      arith.xori %a, %[[TOP]] : i8
-// CHECK:         te.compute []
-// CHECK:           arith.xori
+// CHECK-NEXT:    te.compute [] umax [%i = 9] (%a = %x[%i]) : (tensor<9xi8>) -> tensor<i8> {
+// CHECK-NEXT:      te.yield %a : i8
 func.func @unsigned_max(%x: tensor<9xui8>) -> tensor<ui8> {
   %r = graph.max %x axes = [0] : tensor<9xui8> -> tensor<ui8>
   func.return %r : tensor<ui8>

@@ -1,0 +1,57 @@
+"""Where the values that loads read come from: the last write before each of them."""
+
+from __future__ import annotations
+
+import islpy as isl
+from xdsl.ir.affine import AffineExpr
+
+from .isl_affine import expression
+from .scop import Access
+
+
+def last_write(write: Access, read: Access) -> isl.Map:
+    """
+    The iteration of `write` whose value each iteration of `read` sees, if no other operation writes.
+
+    Iterations that see the buffer's first contents are not in it. Feautrier, Dataflow analysis of array
+    and scalar references, 1991.
+    """
+    pairs = read.element.apply_range(write.element.reverse())
+    pairs = pairs.intersect(write.time.lex_lt_map(read.time).reverse())
+    if pairs.is_single_valued():
+        return pairs
+    return pairs.apply_range(write.time).lexmax().apply_range(write.time.reverse())
+
+
+def as_expressions(function: isl.Map) -> list[AffineExpr] | None:
+    """
+    One expression for each output of a single-valued relation, over its inputs and then parameters.
+
+    None when no single quasi-affine function agrees with it everywhere.
+    """
+    pieces: list[isl.MultiAff] = []
+    simple = isl.PwMultiAff.from_map(function.coalesce())
+    simple.foreach_piece(lambda _where, value: pieces.append(value))
+    for piece in pieces:
+        if function.is_subset(isl.Map.from_multi_aff(piece)):
+            return [expression(piece.get_at(n)) for n in range(piece.dim(isl.dim_type.out))]
+    return None
+
+
+def written_between(
+    moved: Access, to_time: isl.Map, write: Access, *, same_buffer: bool
+) -> isl.Map:
+    """
+    Where a read would see another value if it ran later: pairs of an iteration and one of `write`.
+
+    `moved` is the read with its time so far, `to_time` from (a superset of) its iterations, possibly
+    one to many, to the times it would run at instead: whole vectors, or their first entries when it
+    would run before everything that shares these. The write runs in between and touches the same
+    element, or may.
+    """
+    after = moved.time.lex_lt_map(write.time)
+    if same_buffer:
+        after = after.intersect(moved.element.apply_range(write.element.reverse()))
+    count = to_time.dim(isl.dim_type.out)
+    rest = write.time.dim(isl.dim_type.out) - count
+    return after.intersect(to_time.lex_gt_map(write.time.project_out(isl.dim_type.out, count, rest)))

@@ -1,0 +1,240 @@
+"""Writes `schedules.md` from the steps' definitions and the examples in `schedules/`.
+
+    python docs/generate_schedules.py
+
+Everything on the page that a program can say is said by one: the examples are run, the messages are
+those of the compiler. `tests/unit/test_schedules_page.py` keeps the page as this writes it.
+"""
+
+import inspect
+from contextlib import chdir, redirect_stdout
+from dataclasses import MISSING, dataclass
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+
+import stepwell as sw
+from stepwell.dialects.schedule import STEPS, ScriptOp, Step
+from stepwell.dialects.schedule.parameters import meaning, parameters
+from stepwell.dialects.schedule.script_text import script_text
+from stepwell.frontend.schedule_steps import parameter_type, type_text
+from stepwell.frontend.text import parse_file
+from stepwell.lowering.pass_manager import module_text
+from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
+from stepwell.transforms.schedule import planning
+from stepwell.transforms.schedule.refusal import describe
+from stepwell.universe import STEPWELL_UNIVERSE
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "schedules.md"
+EXAMPLES = DOCS / "schedules"
+
+INTRODUCTION = """\
+<!-- Written by docs/generate_schedules.py: change that, or the examples in docs/schedules/. -->
+
+# Schedules
+
+A schedule is a list of steps that say how the loops of a function are to run: in which order, in which
+blocks, where data is kept meanwhile. Each step is proved legal by exact dependence analysis before it
+changes anything, or refused with the reason. Steps never change what is computed; those that reorder a
+reduction of floats do so only where its operation allows it (`fastmath<reassoc>`).
+
+Loops are addressed by name, as `"function/loop"`, and buffers as `"function/buffer"`. Where a parameter
+names a second loop of the same function, its own name is enough.
+
+A step can be given in four ways, which are one:
+
+{forms}
+
+`apply-schedule` without a file applies the `schedule.script` that stands in the module itself, and takes
+it out. When a step is refused, nothing is printed but one line that names the step, its place in the
+script and the reason.
+
+## From Python
+
+```python
+{python}```
+
+prints the script and the loops as they are now:
+
+```
+{printed}```
+
+`s.step()` goes through a given script one line at a time, `s.undo()` and `s.redo()` go back and forth,
+`s.dependences()` lists what stands in the way, and `s.compile()` gives the callable.
+
+## Refusals
+
+A refusal names the two accesses, the dependence with its distance, a concrete pair of iterations that
+would go wrong and, where one is known, the step that helps. `--why-not` asks without changing anything:
+
+```
+$ stepwell-opt docs/schedules/skew.mlir --why-not "{question}"
+{refusal}
+```
+
+## Tails
+
+When a factor does not divide the number of iterations, the `tail` of a step says what becomes of the
+rest:
+
+- `guard`: each block ends at the loop's end, by a minimum in its bound;
+- `peel`: whole blocks first, and a loop of its own over the rest;
+- `pad`: the last block runs over the end, which is legal when it touches only padding;
+- `perfect`: there is no rest, or the step is refused.
+
+"""
+
+PYTHON = """\
+import stepwell as sw
+
+s = sw.Schedule(sw.load("docs/schedules/tile.mlir"))
+s.split("i", 4, tail="perfect").reorder("i.inner", ["j", "i.inner"])
+print(s)
+print(s.outline())
+"""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One step, the program it is applied to, and the program afterwards."""
+
+    good_for: str
+    step: Step
+    before: str
+    after: str
+
+
+def is_written(step_class: type[Step]) -> bool:
+    name = f"stepwell.transforms.loop.{step_class.keyword}"
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return False
+    return True
+
+
+def example(keyword: str) -> Example:
+    """The example in `schedules/<keyword>.mlir`: a comment, functions, and a script of one step."""
+    path = EXAMPLES / f"{keyword}.mlir"
+    comment = [line[2:].strip() for line in path.read_text().splitlines() if line[:2] == "//"]
+    module = parse_file(path)
+    (script,) = (op for op in module.ops if isinstance(op, ScriptOp))
+    (step,) = script.steps
+    before = functions(module)
+    ApplySchedulePass().apply(Context(), module)
+    after = {name: text for name, text in functions(module).items() if before.get(name) != text}
+    return Example(" ".join(comment), step, "".join(before.values()), "".join(after.values()))
+
+
+def functions(module: ModuleOp) -> dict[str, str]:
+    return {
+        op.sym_name.data: module_text(op) + "\n"  # pyright: ignore[reportArgumentType]
+        for op in module.ops
+        if isinstance(op, func.FuncOp)
+    }
+
+
+def script_line(step: Step) -> str:
+    return script_text([step]).splitlines()[1].strip()
+
+
+def pass_text(step: Step) -> str:
+    def text(value: object) -> str:
+        if isinstance(value, tuple):
+            return ",".join(map(str, value))
+        return str(value)
+
+    options = " ".join(f"{name}={text(value)}" for name, value in step.parameters.items())
+    return f"loop-{step.keyword.replace('_', '-')}{{{options}}}"
+
+
+def table(step_class: type[Step]) -> str:
+    rows = ["| parameter | type | default | |", "|---|---|---|---|"]
+    for f in parameters(step_class):
+        default = "" if f.default is MISSING else f"`{f.default!r}`".replace("'", '"')
+        type_ = type_text(parameter_type(step_class, f.name))
+        rows.append(f"| `{f.name}` | `{type_}` | {default} | {meaning(step_class, f.name)} |")
+    return "\n".join(rows)
+
+
+def section(step_class: type[Step]) -> str:
+    """A step: what it does, when it is legal, what it is good for, and an example."""
+    shown = example(step_class.keyword)
+    planner = planning._PLANNERS[step_class]
+    return f"""\
+### {step_class.keyword}
+
+{inspect.getdoc(step_class)}
+
+**When.** {inspect.getdoc(planner)}
+
+**Good for** {shown.good_for.removeprefix("Good for ")}
+
+{table(step_class)}
+
+```mlir
+{shown.before}```
+
+`{script_line(shown.step)}`
+
+```mlir
+{shown.after}```
+
+"""
+
+
+def forms() -> str:
+    step = example("split").step
+    return f"""\
+- a line of a script: `{script_line(step)}`, applied by
+  `stepwell-opt IN.mlir -p "apply-schedule{{file=script.mlir}}"`;
+- a method of the Python `Schedule`: `s.{describe(step)}`;
+- a pass: `stepwell-opt IN.mlir -p "{pass_text(step)}"`;
+- a question: `stepwell-opt IN.mlir --why-not '{describe(step)}'`."""
+
+
+def printed() -> str:
+    """What the Python of the introduction prints, run in the repository's root."""
+    stream = StringIO()
+    with redirect_stdout(stream), chdir(DOCS.parent):
+        exec(compile(PYTHON, str(PAGE), "exec"), {})
+    return stream.getvalue()
+
+
+def automatic() -> str:
+    """The passes that choose steps by themselves."""
+    lines = [
+        "## Without a script\n",
+        "These passes apply single steps by a stated criterion to every function of a module, and note "
+        "what they chose in the function's attribute `stepwell.chosen`.\n",
+    ]
+    for name, load in STEPWELL_UNIVERSE.all_passes.items():
+        if name.startswith("loop-auto-"):
+            lines.append(f"### {name}\n\n{inspect.getdoc(load())}\n")
+    return "\n".join(lines)
+
+
+def page() -> str:
+    question = "reorder(f/t, order=[i, t])"
+    refusal = sw.Schedule((EXAMPLES / "skew.mlir").read_text()).why_not(question) or ""
+    introduction = INTRODUCTION.format(
+        forms=forms(),
+        python=PYTHON,
+        printed=printed(),
+        question=question,
+        refusal=refusal.replace("<string>", "docs/schedules/skew.mlir"),
+    )
+    written = [step_class for step_class in STEPS.values() if is_written(step_class)]
+    contents = " · ".join(f"[{c.keyword}](#{c.keyword})" for c in written)
+    steps = "".join(section(step_class) for step_class in written)
+    return f"{introduction}## Steps\n\n{contents}\n\n{steps}{automatic()}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

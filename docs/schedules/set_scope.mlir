@@ -1,0 +1,23 @@
+// Good for moving a small buffer from shared memory to the stack or to registers, or a large one
+// away from there.
+func.func @f(%A: memref<8x16xf32>, %C: memref<8x16xf32> {stepwell.result}) {
+  %T = loop.alloc arena : memref<8x16xf32>
+  loop.for parallel "i" %i = 0 to 8 {
+    loop.for parallel "j" %j = 0 to 16 {
+      %a = loop.load %A[%i, %j] : memref<8x16xf32>
+      %e = math.exp %a : f32
+      loop.store %e, %T[%i, %j] : memref<8x16xf32>
+    }
+  }
+  loop.for parallel "i2" %i = 0 to 8 {
+    loop.for parallel "j2" %j = 0 to 16 {
+      %t = loop.load %T[%i, %j] : memref<8x16xf32>
+      %s = arith.addf %t, %t : f32
+      loop.store %s, %C[%i, %j] : memref<8x16xf32>
+    }
+  }
+  func.return
+}
+schedule.script {
+  schedule.set_scope "f/T" scope = "stack"
+}

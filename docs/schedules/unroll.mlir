@@ -1,0 +1,13 @@
+// Good for short loops: no counting, and constants in place of the variable. By a factor it gives
+// independent operations to overlap.
+func.func @f(%A: memref<10xf32>, %B: memref<10xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 10 {
+    %a = loop.load %A[%i] : memref<10xf32>
+    %b = math.exp %a : f32
+    loop.store %b, %B[%i] : memref<10xf32>
+  }
+  func.return
+}
+schedule.script {
+  schedule.unroll "f/i" factor = 5 tail = "perfect"
+}

@@ -1,0 +1,12 @@
+// Good for the innermost loop over consecutive elements.
+func.func @f(%A: memref<10xf32>, %B: memref<10xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 10 {
+    %a = loop.load %A[%i] : memref<10xf32>
+    %b = math.exp %a : f32
+    loop.store %b, %B[%i] : memref<10xf32>
+  }
+  func.return
+}
+schedule.script {
+  schedule.vectorize "f/i" width = 4 tail = "peel"
+}

@@ -1,0 +1,175 @@
+"""inline: a buffer's elements computed where they are read, and the buffer done away with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.alias import is_allocation
+from ...analysis.scop import Access
+from ...analysis.values import as_expressions, last_write
+from ...dialects import loop
+from ...dialects.schedule.steps import Inline
+from ..schedule.dead import erase_dead
+from ..schedule.nest import Nest, Nests
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.scratch import check_unchanged, iteration_text, one_write, scratch_buffer
+from ..schedule.slices import Slice, slice_of
+from ..schedule.touches import Touch, make_serial, weaken
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A load of the buffer, and the iteration of the producer that computes what it reads."""
+
+    load: loop.LoadOp
+    point: tuple[AffineExpr, ...]
+    values: tuple[SSAValue, ...]
+    """what the expressions of the point are over"""
+
+
+@dataclass(frozen=True)
+class InlinePlan:
+    """The one store to the buffer, what computes its value, and the loads that take it directly."""
+
+    alloc: loop.AllocOp
+    store: loop.StoreOp
+    slice: Slice
+    variables: tuple[SSAValue, ...]
+    replacements: tuple[Replacement, ...]
+    serial: tuple[loop.ForOp, ...]
+
+    def apply(self) -> None:
+        """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for j: C[j] = g(f(A[j]))`."""
+        for each in self.replacements:
+            builder = Builder(InsertPoint.before(each.load))
+            value = self.slice.copy(builder, self.variables, each.point, each.values)
+            each.load.result.replace_all_uses_with(value)
+            erase_dead(each.load)
+        erase_dead(self.store)
+        for use in list(self.alloc.buffer.uses):  # prefetches
+            erase_dead(use.operation)
+        if self.alloc.parent is not None:
+            erase_dead(self.alloc)
+        make_serial(self.serial)
+
+
+@planner(Inline)
+def plan_inline(step: Inline, nests: Nests) -> InlinePlan:
+    """
+    Legal when every value read comes from one store, in an iteration that is affine in the reader's,
+    and can be computed again there because nothing it is computed from has changed since.
+    """
+    nest, name = nests.resolve(step.buffer)
+    alloc = scratch_buffer(step, nest, name)
+    write, reads = one_write(step, nest, alloc)
+    assert isinstance(write.op, loop.StoreOp)
+    slice_ = _slice(step, nest, write, name)
+    operands = [
+        access
+        for access in nest.dependences.scop.accesses
+        if not access.is_write and slice_.contains(access.op)
+    ]
+    replacements: list[Replacement] = []
+    touches: list[Touch] = []
+    for read in reads:
+        source = _source(step, write, read, name)
+        touches += [_touch(step, nest, read, source, operand) for operand in operands]
+        replacements.append(_replacement(step, nest, read, source, name))
+    around = dict.fromkeys(for_op for read in reads for for_op in read.loops)
+    serial = weaken(step, nest, list(around), touches, (write, *reads))
+    variables = tuple(op.induction_variable for op in write.loops)
+    return InlinePlan(alloc, write.op, slice_, variables, tuple(replacements), serial)
+
+
+def _slice(step: Inline, nest: Nest, write: Access, name: str) -> Slice:
+    """What computes the buffer's elements."""
+    assert isinstance(write.op, loop.StoreOp)
+    found = slice_of(write.op.value, nest.function)
+    if isinstance(found, Operation):
+        raise refuse(
+            step,
+            f"the value stored to '%{name}' comes from '{found.name}', which cannot be repeated",
+        )
+    for access in nest.dependences.scop.accesses:
+        if access.buffer is write.buffer and found.contains(access.op):
+            raise refuse(
+                step,
+                f"'%{name}' is computed from elements of its own (a reduction or recurrence)",
+                remedy="use compute_at",
+            )
+    return found
+
+
+def _source(step: Inline, write: Access, read: Access, name: str) -> isl.Map:
+    """The iteration of the store that each iteration of the load gets its value from."""
+    source = last_write(write, read)
+    missing = read.domain.subtract(source.domain())
+    if not missing.is_empty():
+        raise refuse(
+            step,
+            f"the load of '%{name}' reads an element that nothing has written, in iteration "
+            f"{iteration_text(read, missing)}",
+        )
+    return source
+
+
+def _replacement(step: Inline, nest: Nest, read: Access, source: isl.Map, name: str) -> Replacement:
+    assert isinstance(read.op, loop.LoadOp)
+    point = as_expressions(source)
+    if point is None:
+        raise refuse(
+            step,
+            f"the iteration that computes the element of '%{name}' that a load reads is no single "
+            "affine function of the load's iteration",
+            remedy="split the reader's loops with index_set_split first",
+        )
+    values = (op.induction_variable for op in read.loops)
+    return Replacement(read.op, tuple(point), (*values, *nest.dependences.scop.parameters))
+
+
+def _touch(step: Inline, nest: Nest, read: Access, source: isl.Map, operand: Access) -> Touch:
+    """
+    The elements of an operand's buffer that a load of the inlined buffer will read instead.
+
+    Raises the refusal when one is overwritten before the load would read it.
+    """
+    # The operand's load may stand outside of the innermost loops around the store.
+    common = len(operand.loops)
+    at_operand = source.reverse()
+    inner = at_operand.dim(isl.dim_type.in_) - common
+    at_operand = at_operand.project_out(isl.dim_type.in_, common, inner)
+    at_operand = at_operand.set_tuple_name(isl.dim_type.in_, operand.name)
+    _check_reachable(step, read, operand, at_operand)
+    to_time = at_operand.apply_range(read.time)
+    check_unchanged(step, nest, operand, to_time, "inline before the operand is overwritten")
+    elements = at_operand.reverse().apply_range(operand.element)
+    return Touch(operand.buffer, False, read.loops, elements.set_tuple_name(isl.dim_type.in_, ""))
+
+
+def _check_reachable(step: Inline, read: Access, operand: Access, at_operand: isl.Map) -> None:
+    """Raise the refusal unless the operand's buffer is the same one where the load stands."""
+    maker = operand.buffer.owner
+    if not is_allocation(operand.buffer) or not isinstance(maker, Operation):
+        return
+    block = maker.parent
+    assert block is not None
+    same = at_operand
+    for n in range(operand.private):
+        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    if block.find_ancestor_op_in_block(read.op) is None or not at_operand.is_subset(same):
+        raise refuse(
+            step,
+            f"it is computed from '%{operand.buffer.name_hint}', which is made anew inside of a loop "
+            "and gone where the value is read",
+            remedy=f"inline '{operand.buffer.name_hint}' first",
+        )
+
+
+LoopInlinePass = step_pass(Inline)
