@@ -16,7 +16,7 @@ IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
-	@echo "make test       lit over tests/filecheck, then pytest, with the counts of both"
+	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make bench      where compile time goes, by pass"
@@ -30,7 +30,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	@status=0; \
 	$(IN_VENV) $(VENV)/bin/lit --succinct --verbose -j $(JOBS) tests/filecheck || status=1; \
-	$(IN_VENV) $(PY) -m pytest -n $(JOBS) || status=1; \
+	$(IN_VENV) $(PY) -m pytest -n $(JOBS) -m "not slow" --ignore tests/mlir || status=1; \
 	exit $$status
 
 check: $(VENV)/.installed-check

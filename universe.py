@@ -25,6 +25,9 @@ _DIALECTS = {
     "schedule": "dialects.schedule:Schedule",
 }
 
+_EXTENDED = {"memref": "dialects.prefetch:MemRef"}
+"""Upstream dialects of which xDSL lacks an operation that we need."""
+
 _STEPS = (
     "split",
     "tile",
@@ -128,7 +131,7 @@ def multiverse() -> Universe:
     """
     found = Universe.get_multiverse()
     return Universe(
-        all_dialects=found.all_dialects | STEPWELL_UNIVERSE.all_dialects,
+        all_dialects=found.all_dialects | STEPWELL_UNIVERSE.all_dialects | _lazily(_EXTENDED),
         all_passes=found.all_passes | STEPWELL_UNIVERSE.all_passes,
         all_targets=found.all_targets | STEPWELL_UNIVERSE.all_targets,
     )

@@ -69,7 +69,8 @@ class Dependence:
     The iterations of `sink` that must run after those of `source`.
 
     `relation` maps source iterations to sink iterations. It is exact, or (`exact` false) holds at least
-    all true pairs. `reduction` is set when both ends are updates `x = x ⊕ …` by the same associative and
+    all true pairs. `carried` is its part that each common loop carries, None where that is empty.
+    `reduction` is set when both ends are updates `x = x ⊕ …` by the same associative and
     commutative ⊕, so that their order does not matter where reassociation is allowed.
     """
 
@@ -77,18 +78,14 @@ class Dependence:
     sink: Access
     kind: DependenceKind
     relation: isl.Map
+    carried: tuple[isl.Map | None, ...]
     exact: bool
     reduction: ReductionUpdate | None = None
 
     @cached_property
     def common_loops(self) -> tuple[loop.ForOp, ...]:
         """The loops around both ends, outermost first."""
-        common: list[loop.ForOp] = []
-        for a, b in zip(self.source.loops, self.sink.loops, strict=False):
-            if a is not b:
-                break
-            common.append(a)
-        return tuple(common)
+        return _common_loops(self.source, self.sink)
 
     @cached_property
     def distances(self) -> isl.Set:
@@ -125,14 +122,13 @@ class Dependence:
 
     def carried_by(self, for_op: loop.ForOp) -> isl.Map:
         """The pairs in the same iteration of the loops around `for_op`, in different ones of its own."""
-        position = self.common_loops.index(for_op)
-        pairs = self.relation
-        for n in range(position):
-            pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-        return pairs.order_lt(isl.dim_type.in_, position, isl.dim_type.out, position)
+        part = self.carried[self.common_loops.index(for_op)]
+        return isl.Map.empty(self.relation.get_space()) if part is None else part
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
-        return for_op in self.common_loops and not self.carried_by(for_op).is_empty()
+        return for_op in self.common_loops and (
+            self.carried[self.common_loops.index(for_op)] is not None
+        )
 
     def describe(self) -> str:
         """The kind, the buffer and the distances, for messages."""
@@ -142,8 +138,22 @@ class Dependence:
             for fixed, direction in zip(self.distance_vector, self.direction_vector, strict=True)
         )
         where = f" at distance ({distance})" if distance else ""
-        known = "" if self.exact else " that may exist (an access is not affine)"
+        known = ""
+        if self.source.buffer is not self.sink.buffer:
+            other = self.sink.buffer.name_hint or "another buffer"
+            known = f" that may exist ('%{other}' may be the same memory)"
+        elif not self.exact:
+            known = " that may exist (an access is not affine)"
         return f"{self.kind} dependence through '%{name}'{where}{known}"
+
+
+def _common_loops(source: Access, sink: Access) -> tuple[loop.ForOp, ...]:
+    common: list[loop.ForOp] = []
+    for a, b in zip(source.loops, sink.loops, strict=False):
+        if a is not b:
+            break
+        common.append(a)
+    return tuple(common)
 
 
 def _direction(low: isl.Val, high: isl.Val) -> Direction:
@@ -225,12 +235,12 @@ def _iteration(loops: Sequence[loop.ForOp], values: Sequence[int]) -> Iteration:
 def dependences(function: func.FuncOp) -> Dependences:
     """All the dependences of a function of one block at the loop level."""
     scop = extract(function)
-    updates = find_updates(function)
-    result = Dependences(scop, updates)
+    result = Dependences(scop, find_updates(function))
+    finder = _Finder(result)
     for group in _groups(scop):
         for source in group:
             for sink in group:
-                dependence = _dependence(scop, updates, source, sink)
+                dependence = finder.dependence(source, sink)
                 if dependence is not None:
                     result.all.append(dependence)
     return result
@@ -246,32 +256,92 @@ def _groups(scop: Scop) -> list[list[Access]]:
     return [[access for access in scop.accesses if access.buffer in group] for group in groups]
 
 
-def _dependence(
-    scop: Scop, updates: dict[Operation, ReductionUpdate], source: Access, sink: Access
-) -> Dependence | None:
-    if not (source.is_write or sink.is_write):
-        return None
-    same_buffer = source.buffer is sink.buffer
-    if same_buffer:
-        pairs = source.element.apply_range(sink.element.reverse())
-    else:
-        if not scop.aliases.may_alias(source.buffer, sink.buffer):
+_Ordered = tuple[tuple[isl.Map | None, ...], isl.Map | None]
+"""What each common loop carries, and what happens within one iteration of all of them."""
+
+
+class _Finder:
+    """Finds the dependences between accesses of one function."""
+
+    def __init__(self, known: Dependences):
+        self._scop, self._updates = known.scop, known.updates
+        self._textual_order = {op: n for n, op in enumerate(known.scop.function.walk())}
+        self._ordered: dict[tuple[object, object], _Ordered] = {}
+
+    def dependence(self, source: Access, sink: Access) -> Dependence | None:
+        if not (source.is_write or sink.is_write):
             return None
-        pairs = isl.Map.from_domain_and_range(source.domain, sink.domain)
-    pairs = pairs.intersect(source.time.lex_lt_map(sink.time))
-    if pairs.is_empty():
-        return None
-    if source.is_write:
-        kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
-    else:
-        kind = DependenceKind.ANTI
-    reduction = _common_reduction(updates, source, sink)
-    if reduction is not None and source.op is not sink.op:
-        pairs = _without_own(pairs, updates, source, sink)
+        same_buffer = source.buffer is sink.buffer
+        if not same_buffer and not self._scop.aliases.may_alias(source.buffer, sink.buffer):
+            return None
+        if source.is_write:
+            kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
+        else:
+            kind = DependenceKind.ANTI
+        carried, within = self._in_order(source, sink)
+        reduction = _common_reduction(self._updates, source, sink)
+        # The load of one update always runs before its own store.
+        is_own = reduction is not None and self._updates[source.op] is self._updates[sink.op]
+        parts = [part for part in carried if part is not None]
+        if within is not None and not is_own:
+            parts.append(within)
+        if not parts:
+            return None
+        relation = parts[0]
+        for part in parts[1:]:
+            relation = relation.union(part)
+        exact = same_buffer and source.exact and sink.exact
+        return Dependence(source, sink, kind, relation, carried, exact, reduction)
+
+    def _in_order(self, source: Access, sink: Access) -> _Ordered:
+        """The pairs of iterations that touch the same element, the sink's later than the source's."""
+        place = _place(source), _place(sink)
+        if place not in self._ordered:
+            pairs = _meeting(source, sink)
+            self._ordered[place] = _by_loop(pairs, len(_common_loops(source, sink)))
+        carried, within = self._ordered[place]
+        if self._textual_order[source.op] >= self._textual_order[sink.op]:
+            within = None
+        return (
+            tuple(None if part is None else _between(part, source, sink) for part in carried),
+            None if within is None else _between(within, source, sink),
+        )
+
+
+def _place(access: Access) -> object:
+    """The same for accesses of the same element in the same iterations, as the two of an update are."""
+    op = access.op
+    if not isinstance(op, loop.LoadOp | loop.StoreOp):
+        return op, access.buffer
+    return op.parent, op.buffer, op.map, tuple(op.operands_)
+
+
+def _between(pairs: isl.Map, source: Access, sink: Access) -> isl.Map:
+    """The pairs under the names of two accesses."""
+    named = pairs.set_tuple_name(isl.dim_type.in_, source.name)
+    return named.set_tuple_name(isl.dim_type.out, sink.name)
+
+
+def _meeting(source: Access, sink: Access) -> isl.Map:
+    """The pairs of iterations that touch the same element, as far as is known."""
+    if source.buffer is sink.buffer:
+        return source.element.apply_range(sink.element.reverse())
+    return isl.Map.from_domain_and_range(source.domain, sink.domain)
+
+
+def _by_loop(pairs: isl.Map, depth: int) -> _Ordered:
+    """
+    Of pairs of iterations those where the second is later: in the same iteration of the loops around
+    and a later one of each of the `depth` common loops; and those in the same iteration of all.
+    """
+    carried: list[isl.Map | None] = [None] * depth
+    for n in range(depth):
         if pairs.is_empty():
-            return None
-    exact = same_buffer and source.exact and sink.exact
-    return Dependence(source, sink, kind, pairs, exact, reduction)
+            return tuple(carried), None
+        later = pairs.order_lt(isl.dim_type.in_, n, isl.dim_type.out, n)
+        carried[n] = None if later.is_empty() else later
+        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return tuple(carried), None if pairs.is_empty() else pairs
 
 
 def _common_reduction(
@@ -281,16 +351,3 @@ def _common_reduction(
     if first is None or second is None or first.operator != second.operator:
         return None
     return first
-
-
-def _without_own(
-    pairs: isl.Map, updates: dict[Operation, ReductionUpdate], source: Access, sink: Access
-) -> isl.Map:
-    """Without the pairs inside one update, whose load always runs before its store."""
-    if updates[source.op] is not updates[sink.op]:
-        return pairs
-    depth = len(source.loops)
-    same = pairs
-    for n in range(depth):
-        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    return pairs.subtract(same)

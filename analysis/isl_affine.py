@@ -14,26 +14,22 @@ def lower_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
     Constraints with existentially quantified variables are left out.
     """
     return [
-        _ceil(_rest(constraint, position) * -1, factor)
-        for constraint, factor in _constraints(basic, position)
-        if factor > 0
+        _ceil(rest * -1, factor) for rest, factor in _inequalities(basic, position) if factor > 0
     ]
 
 
 def upper_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
     """Expressions that a dimension is always below (excluded), as `lower_bounds` gives them."""
     return [
-        _floor(_rest(constraint, position), -factor) + 1
-        for constraint, factor in _constraints(basic, position)
-        if factor < 0
+        _floor(rest, -factor) + 1 for rest, factor in _inequalities(basic, position) if factor < 0
     ]
 
 
-def _constraints(basic: isl.BasicSet, position: int) -> list[tuple[isl.Constraint, int]]:
+def _inequalities(basic: isl.BasicSet, position: int) -> list[tuple[AffineExpr, int]]:
     """
     The inequalities `factor * x + rest >= 0` that involve the dimension; an equality gives two.
     """
-    found: list[tuple[isl.Constraint, int]] = []
+    found: list[tuple[AffineExpr, int]] = []
     for constraint in basic.get_constraints():
         divisions = constraint.dim(isl.dim_type.div)
         if any(
@@ -44,34 +40,26 @@ def _constraints(basic: isl.BasicSet, position: int) -> list[tuple[isl.Constrain
         factor = constraint.get_coefficient_val(isl.dim_type.set, position).to_python()
         if factor == 0:
             continue
-        if not constraint.is_equality():
-            found.append((constraint, factor))
-            continue
-        for side in _both_inequalities(constraint):
-            found.append((side, side.get_coefficient_val(isl.dim_type.set, position).to_python()))
+        found.append((_rest(constraint, position), factor))
+        if constraint.is_equality():
+            found.append((_rest(constraint, position, -1), -factor))
     return found
 
 
-def _both_inequalities(equality: isl.Constraint) -> list[isl.Constraint]:
-    """`e >= 0` and `-e >= 0` for `e = 0`."""
-    aff = equality.get_aff()
-    return [isl.Constraint.inequality_from_aff(aff), isl.Constraint.inequality_from_aff(aff.neg())]
-
-
-def _rest(constraint: isl.Constraint, position: int) -> AffineExpr:
-    """The constraint's expression without the dimension at `position`."""
+def _rest(constraint: isl.Constraint, position: int, sign: int = 1) -> AffineExpr:
+    """The constraint's expression without the dimension at `position`, times `sign`."""
     expr: AffineExpr | None = None
     number = 0
     for kind in (isl.dim_type.set, isl.dim_type.param):
         for n in range(constraint.dim(kind)):
             if kind is isl.dim_type.set and n == position:
                 continue
-            factor = constraint.get_coefficient_val(kind, n).to_python()
+            factor = constraint.get_coefficient_val(kind, n).to_python() * sign
             if factor:
                 term = AffineExpr.dimension(number) * factor
                 expr = term if expr is None else expr + term
             number += 1
-    value = constraint.get_constant_val().to_python()
+    value = constraint.get_constant_val().to_python() * sign
     return AffineExpr.constant(value) if expr is None else expr + value
 
 
@@ -110,10 +98,10 @@ def constraint_exprs(basic: isl.BasicSet) -> list[AffineConstraintExpr] | None:
     """The constraints on dimensions and parameters; None when some are on other variables too."""
     result: list[AffineConstraintExpr] = []
     zero = AffineExpr.constant(0)
-    for constraint in basic.get_constraints():
-        divisions = constraint.dim(isl.dim_type.div)
-        if constraint.involves_dims(isl.dim_type.div, 0, divisions):
-            return None
+    constraints = basic.get_constraints()
+    if any(c.involves_dims(isl.dim_type.div, 0, c.dim(isl.dim_type.div)) for c in constraints):
+        return None
+    for constraint in constraints:
         kind = AffineConstraintKind.eq if constraint.is_equality() else AffineConstraintKind.ge
         lhs = expression(constraint.get_aff())
         result.append(AffineConstraintExpr(kind, lhs, zero, canonicalize=False))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.dtypes import ui8
-from ..dialects.shaped import is_tensor, tensor_type
+from ..dialects.shaped import Tensor
 
 
 class Level(StrEnum):
@@ -47,9 +49,12 @@ def level_of(module: ModuleOp) -> Level:
 
 
 def _level_of_types(op: Operation) -> Level | None:
-    """What the tensors an operation gives or its blocks take say about the level."""
-    arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
-    tensors = [tensor_type(v) for v in (*op.results, *arguments) if is_tensor(v)]
-    if not tensors:
+    """What the tensors that an operation gives, its blocks take or its callers pass say about the level."""
+    types: list[Attribute] = [*op.result_types]
+    types += (arg for region in op.regions for block in region.blocks for arg in block.arg_types)
+    if isinstance(op, FuncOp):
+        types += (*op.function_type.inputs, *op.function_type.outputs)
+    elements = [cast(Tensor, t).get_element_type() for t in types if isinstance(t, TensorType)]
+    if not elements:
         return None
-    return Level.GRAPH if any(t.get_element_type() == ui8 for t in tensors) else Level.TE
+    return Level.GRAPH if ui8 in elements else Level.TE

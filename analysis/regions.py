@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects import loop
+from ..dialects.shaped import memref_type
 from .affine_isl import constant, parameter, pw_aff, variable
 from .isl_affine import lower_bounds
 from .scop import Access, Scop, iteration_domain
@@ -32,8 +34,8 @@ def touched(accesses: Sequence[Access], depth: int) -> isl.Set | None:
     """
     The elements that accesses of one buffer touch for given values of the `depth` outermost loops.
 
-    A set over those loops' variables followed by the buffer's indices; None without accesses, or when
-    one of them is not exact.
+    A set over those loops' variables followed by the buffer's indices, all of them inside of its shape;
+    None without accesses, or when one of them is not exact.
     """
     result: isl.Set | None = None
     for access in accesses:
@@ -45,7 +47,17 @@ def touched(accesses: Sequence[Access], depth: int) -> isl.Set | None:
         pairs = pairs.project_out(isl.dim_type.out, 0, access.private)
         flat = pairs.wrap().flatten()
         result = flat if result is None else result.union(flat)
-    return result
+    return None if result is None else _inside(result, depth, accesses[0].buffer)
+
+
+def _inside(region: isl.Set, depth: int, buffer: SSAValue) -> isl.Set:
+    """The elements that exist: a program touches no others."""
+    for axis, size in enumerate(memref_type(buffer).get_shape()):
+        region = region.lower_bound_val(isl.dim_type.set, depth + axis, isl.Val(0))
+        if size != DYNAMIC_INDEX:
+            last = isl.Val(size - 1)
+            region = region.upper_bound_val(isl.dim_type.set, depth + axis, last)
+    return region
 
 
 def bounding_box(region: isl.Set, depth: int, rank: int) -> Box | None:

@@ -57,6 +57,10 @@ class Access:
         return "write" if self.is_write else "read"
 
 
+_Around = loop.ForOp | tuple[loop.IfOp, bool]
+"""A loop, or a condition and whether it holds."""
+
+
 @dataclass
 class _Frame:
     """What surrounds a block: loops, the constraints of their bounds and conditions, the time so far."""
@@ -64,7 +68,7 @@ class _Frame:
     loops: tuple[loop.ForOp, ...] = ()
     conditions: tuple[loop.IfOp, ...] = ()
     time: tuple[int | loop.ForOp, ...] = ()
-    order: tuple[loop.ForOp | tuple[loop.IfOp, bool], ...] = ()
+    order: tuple[_Around, ...] = ()
     """Loops and branches taken (True: then), outermost first."""
 
 
@@ -173,7 +177,7 @@ def parametric(function: func.FuncOp) -> Scop:
 
 def _frame_of(block: Block) -> _Frame:
     """The loops around a block and the branches taken to it."""
-    order: list[loop.ForOp | tuple[loop.IfOp, bool]] = []
+    order: list[_Around] = []
     current: Block | None = block
     while current is not None:
         around = current.parent_op()
@@ -202,6 +206,7 @@ class _Extractor:
         self.rounded = rounded or {}
         self.length = 2 * _time_depth(scop.function.body.block) + 1
         scop.time_length = self.length
+        self._domains: dict[tuple[_Around, ...], tuple[isl.Set, bool]] = {}
 
     def run(self) -> Scop:
         self.find_parameters(self.scop.function.body.block)
@@ -277,7 +282,8 @@ class _Extractor:
         for buffer, is_write, indices in touched:
             name = f"A{len(self.scop.accesses)}"
             space = self.space(name, frame)
-            domain = self.domain(space, frame)
+            common, is_affine = self._domain_of(frame)
+            domain = common.set_tuple_name(name)
             root = self.scop.aliases.root(buffer)
             private = _loops_of(root, frame)
             subscripts = None
@@ -295,7 +301,7 @@ class _Extractor:
                     self._element(space, root, subscripts, private),
                     self._time(space, frame, position).intersect_domain(domain),
                     subscripts is not None,
-                    self.is_affine(frame),
+                    is_affine,
                 )
             )
 
@@ -366,24 +372,26 @@ class _Extractor:
                 domain = domain.intersect(self._condition(part[0], part[1], space, frame))
         return domain
 
+    def _domain_of(self, frame: _Frame) -> tuple[isl.Set, bool]:
+        """The domain of all operations of a frame, without a name, and whether it is affine."""
+        if frame.order not in self._domains:
+            domain = self.domain(self.space("", frame), frame)
+            self._domains[frame.order] = domain, self.is_affine(frame)
+        return self._domains[frame.order]
+
     def is_affine(self, frame: _Frame) -> bool:
         """Whether every bound and condition of the frame is affine."""
-        used: list[SSAValue] = []
+        known = [*self.scop.parameters, *(op.induction_variable for op in frame.loops)]
+        pending: list[SSAValue] = []
         for part in frame.order:
-            if isinstance(part, loop.ForOp):
-                used += [*part.lower_operands, *part.upper_operands]
-            else:
-                used += part[0].condition_operands
-        return all(self._is_affine_value(value, frame) for value in used)
-
-    def _is_affine_value(self, value: SSAValue, frame: _Frame) -> bool:
-        if isinstance(value.owner, affine.ApplyOp):
-            return all(self._is_affine_value(v, frame) for v in value.owner.mapOperands)
-        return (
-            constant_value(value) is not None
-            or value in self.scop.parameters
-            or any(for_op.induction_variable is value for for_op in frame.loops)
-        )
+            pending += part.operands if isinstance(part, loop.ForOp) else part[0].operands
+        while pending:
+            value = pending.pop()
+            if isinstance(value.owner, affine.ApplyOp):
+                pending += value.owner.mapOperands
+            elif constant_value(value) is None and value not in known:
+                return False
+        return True
 
     def _range(self, op: loop.ForOp, space: isl.Space, frame: _Frame) -> isl.Set:
         here = variable(space, frame.loops.index(op))
@@ -476,7 +484,7 @@ def constant_value(value: SSAValue) -> int | None:
 def _is_harmless(op: Operation) -> bool:
     """Whether the operation touches no memory whose contents matter: pure, or making a scratch buffer."""
     effects = get_effects(op)
-    if isinstance(op, func.ReturnOp | loop.YieldOp):
+    if isinstance(op, func.ReturnOp | loop.PrefetchOp | loop.YieldOp):
         return True
     return effects is not None and all(e.kind is MemoryEffectKind.ALLOC for e in effects)
 

@@ -54,4 +54,6 @@ def written_between(
         after = after.intersect(moved.element.apply_range(write.element.reverse()))
     count = to_time.dim(isl.dim_type.out)
     rest = write.time.dim(isl.dim_type.out) - count
-    return after.intersect(to_time.lex_gt_map(write.time.project_out(isl.dim_type.out, count, rest)))
+    return after.intersect(
+        to_time.lex_gt_map(write.time.project_out(isl.dim_type.out, count, rest))
+    )

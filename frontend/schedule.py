@@ -11,16 +11,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.dependence_text import DependenceList
-from ..analysis.outline import outline
 from ..analysis.verify import verify
 from ..dialects.schedule import ScriptOp, Step
 from ..dialects.schedule.call_syntax import parse_call
 from ..dialects.schedule.script_text import parse_script, script_text
 from ..errors import StepwellError
+from ..transforms.loop.apply_schedule import numbered
 from ..transforms.schedule.nest import Nest, Nests
 from ..transforms.schedule.planning import apply, plan
 from ..transforms.schedule.refusal import Refusal, describe
 from .lowered import Lowered
+from .outline import outline
 from .schedule_steps import StepMethods
 from .text import parse_file, parse_text
 
@@ -128,13 +129,12 @@ class Schedule(StepMethods):
         if not source:
             return None
         position = -1 if source is self._undone else 0
-        number = len(self._done) + 1
+        step = self._qualified(source[position])
         try:
-            self._apply(self._qualified(source[position]))
+            self._apply(step)
         except StepwellError as error:
-            total = len(self._done) + len(self.remaining)
-            message = f"step {number} of {total}: {error.message}"
-            raise type(error)(message, where=error.where) from error
+            number, total = len(self._done) + 1, len(self._done) + len(self.remaining)
+            raise numbered(error, step, number, total, None) from error
         return source.pop(position)
 
     def run(self) -> Schedule:
@@ -179,7 +179,7 @@ class Schedule(StepMethods):
 
     def outline(self) -> str:
         """The loops, indented, with ranges, trip counts and kinds; the buffers; the statements."""
-        return "\n\n".join(outline(nest.function) for nest in self._chosen())
+        return "\n\n".join(outline(nest) for nest in self._chosen())
 
     def dependences(self) -> DependenceList:
         """All dependences, one a line when printed, with the loops that carry them."""

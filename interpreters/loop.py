@@ -47,6 +47,10 @@ def _alloc(op: loop.AllocOp) -> Evaluator:
     return alloc
 
 
+def _prefetch(op: loop.PrefetchOp) -> Evaluator:
+    return lambda *values: None
+
+
 def _apply(op: affine.ApplyOp) -> Evaluator:
     """The affine dialect's one operation that stands between loops and in bodies of te."""
     function = compile_map(op.map.data)
@@ -57,6 +61,7 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
     affine.ApplyOp: _apply,
     loop.AllocOp: _alloc,
     loop.LoadOp: _load,
+    loop.PrefetchOp: _prefetch,
     loop.StoreOp: _store,
 }
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Operation
 
+from ..dialects.prefetch import PrefetchOp
 from ..dialects.resources import GLOBAL_VALUE, elements_to_numpy
 from ..errors import StepwellError
 from .evaluators import Evaluator, EvaluatorMaker, poisoned, value_dtype, with_evaluators
@@ -235,6 +236,7 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
     memref.AllocOp: _alloc,
     memref.AllocaOp: _alloc,
     memref.DeallocOp: _discard,
+    PrefetchOp: _discard,
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.DimOp: _dim,

@@ -221,6 +221,8 @@ def _arg_reduce(
 ) -> Any:
     """The smallest index of an extreme value; NaN is more extreme than any number."""
     ufunc = np.maximum if combiner is Combiner.ARGMAX else np.minimum
+    if values.dtype == np.bool_:
+        values = -values.astype(np.int8)  # as signed numbers
     best = ufunc.reduce(values, axis=axes, keepdims=True)
     extreme = (values == best) | ((values != values) & (best != best))
     last = np.iinfo(indices.dtype).max

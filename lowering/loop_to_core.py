@@ -17,6 +17,7 @@ from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
+from ..dialects.prefetch import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 
@@ -51,6 +52,8 @@ class _FunctionConverter:
                     self._store(op, builder)
                 case loop.AllocOp():
                     self._alloc(op, builder, allocated)
+                case loop.PrefetchOp():
+                    self._prefetch(op, builder)
                 case affine.ApplyOp():
                     self._apply(op, builder)
                 case _:
@@ -127,7 +130,7 @@ class _FunctionConverter:
             self._named(old_result, new_result)
 
     def _subscripts(
-        self, op: loop.LoadOp | loop.StoreOp, builder: Builder
+        self, op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp, builder: Builder
     ) -> tuple[SSAValue, list[SSAValue]]:
         operands = [self.values[v] for v in op.operands_]
         indices = [self.expander.expand(builder, expr, operands) for expr in op.map.data.results]
@@ -140,6 +143,11 @@ class _FunctionConverter:
     def _store(self, op: loop.StoreOp, builder: Builder) -> None:
         buffer, indices = self._subscripts(op, builder)
         builder.insert(memref.StoreOp.get(self.values[op.value], buffer, indices))
+
+    def _prefetch(self, op: loop.PrefetchOp, builder: Builder) -> None:
+        buffer, indices = self._subscripts(op, builder)
+        is_write, locality = bool(op.is_write.value.data), op.locality.value.data
+        builder.insert(PrefetchOp(buffer, indices, is_write=is_write, locality=locality))
 
     def _alloc(self, op: loop.AllocOp, builder: Builder, allocated: list[SSAValue]) -> None:
         type_ = op.buffer.type

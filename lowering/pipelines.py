@@ -33,7 +33,11 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LOOP,
         ("te-inline", "te-form-kernels", "convert-te-to-loop", "loop-plan-memory"),
     ),
-    Stage(Level.LOOP, Level.CORE, ("convert-loop-to-core", "canonicalize", "cse", "licm")),
+    Stage(
+        Level.LOOP,
+        Level.CORE,
+        ("apply-schedule", "convert-loop-to-core", "canonicalize", "cse", "licm"),
+    ),
     Stage(Level.CORE, Level.LLVM, ("core-expand-math", "convert-core-to-llvm")),
 )
 
@@ -65,7 +69,10 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
-    passes = [available[name]()() for name in passes_to(found, level)]
+    names = passes_to(found, level)
+    if not any(op.dialect_name() == "schedule" for op in module.ops):
+        names = tuple(name for name in names if name != "apply-schedule")  # and with it, isl
+    passes = [available[name]()() for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     manager.run(make_context() if ctx is None else ctx, module)
     return manager.seconds

@@ -13,35 +13,27 @@ made small and written to build/fuzz/, with its inputs. Exit status 1 if there w
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
-import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from differential.agreement import LEVELS, Disagreement, check_agreement
 from differential.minimize import minimize
 from differential.random_programs import Program, program_of_seed
+from differential.workers import Lost, outcome_apart, outcomes
 from stepwell.analysis.levels import Level
 from stepwell.dialects.graph.base import OPERATIONS
 from stepwell.frontend.text import make_context
 from stepwell.lowering.pass_manager import module_text
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "fuzz"
-SECONDS = 120
-"""After which a program counts as hanging."""
 SHOWN = 20
 """Failures of one campaign that are printed."""
-
-# Workers must be forks: a crash of one is then a result, and the parent never touches LLVM.
-_processes = multiprocessing.get_context("fork")
 
 
 def failure_of(program: Program, levels: Collection[Level] = LEVELS) -> str | None:
@@ -85,87 +77,17 @@ def campaign(
     """Check these programs of a seed, in `jobs` processes."""
     start = time.monotonic()
     report = Report()
-    following = _processes.Value("q", 0)
-    workers = [_Worker(seed, indices, levels, following) for _ in range(jobs)]
-    while workers:
-        wait([worker.results for worker in workers], timeout=1)
-        for worker in list(workers):
-            for index, failure, names in worker.take():
-                report.add(index, failure, names)
-            if worker.is_done:
-                workers.remove(worker)
-    report.seconds = time.monotonic() - start
-    return report
 
-
-Outcome = tuple[int, str | None, list[str]]
-"""A program's number, what is wrong with it, and its operations."""
-
-
-class _Worker:
-    """A process that takes the next program until there is none, replaced when it dies or hangs."""
-
-    def __init__(self, *arguments: Any):
-        self._arguments = arguments
-        self._start()
-
-    def _start(self) -> None:
-        self.is_done = False
-        self._index: int | None = None
-        self._since = time.monotonic()
-        self.results, sender = _processes.Pipe(duplex=False)
-        self._process = _processes.Process(
-            target=_work, args=(*self._arguments, sender), daemon=True
-        )
-        self._process.start()
-        sender.close()
-
-    def take(self) -> Iterator[Outcome]:
-        """What has come from the process, and the program that it died of or hangs in."""
-        try:
-            while self.results.poll():
-                message = self.results.recv()
-                self._since = time.monotonic()
-                if isinstance(message, tuple):
-                    yield message
-                    message = None
-                self._index = message
-        except EOFError:
-            self._process.join()
-            if self._index is None:
-                self.is_done = True
-                return
-            how = f"the process died ({_exit_text(self._process.exitcode)})"
-        else:
-            if self._index is None or time.monotonic() - self._since < SECONDS:
-                return
-            self._process.kill()
-            self._process.join()
-            how = f"no result after {SECONDS} s"
-        lost = self._index
-        self._start()
-        yield lost, how, []
-
-
-def _exit_text(code: int | None) -> str:
-    return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
-
-
-def _work(
-    seed: int, indices: Sequence[int], levels: Collection[Level], following: Any, sender: Any
-) -> None:
-    """Send the number of each program before it is checked, and its outcome after."""
-    while True:
-        with following.get_lock():
-            position = following.value
-            following.value += 1
-        if position >= len(indices):
-            break
-        index = indices[position]
-        sender.send(index)
+    def check(index: int) -> tuple[str | None, list[str]]:
         program = program_of_seed(seed, index)
         names = [op.name for op in program.operations()]
-        sender.send((index, failure_of(program, levels), names))
+        return failure_of(program, levels), names
+
+    for index, outcome in outcomes(check, indices, jobs):
+        failure, names = (outcome.how, []) if isinstance(outcome, Lost) else outcome
+        report.add(index, failure, names)
+    report.seconds = time.monotonic() - start
+    return report
 
 
 # One failure.
@@ -173,20 +95,8 @@ def _work(
 
 def failure_apart(program: Program, levels: Collection[Level]) -> str | None:
     """`failure_of` in a process of its own, which may crash or hang."""
-    receiver, sender = _processes.Pipe(duplex=False)
-    process = _processes.Process(target=lambda: sender.send(failure_of(program, levels)))
-    process.start()
-    sender.close()
-    failure = f"no result after {SECONDS} s"
-    if receiver.poll(SECONDS):
-        try:
-            failure = receiver.recv()
-        except EOFError:
-            process.join()
-            failure = f"the process died ({_exit_text(process.exitcode)})"
-    process.kill()
-    process.join()
-    return failure
+    outcome = outcome_apart(lambda: failure_of(program, levels))
+    return outcome.how if isinstance(outcome, Lost) else outcome
 
 
 def minimized(program: Program, failure: str, levels: Collection[Level]) -> tuple[Program, str]:

@@ -29,11 +29,11 @@ from .attributes import (
     ScopeAttr,
 )
 from .control import ForOp, IfOp, YieldOp
-from .memory import AllocOp, LoadOp, StoreOp
+from .memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 
 Loop = Dialect(
     "loop",
-    [AllocOp, ForOp, IfOp, LoadOp, StoreOp, YieldOp],
+    [AllocOp, ForOp, IfOp, LoadOp, PrefetchOp, StoreOp, YieldOp],
     [LoopKindAttr, RunModeAttr, ScopeAttr],
 )
 
@@ -49,6 +49,7 @@ __all__ = [
     "LoadOp",
     "Loop",
     "LoopKind",
+    "PrefetchOp",
     "RunMode",
     "Scope",
     "StoreOp",

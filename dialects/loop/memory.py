@@ -1,10 +1,18 @@
-"""`loop.load`, `loop.store` and the scratch buffers of `loop.alloc`."""
+"""`loop.load`, `loop.store`, `loop.prefetch`, and the scratch buffers of `loop.alloc`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i32,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.irdl import (
@@ -21,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..affine_text import print_affine_list
 from ..shaped import Buffer, memref_type
 from .access import (
     Index,
@@ -131,6 +140,90 @@ class StoreOp(IRDLOperation):
             parser.resolve_operand(buffer, type_),
             map_,
             values,
+        )
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """
+    Asks for an element to be in the cache soon: `loop.prefetch %A[%i + 8], read, locality<3> : memref<..>`.
+
+    It changes nothing that a program sees, and its subscripts may be outside of the buffer. `locality`
+    is from 0, used once, to 3, used often.
+    """
+
+    name = "loop.prefetch"
+
+    buffer = operand_def(MemRefType.constr())
+    operands_ = var_operand_def(IndexType())
+    map = prop_def(AffineMapAttr)
+    is_write = prop_def(BoolAttr)
+    locality = prop_def(IntegerAttr.constr(i32))
+
+    def __init__(
+        self,
+        buffer: SSAValue,
+        indices: Sequence[Index] | AffineMap,
+        operands: Sequence[SSAValue] = (),
+        *,
+        is_write: bool = False,
+        locality: int = 3,
+    ):
+        """`indices` are numbers and values, or a map over `operands`."""
+        map_, values = (
+            bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
+        )
+        super().__init__(
+            operands=[buffer, values],
+            properties={
+                "map": AffineMapAttr(map_),
+                "is_write": BoolAttr.from_bool(is_write),
+                "locality": IntegerAttr(locality, i32),
+            },
+        )
+
+    def verify_(self) -> None:
+        verify_subscripts(self.map.data, self.operands_, memref_type(self.buffer))
+        if not 0 <= self.locality.value.data <= 3:
+            raise VerifyException(
+                f"found locality {self.locality.value.data}, expected 0 (used once) to 3 (used often); "
+                "mend it"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.buffer)
+        with printer.in_square_brackets():
+            print_affine_list(printer, self.map.data.results, self.operands_)
+        kind = "write" if self.is_write.value.data else "read"
+        printer.print_string(f", {kind}, locality<{self.locality.value.data}>")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        buffer = parser.parse_unresolved_operand()
+        map_, values = parse_subscripts(parser)
+        parser.parse_punctuation(",")
+        is_write = parser.expect(
+            lambda: parser.parse_optional_keyword_in(("read", "write")),
+            "'read' or 'write' expected",
+        )
+        parser.parse_punctuation(",")
+        parser.parse_keyword("locality")
+        with parser.in_angle_brackets():
+            locality = parser.parse_integer(allow_boolean=False)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(
+            parser.resolve_operand(buffer, parse_memref_type(parser)),
+            map_,
+            values,
+            is_write=is_write == "write",
+            locality=locality,
         )
         op.attributes |= attributes
         return op

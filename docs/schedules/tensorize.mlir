@@ -1,10 +1,10 @@
 // Good for micro-kernels written by hand or by another tool.
-func.func private @axpy4(%a: memref<4xf32>, %b: memref<4xf32>) {
+func.func private @axpy4(%a: memref<4xf32, strided<[1], offset: ?>>, %b: memref<4xf32, strided<[1], offset: ?>>) {
   loop.for parallel "l" %l = 0 to 4 {
-    %x = loop.load %a[%l] : memref<4xf32>
-    %y = loop.load %b[%l] : memref<4xf32>
+    %x = loop.load %a[%l] : memref<4xf32, strided<[1], offset: ?>>
+    %y = loop.load %b[%l] : memref<4xf32, strided<[1], offset: ?>>
     %s = arith.addf %x, %y : f32
-    loop.store %s, %b[%l] : memref<4xf32>
+    loop.store %s, %b[%l] : memref<4xf32, strided<[1], offset: ?>>
   }
   func.return
 }

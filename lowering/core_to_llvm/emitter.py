@@ -346,7 +346,12 @@ class Emitter:
     # Memory.
 
     def pointer_at(
-        self, pointer: SSAValue, indices: Sequence[Index], element: Attribute
+        self,
+        pointer: SSAValue,
+        indices: Sequence[Index],
+        element: Attribute,
+        *,
+        inbounds: bool = True,
     ) -> SSAValue:
         """`getelementptr inbounds pointer[indices]` over `element`."""
         dynamic: list[SSAValue] = []
@@ -357,7 +362,7 @@ class Emitter:
             else:
                 raw.append(llvm.GEP_USE_SSA_VAL)
                 dynamic.append(self.ssa(index))
-        properties = _gep_properties(tuple(raw), element)
+        properties = _gep_properties(tuple(raw), element, inbounds)
         return self.emit(llvm.GEPOp, (pointer, *dynamic), POINTER, properties)
 
     def element_pointer(self, memref: MemRefValue, indices: Sequence[Index]) -> SSAValue:
@@ -405,13 +410,17 @@ def _predicate(name: str) -> dict[str, Attribute]:
 
 
 @lru_cache(maxsize=1024)
-def _gep_properties(raw: tuple[int, ...], element: Attribute) -> dict[str, Attribute]:
-    return {
+def _gep_properties(
+    raw: tuple[int, ...], element: Attribute, inbounds: bool
+) -> dict[str, Attribute]:
+    properties: dict[str, Attribute] = {
         "rawConstantIndices": DenseArrayBase.from_list(i32, raw),
         "elem_type": element,
         "noWrapFlags": NO_OVERFLOW,
-        "inbounds": UnitAttr(),
     }
+    if inbounds:
+        properties["inbounds"] = UnitAttr()
+    return properties
 
 
 def unsupported(op: Operation, why: str = "") -> StepwellError:

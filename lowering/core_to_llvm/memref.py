@@ -13,11 +13,13 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from ...dialects.prefetch import PrefetchOp
 from ...dialects.resources import (
     GLOBAL_VALUE,
     ElementsAttr,
@@ -245,12 +247,31 @@ def _copy_elements(
     e.start(after)
 
 
+def _convert_prefetch(e: Emitter, op: Operation) -> None:
+    """`llvm.prefetch` of an address that may be outside of the buffer."""
+    assert isinstance(op, PrefetchOp)
+    source = e.memref(op.memref)
+    position: Index = 0
+    for index, stride in zip(e.indices(op.indices), source.strides, strict=True):
+        position = e.add(position, e.mul(index, stride))
+    stored = memory_type(source.type.element_type)
+    pointer = e.pointer_at(source.pointer, (position,), stored, inbounds=False)
+    hints = (
+        bool(op.isWrite.value.data),
+        op.localityHint.value.data,
+        bool(op.isDataCache.value.data),
+    )
+    operands = (pointer, *(e.constant(int(hint), i32) for hint in hints))
+    e.call_intrinsic("llvm.prefetch.p0", operands, None)
+
+
 MEMREF: dict[type[Operation], Handler] = {
     memref.AllocOp: _convert_alloc,
     memref.AllocaOp: _convert_alloca,
     memref.CopyOp: _convert_copy,
     memref.DeallocOp: _convert_dealloc,
     memref.GetGlobalOp: _convert_get_global,
+    PrefetchOp: _convert_prefetch,
     memref.LoadOp: _convert_load,
     memref.StoreOp: _convert_store,
 }

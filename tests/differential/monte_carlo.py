@@ -142,10 +142,15 @@ class Value:
     def tolerance(self) -> Array:
         """The largest difference to allow in each element."""
         spread = self.spread()
-        if not spread.size or not spread.max():
+        if self.is_known or self.array.dtype.kind != "f" or not spread.size:
             return np.zeros_like(spread)
+        # Subnormal numbers have fewer bits than the moves.
+        subnormal = NOISE * float(np.finfo(self.array.dtype).smallest_subnormal)
+        if not spread.max():
+            return np.full_like(spread, subnormal)
         rounding = np.abs(np.nan_to_num(self.array.astype(np.float64), posinf=0, neginf=0))
-        return 2 * spread + 2 * spread.mean() + 16 * _ulp(self.array.dtype) * rounding
+        rounding *= 16 * _ulp(self.array.dtype)
+        return 2 * spread + 2 * spread.mean() + rounding + subnormal
 
 
 def _same(one: Array, other: Array) -> Array:
@@ -252,7 +257,9 @@ def _moved_runs(
 
 def _with_other_zeros(array: Array) -> Array:
     """The sign of a zero is nowhere promised: a sum may begin with either."""
-    return np.where(array == 0, -array, array) if array.dtype.kind == "f" else array
+    if array.dtype.kind != "f" or np.all(array):
+        return array
+    return np.where(array == 0, -array, array)
 
 
 def evaluate(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
@@ -135,10 +136,8 @@ class Schedule:
         self.text = check_text(self.module, name)
         check_names(self.nest, name)
         check_results(self.case, self.module, name)
-        try:
+        with suppress(Untraceable):
             check_marks(self.nest, self._trace(), name)
-        except Untraceable:
-            pass
 
     # Refused.
 
@@ -257,7 +256,7 @@ def check_native(case: Case, module: ModuleOp) -> None:
         raise Mismatch(f"native: lowering: {_summary(error)}") from error
     given = [np.array(array) for array in case.inputs]
     executable(*given)
-    _compare([array for array in given[: len(case.expected)]], case, "native", "the sequence")
+    _compare(given[: len(case.expected)], case, "native", "the sequence")
 
 
 def _compare(found: Sequence[Array], case: Case, how: str, after: str) -> None:

@@ -20,6 +20,8 @@ from stepwell.dialects.schedule.steps import (
     Parallel,
     Reorder,
     Reverse,
+    Tile,
+    UnrollAndJam,
     Vectorize,
 )
 from stepwell.transforms.schedule.nest import Nest, Nests
@@ -75,6 +77,8 @@ def _reorder(step: Reorder, nest: Nest, outermost: loop.ForOp) -> Asked:
     if set(place) != set(step.order):
         raise Unclear
     order = [place[name] for name in step.order]
+    # Bounds that are computed anew make loops with a step count their iterations.
+    is_counted = [op.step.value.data != 1 and not _keeps_bounds(chain, order) for op in chain]
 
     def times(touch: Touch) -> Sequence[Time]:
         depth = touch.depth_of(outermost)
@@ -82,10 +86,81 @@ def _reorder(step: Reorder, nest: Nest, outermost: loop.ForOp) -> Asked:
             return [touch.key()]
         way = list(touch.way)
         for n, source in enumerate(order):
-            way[depth + n] = replace(way[depth + n], value=touch.way[depth + source].value)
+            here = touch.way[depth + source]
+            value = here.turn if is_counted[source] else here.value
+            way[depth + n] = replace(way[depth + n], value=value)
         return [key_of(way, touch.place)]
 
     return Asked(times)
+
+
+def _keeps_bounds(chain: Sequence[loop.ForOp], order: Sequence[int]) -> bool:
+    """Whether every loop stays inside of those its bounds depend on."""
+    for number, source in enumerate(order):
+        inside = {chain[n].induction_variable for n in order[number:]}
+        op = chain[source]
+        if not inside.isdisjoint((*op.lower_operands, *op.upper_operands)):
+            return False
+    return True
+
+
+def _tile(step: Tile, nest: Nest, outermost: loop.ForOp) -> Asked:
+    """Tiles begin where the loop does, or at multiples when that depends on other loops of the nest."""
+    chain = _chain(outermost, len(step.factors))
+    variables = {op.induction_variable for op in chain}
+    is_fixed = [variables.isdisjoint(op.lower_operands) for op in chain]
+
+    def times(touch: Touch) -> Sequence[Time]:
+        depth = touch.depth_of(outermost)
+        if depth is None:
+            return [touch.key()]
+        inside = touch.way[depth : depth + len(chain)]
+        tiles = [
+            (here.turn if fixed else here.value // here.values.step) // factor
+            for here, factor, fixed in zip(inside, step.factors, is_fixed, strict=True)
+        ]
+        around = key_of(touch.way[:depth], touch.way[depth].place)
+        return [(*around, *tiles, *key_of(touch.way[depth:], touch.place))]
+
+    return Asked(times)
+
+
+def _unroll_and_jam(step: UnrollAndJam, nest: Nest, for_op: loop.ForOp) -> Asked:
+    """Blocks of iterations; inside a block the loops further in, and in their bodies the iteration."""
+    for inner in for_op.body.walk():
+        if isinstance(inner, loop.ForOp):
+            if for_op.induction_variable in (*inner.lower_operands, *inner.upper_operands):
+                raise Unclear
+        elif any(isinstance(deeper, loop.ForOp) for deeper in inner.walk()):
+            raise Unclear
+
+    def times(touch: Touch) -> Sequence[Time]:
+        depth = touch.depth_of(for_op)
+        if depth is None:
+            return [touch.key()]
+        here, inside = touch.way[depth], touch.way[depth + 1 :]
+        count = sum(1 for way in inside if isinstance(way.region, loop.ForOp))
+        block, rest = here.turn // step.factor, 0
+        if step.tail == "peel" and block == len(here.values) // step.factor:
+            rest = here.turn
+        time = [*key_of(touch.way[:depth], here.place), block, rest]
+        for way in inside[:count]:
+            time += [_group(way.region), way.value]
+        innermost = inside[count].region if count < len(inside) else touch.op
+        return [(*time, _group(innermost), here.turn, *key_of(inside[count:], touch.place))]
+
+    return Asked(times)
+
+
+def _group(op: Operation) -> int:
+    """The place of an operation among the loops of its block: even between them, odd for a loop."""
+    assert op.parent is not None
+    before = 0
+    for other in op.parent.ops:
+        if other is op:
+            break
+        before += isinstance(other, loop.ForOp)
+    return 2 * before + isinstance(op, loop.ForOp)
 
 
 def _reverse(step: Reverse, nest: Nest, for_op: loop.ForOp) -> Asked:
@@ -240,6 +315,8 @@ _ORDERS: dict[type[ScheduleStep], Callable[..., Asked]] = {
     Parallel: _parallel,
     Reorder: _reorder,
     Reverse: _reverse,
+    Tile: _tile,
+    UnrollAndJam: _unroll_and_jam,
     Vectorize: _vectorize,
 }
 

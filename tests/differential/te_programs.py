@@ -38,9 +38,11 @@ class Tensor:
     type: str
     array: Array
 
+    is_scalar: bool = False
+
     @property
     def text_type(self) -> str:
-        return tensor_text(self.array.shape, self.type)
+        return self.type if self.is_scalar else tensor_text(self.array.shape, self.type)
 
 
 @dataclass
@@ -166,6 +168,21 @@ def number_text(value: Any, element: str) -> str:
     return f"{float(value)!r} : {element}" if is_float(element) else f"{int(value)} : {element}"
 
 
+def _quotient(a: Any, b: Any) -> Any:
+    """Rounded towards zero; 0 for a divisor of 0; the quotient that does not fit wraps."""
+    a, b = np.broadcast_arrays(np.asarray(a), np.asarray(b))
+    divisor = np.where((b == 0) | (b == -1), 1, b).astype(b.dtype)
+    floor = a // divisor
+    rounded = floor + ((a % divisor != 0) & ((a < 0) != (divisor < 0))).astype(a.dtype)
+    return np.where(b == 0, 0, np.where(b == -1, -a, rounded)).astype(a.dtype)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    """With the sign of the dividend; 0 for a divisor of 0."""
+    a, b = np.broadcast_arrays(np.asarray(a), np.asarray(b))
+    return np.where(b == 0, 0, a - _quotient(a, b) * b).astype(a.dtype)
+
+
 _BINARY: dict[str, tuple[tuple[str, Callable[[Any, Any], Any]], ...]] = {
     "f": (
         ("addf", np.add),
@@ -183,6 +200,8 @@ _BINARY: dict[str, tuple[tuple[str, Callable[[Any, Any], Any]], ...]] = {
         ("andi", np.bitwise_and),
         ("ori", np.bitwise_or),
         ("xori", np.bitwise_xor),
+        ("divsi", lambda a, b: _quotient(a, b)),
+        ("remsi", lambda a, b: _remainder(a, b)),
     ),
     "b": (("andi", np.logical_and), ("ori", np.logical_or), ("xori", np.logical_xor)),
 }
@@ -398,6 +417,8 @@ class ProgramMaker:
         rng = self.rng
         arguments = [self.argument(n) for n in range(rng.randrange(1, 4))]
         self.tensors += arguments
+        if rng.random() < 0.2:
+            arguments.append(self.scalar_argument())
         for _ in range(rng.randrange(2)):
             self.tensor_constant()
         for _ in range(rng.randrange(2)):
@@ -449,6 +470,12 @@ class ProgramMaker:
     def argument(self, number: int) -> Tensor:
         element = self.element()
         return Tensor(f"%x{number}", element, self.contents(self.shape(), element))
+
+    def scalar_argument(self) -> Tensor:
+        element = self.rng.choice(("f32", "f64", "i32", "i64", "i8", "i1"))
+        value = DTYPES[element].type(self.rng.randrange(2))
+        self.scalars.append(Scalar("%s", element, value))
+        return Tensor("%s", element, np.asarray(value), is_scalar=True)
 
     def tensor_constant(self) -> None:
         element = self.rng.choice(("f32", "i32", "i1", "i64"))
@@ -533,9 +560,8 @@ class ProgramMaker:
             else:
                 array = self.finish(body, element, combiner, extents, num_parallel)
         tensor = Tensor(f"%t{number}", element, array)
-        self.lines.append(self.compute_text(tensor, reads, names, extents, num_parallel, combiner))
-        self.lines += [f"  {line}" for line in body.lines]
-        self.lines.append("}")
+        head = self.compute_text(tensor, reads, names, extents, num_parallel, combiner)
+        self.lines += [head, *(f"  {line}" for line in body.lines), "}"]
         self.tensors.append(tensor)
 
     def moved(self, body: Body, extents: tuple[int, ...]) -> Array:
@@ -553,6 +579,11 @@ class ProgramMaker:
         combiner: str | None,
     ) -> str:
         iterators = [f"%{n} = {e}" for n, e in zip(names, extents, strict=True)]
+        for n in range(num_parallel, len(names)):
+            if self.rng.random() < 0.1:
+                value = f"%n{len(self.lines)}"
+                self.lines.append(f"{value} = arith.constant {extents[n]} : index")
+                iterators[n] = f"%{names[n]} = {value}"
         space = f"[{', '.join(iterators[:num_parallel])}]"
         if combiner is not None:
             space += f" {combiner} [{', '.join(iterators[num_parallel:])}]"

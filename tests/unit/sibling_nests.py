@@ -134,8 +134,13 @@ class RandomSiblings:
         known += [a, c]
 
 
-def run(module: ModuleOp, n: int = 8) -> tuple[np.ndarray, ...]:
-    """The six buffers after `f` has run on the same numbers."""
+def inputs(n: int = 8) -> list[np.ndarray]:
+    """Numbers for the six buffers, the same ones each time, and `n`."""
     generator = np.random.default_rng(0)
     buffers = [generator.integers(-50, 50, EXTENT).astype(np.int32) for _ in BUFFERS]
-    return interpret(module, [*buffers, np.int64(n)], "f")
+    return [*buffers, np.int64(n)]
+
+
+def run(module: ModuleOp, n: int = 8) -> tuple[np.ndarray, ...]:
+    """The six buffers after `f` has run."""
+    return interpret(module, inputs(n), "f")

@@ -136,7 +136,7 @@ def test_strides_and_footprints() -> None:
     assert a.footprint(trips) == 64 * 32 * 4
     assert a.footprint({k: 16}) == 32 * 4
     assert a.footprint({inner: 8}) == 8 * 64  # whole cache lines
-    assert footprint([a, b, c], trips) == 4 * (64 * 32 + 32 * 48 + 64 * 48)
+    assert footprint([a, b, c], trips) == 4 * (64 * 32 + 31 * 48 + 64 * 48)
     assert [op.is_reused_by(j) for op in (a, b, c)] == [True, False, False]
     assert a.is_reused_by(k)  # the elements at k + 1; not by the next one, but nearby
     costs = [loop_cost([a, b, c], op, trips) for op in band]

@@ -3,14 +3,13 @@
 from textwrap import dedent
 
 import pytest
-from stepwell.analysis.outline import outline
+from stepwell.frontend.outline import outline
 from stepwell.frontend.text import parse_text
-from xdsl.dialects import func
+from stepwell.transforms.schedule.nest import Nests
 
 
 def outline_of(text: str) -> str:
-    (function,) = (op for op in parse_text(dedent(text)).ops if isinstance(op, func.FuncOp))
-    return outline(function)
+    return outline(Nests(parse_text(dedent(text))).resolve("")[0])
 
 
 def statements(body: str, arguments: str = "%A: memref<8xf32>, %B: memref<8xf32>") -> list[str]:

@@ -265,3 +265,18 @@ def test_dependences_are_listed() -> None:
     assert str(sw.Schedule(PROGRAM.replace("%C[%i, %j]", "%C[0, 0]")).dependences()).count("\n") > 2
     copy = 'func.func @f(%A: memref<4xf32>) { loop.for serial "i" %i = 0 to 4 { } func.return }'
     assert str(sw.Schedule(copy).dependences()) == "no dependences"
+
+
+def test_a_script_in_a_program_is_applied_on_the_way_down(tmp_path: Path) -> None:
+    script = 'schedule.script { schedule.split "f/i" factor = 4 tail = "peel" }'
+    path = tmp_path / "p.mlir"
+    path.write_text(PROGRAM + script)
+    low = sw.load(path)
+    assert "schedule.script" in low.as_text("loop")
+    a, b = np.ones((17, 13), np.float32), np.ones((13, 11), np.float32)
+    np.testing.assert_allclose(low.compile()(a, b), np.full((17, 11), 13.0))
+    assert "apply-schedule" in [name for name, _ in low.timings]
+    with pytest.raises(StepwellError, match="step 1 of 1: split"):
+        sw.Schedule(PROGRAM)  # the program alone is fine
+        path.write_text(PROGRAM + script.replace("f/i", "f/q"))
+        sw.load(path).compile()

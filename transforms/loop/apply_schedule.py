@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.levels import Level
 from ...analysis.verify import verify
-from ...dialects.schedule import ScriptOp, StepOp
+from ...dialects.schedule import ScriptOp, Step, StepOp
 from ...dialects.schedule.script_text import parse_script
 from ...errors import StepwellError, location_of
 from ..schedule.nest import Nests
@@ -55,7 +55,7 @@ def apply_scripts(scripts: list[ScriptOp], nests: Nests) -> None:
         try:
             apply(op.step, nests)
         except StepwellError as error:
-            raise _numbered(error, op, number, len(steps)) from error
+            raise numbered(error, op.step, number, len(steps), location_of(op)) from error
 
 
 def _steps(scripts: list[ScriptOp]) -> Iterator[StepOp]:
@@ -65,14 +65,18 @@ def _steps(scripts: list[ScriptOp]) -> Iterator[StepOp]:
             yield op
 
 
-def _numbered(error: StepwellError, op: StepOp, number: int, total: int) -> StepwellError:
-    """The error at the step's place in the script. A refusal names its step already."""
+def numbered(
+    error: StepwellError, step: Step, number: int, total: int, where: str | None
+) -> StepwellError:
+    """The error of one step of a script, placed there. A refusal names its step already."""
     if isinstance(error, Refusal):
-        message, kind = error.message, Refusal
+        result = Refusal(f"step {number} of {total}: {error.message}", error.reason)
     else:
         place = f" ({error.where})" if error.where else ""
-        message, kind = f"{describe(op.step)}: {error.message}{place}", StepwellError
-    return kind(f"step {number} of {total}: {message}", where=location_of(op))
+        message = f"{describe(step)}: {error.message}{place}"
+        result = StepwellError(f"step {number} of {total}: {message}")
+    result.where = where
+    return result
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.alias import is_allocation
 from ...analysis.regions import Box, bounding_box, touched
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -29,7 +27,7 @@ from ..schedule.nest import Nest, Nests
 from ..schedule.new_times import first_entries
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse, refuse_dependence
-from ..schedule.rewrite import body_ops, set_subscripts, shifted_to
+from ..schedule.rewrite import added_up, body_ops, set_subscripts, shifted_to
 from ..schedule.scratch import check_affine, check_certain, check_unchanged
 from ..schedule.touches import Touch, make_serial, weaken
 
@@ -63,7 +61,7 @@ class OwnBuffer:
             lower = shifted_to(self.box.lower, len(values))
             exprs = [e - low for e, low in zip(op.map.data.results, lower, strict=True)]
             op.operands[0 if isinstance(op, loop.LoadOp) else 1] = new.buffer
-            set_subscripts(op, *simplified(exprs, [*values, *self.outer]))
+            set_subscripts(op, *added_up(exprs, [*values, *self.outer]))
         for use in list(old.uses):  # prefetches
             use.operation.detach()
             use.operation.erase()
@@ -139,7 +137,8 @@ class _Planner:
         self.time = time_in_body(self.nest, self.at, position)
         self._check_complete()
         for access in self.produced:
-            if not access.is_write and not self._is_internal(access.buffer):
+            is_operand = access.buffer is not self.buffer and not self._is_internal(access.buffer)
+            if is_operand and not access.is_write:
                 to_time = self.narrowing.into(access).apply_range(self.time)
                 check_unchanged(
                     self.step, self.nest, access, to_time, "keep the producer where it is"
@@ -173,7 +172,9 @@ class _Planner:
             check_certain(step, access)
         for producer in self.producers:
             if not producer.is_before_in_block(self.common.head):
-                raise refuse(step, f"'%{name}' is computed after loop '{at}' too, not only before it")
+                raise refuse(
+                    step, f"'%{name}' is computed after loop '{at}' too, not only before it"
+                )
             if any(result.uses for result in producer.results):
                 raise refuse(step, f"'{producer.name}', which computes '%{name}', has results")
         for access in self.produced:
@@ -358,12 +359,6 @@ class _Planner:
         loops = self.narrowing.outer[self.common.depth :]
         gone = self.inner_reads if has_own_buffer else ()
         return weaken(self.step, self.nest, loops, new, gone)
-
-
-def simplified(
-    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
-) -> tuple[list[AffineExpr], Sequence[SSAValue]]:
-    raise NotImplementedError
 
 
 LoopComputeAtPass = step_pass(ComputeAt)

@@ -78,8 +78,8 @@ def plan_fission(step: Fission, nests: Nests) -> FissionPlan:
     Legal when nothing in the first part has to run after something of the rest in an earlier iteration.
 
     The cut is made after the loop called `after`, or after the last store of the body to the buffer of
-    that name (in a loop of the body when there is no other). Values of the first part that the rest uses are computed there when only
-    the rest uses them, and computed again when that is safe.
+    that name (in a loop of the body when there is no other). Values of the first part that the rest uses
+    are computed there when only the rest uses them, and computed again when that is safe.
     """
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)

@@ -166,9 +166,11 @@ class _Scope:
             rest = rest + AffineExpr.dimension(n) * coefficient
         rest = rest.simplify(len(self.values), 0)
         if constraint.kind is AffineConstraintKind.eq:
-            quotient = rest * (-1 if own > 0 else 1)
-            return quotient.ceil_div(abs(own)), quotient // abs(own) + 1
-        return ((rest * -1).ceil_div(own) if own > 0 else rest // -own + 1,)
+            zero_at = (rest * -1 if own > 0 else rest).simplify(len(self.values), 0)
+            return _divided_up(zero_at, abs(own)), _divided_down(zero_at, abs(own)) + 1
+        if own > 0:
+            return (_divided_up((rest * -1).simplify(len(self.values), 0), own),)
+        return (_divided_down(rest, -own) + 1,)
 
     def _without_own(self, expr: AffineExpr) -> AffineExpr:
         zero = AffineExpr.constant(0)
@@ -181,6 +183,14 @@ class _Scope:
 
     def _refuse(self, what: str, remedy: str = "") -> Refusal:
         return refuse(self.step, f"'at' is \"{self.step.at}\", which {what}", remedy=remedy)
+
+
+def _divided_up(expr: AffineExpr, divisor: int) -> AffineExpr:
+    return expr if divisor == 1 else expr.ceil_div(divisor)
+
+
+def _divided_down(expr: AffineExpr, divisor: int) -> AffineExpr:
+    return expr if divisor == 1 else expr // divisor
 
 
 LoopIndexSetSplitPass = step_pass(IndexSetSplit)

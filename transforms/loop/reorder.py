@@ -160,7 +160,10 @@ def _check(
     """What the loops will be, once it is known that the new order is legal."""
     space = TimeSpace(nest)
     first = nest.time_position(old[0])
-    moved = dict(zip(old, sinking.variables(space), strict=True))
+    variables = sinking.variables(space)
+    if not _keeps_bounds(old, new):
+        variables = _counted(nest, old, sinking, space, variables)
+    moved = dict(zip(old, variables, strict=True))
 
     def reordered(entries: list[isl.PwAff]) -> list[isl.PwAff]:
         return [*entries[:first], *(moved[op] for op in new), *entries[first + 1 :]]
@@ -176,6 +179,26 @@ def _check(
     return {
         op: kind_after(nest, old[0], order, first + n, op.kind.data) for n, op in enumerate(new)
     }
+
+
+def _counted(
+    nest: Nest,
+    old: Sequence[loop.ForOp],
+    sinking: Sinking,
+    space: TimeSpace,
+    variables: Sequence[isl.PwAff],
+) -> list[isl.PwAff]:
+    """The variables as they will be: those of loops with a step other than 1 count their iterations."""
+    found: list[isl.PwAff] = []
+    for number, (for_op, value) in enumerate(zip(old, variables, strict=True)):
+        step = for_op.step.value.data
+        lower, _ = plain_bounds(nest.function, for_op)
+        # Without an affine start there will be no new bounds either.
+        if step != 1 and len(lower[0]) == 1 and space.lower_bound(for_op) is not None:
+            start = sinking.value(space, variables[:number], for_op, first=True)
+            value = value.sub(start).scale_down_val(isl.Val(step)).floor()
+        found.append(value)
+    return found
 
 
 def _keeps_bounds(old: Sequence[loop.ForOp], new: Sequence[loop.ForOp]) -> bool:

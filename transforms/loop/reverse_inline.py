@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -24,6 +25,7 @@ from ..schedule.new_times import NewTimes, followed_by, set_kinds
 from ..schedule.order import check_effects
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
+from ..schedule.rewrite import insert_before
 from ..schedule.scratch import check_certain, iteration_text, one_write, scratch_buffer
 from ..schedule.slices import copy_at, used_from_outside
 
@@ -45,10 +47,14 @@ class ReverseInlinePlan:
     """what the expressions of the point and the condition are over"""
     condition: tuple[AffineConstraintExpr, ...]
     """when an element that is produced is consumed at all"""
+    hoisted: tuple[tuple[loop.AllocOp, Operation], ...]
+    """the consumer's buffers that are made too late, each with what it has to go in front of"""
     kinds: dict[loop.ForOp, LoopKind]
 
     def apply(self) -> None:
         """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for i: C[i] = g(f(A[i]))`."""
+        for maker, there in self.hoisted:
+            insert_before(there, [_detached(maker)])
         builder = Builder(InsertPoint.after(self.store))
         if self.condition:
             branch = Block([loop.YieldOp()])
@@ -56,7 +62,7 @@ class ReverseInlinePlan:
             last = branch.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
-        known = {load.result: self.store.value for load in self.loads}
+        known: dict[SSAValue, SSAValue] = {load.result: self.store.value for load in self.loads}
         copy_at([*self.free, *self.ops], builder, self.variables, self.point, self.values, known)
         for op in reversed(self.ops):
             if op.parent is not None:
@@ -67,6 +73,11 @@ class ReverseInlinePlan:
         if self.alloc.parent is not None:
             erase_dead(self.alloc)
         set_kinds(self.kinds)
+
+
+def _detached(op: Operation) -> Operation:
+    op.detach()
+    return op
 
 
 @planner(ReverseInline)
@@ -93,7 +104,6 @@ def plan_reverse_inline(step: ReverseInline, nests: Nests) -> ReverseInlinePlan:
         )
     condition = _condition(step, write, consumed, name)
     moved = [a for op in ops for a in nest.dependences.scop.inside(op)]
-    _check_buffers(step, write, moved)
     at_store = consumed.reverse().apply_range(write.time)
     times = NewTimes(
         nest,
@@ -117,6 +127,7 @@ def plan_reverse_inline(step: ReverseInline, nests: Nests) -> ReverseInlinePlan:
         tuple(point),
         (*values, *nest.dependences.scop.parameters),
         condition,
+        _hoisted(step, write, moved, consumed),
         times.kinds(step, loops),
     )
 
@@ -146,9 +157,8 @@ def _statement(
         found.add(op)
         for value in used_from_outside(op):
             owner = value.owner
-            if isinstance(owner, Operation) and owner.parent is block and not is_free(owner):
-                if not is_allocation(value):
-                    pending.append(owner)
+            if isinstance(owner, Operation) and owner.parent is block:
+                pending += [] if is_free(owner) or is_allocation(value) else [owner]
         for result in op.results:
             for use in result.uses:
                 user = block.find_ancestor_op_in_block(use.operation)
@@ -245,21 +255,33 @@ def _condition(
     )
 
 
-def _check_buffers(step: ReverseInline, write: Access, moved: list[Access]) -> None:
-    """Raise the refusal when the consumer uses a buffer that is not there where it goes."""
+def _hoisted(
+    step: ReverseInline, write: Access, moved: Sequence[Access], consumed: isl.Map
+) -> tuple[tuple[loop.AllocOp, Operation], ...]:
+    """The consumer's buffers that are made too late, each with what it has to go in front of."""
+    found: dict[loop.AllocOp, Operation] = {}
     for access in moved:
         maker = access.buffer.owner
         if not is_allocation(access.buffer) or not isinstance(maker, Operation):
             continue
         block = maker.parent
         there = None if block is None else block.find_ancestor_op_in_block(write.op)
-        if there is None or access.private or not maker.is_before_in_block(there):
-            raise refuse(
-                step,
-                f"the consumer uses '%{access.buffer.name_hint}', which is not there where "
-                f"'%{write.buffer.name_hint}' is produced",
-                remedy="allocate it before the producer",
-            )
+        same = consumed
+        for n in range(access.private):
+            same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+        if there is not None and consumed.is_subset(same):
+            if maker.is_before_in_block(there):
+                continue
+            if isinstance(maker, loop.AllocOp) and not maker.dynamic_sizes:
+                found[maker] = there
+                continue
+        raise refuse(
+            step,
+            f"the consumer uses '%{access.buffer.name_hint}', which is not there where "
+            f"'%{write.buffer.name_hint}' is produced",
+            remedy="allocate it before the producer",
+        )
+    return tuple(found.items())
 
 
 LoopReverseInlinePass = step_pass(ReverseInline)

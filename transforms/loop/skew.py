@@ -13,6 +13,7 @@ from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import (
     BoundExprs,
+    added_up,
     lower_bound,
     set_bounds,
     shifted_to,
@@ -43,8 +44,8 @@ class SkewPlan:
     def _moved(self, bound: BoundExprs) -> BoundExprs:
         exprs, values = bound
         ahead = AffineExpr.dimension(0) * self.factor
-        moved = [(e + ahead).simplify(len(values) + 1, 0) for e in shifted_to(exprs, 1)]
-        return moved, [self.by.induction_variable, *values]
+        moved = [e + ahead for e in shifted_to(exprs, 1)]
+        return added_up(moved, [self.by.induction_variable, *values])
 
 
 @planner(Skew)

@@ -92,13 +92,13 @@ def blocks_and_rest(
     """
     The bounds of the whole blocks of a loop `L..U` and of its rest: `L..M` and `max(L, M)..U`.
 
-    `M` is `L + (U - L) floordiv span * span`; `check_peelable` tells whether it can be computed.
+    `M` is `L + (U - L + step - 1) floordiv span * span`; `check_peelable` tells whether it can be computed.
     """
     lower, upper = plain_bounds(nest.function, for_op)
     ((low,), low_values), ((high,), high_values) = lower, upper
     (high,) = shifted_to([high], len(low_values))
     values = [*low_values, *high_values]
-    length = (high - low).simplify(len(values), 0)
+    length = (high - low + (for_op.step.value.data - 1)).simplify(len(values), 0)
     middle = (low + length // span * span).simplify(len(values), 0)
     start = [middle] if is_sure_maximum(middle, low) else [low, middle]
     return (lower, ([middle], values)), ((start, values), upper)

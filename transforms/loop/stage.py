@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
 
 import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, BoxSpace, bounding_box, touched
 from ...analysis.scop import Access
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
+from ..schedule.modes import check_marks_around
 from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import check_structured
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
-from ..schedule.rewrite import as_bound, set_subscripts, shifted_to
+from ..schedule.rewrite import added_up, as_bound, set_subscripts, shifted_to
+from ..schedule.touches import make_serial, touch_region, weaken
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,11 @@ class StagePlan:
     copies_in: bool
     copies_out: bool
     fills_padding: bool
+    serial: tuple[loop.ForOp, ...]
+    """loops around, one iteration of which copies elements that another one writes or copies back"""
 
     def apply(self) -> None:
+        make_serial(self.serial)
         body = self.at.body.block
         first, last = body.first_op, body.last_op
         assert first is not None and last is not None
@@ -96,7 +102,7 @@ class StagePlan:
         lower = shifted_to(self.box.lower, len(old))
         offsets = [e - low for e, low in zip(op.map.data.results, lower, strict=True)]
         values = [*old, *self.outer]
-        exprs, used = _simplified(self.layout.subscripts(offsets), values)
+        exprs, used = added_up(self.layout.subscripts(offsets), values)
         position = 0 if isinstance(op, loop.LoadOp) else 1
         op.operands[position] = scratch
         set_subscripts(op, exprs, used)
@@ -224,24 +230,29 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     loops = (*loops_around(at), at)
     space = BoxSpace(scop, loops, type_)
     writes = [access for access in inside if access.is_write]
-    written = touched(writes, depth)
-    exact = written is not None and space.elements(box).is_equal(written)
-    if writes and not exact:
-        _check_not_concurrent(step, nest, at)
+    written, whole = touched(writes, depth), space.elements(box)
+    is_sure = all(access.certain for access in writes)
+    writes_all = is_sure and written is not None and whole.is_equal(written)
+    copies_in = not writes_all or _reads_older_values(nest, inside, depth)
+    private = inside[0].private
+    copies = [touch_region(root, False, loops, whole, private)] if copies_in else []
+    if writes:
+        copies.append(touch_region(root, True, loops, whole, private))
     return StagePlan(
         nest,
         root,
         at,
-        _fresh(step.into or f"{name}.staged", {v.name_hint or "" for v in nest.buffers()}),
+        nest.fresh_buffer_name(step.into or f"{name}.staged"),
         _scope(step),
         box,
         layout,
         (*(op.induction_variable for op in loops), *scop.parameters),
         tuple(inside),
         space.inside(box),
-        copies_in=not exact or _reads_older_values(nest, inside, depth),
+        copies_in=copies_in,
         copies_out=bool(writes),
         fills_padding=step.pad > 0 or layout.extents != box.extents,
+        serial=weaken(step, nest, loops, copies, inside),
     )
 
 
@@ -250,9 +261,15 @@ def _check_uses(
 ) -> None:
     scop = nest.dependences.scop
     name = root.name_hint or "a buffer"
+    check_structured(step, at)
+    check_marks_around(step, at, (loop.RunMode.VECTOR,))
+    if at.mode is not None and at.mode.data is loop.RunMode.VECTOR:
+        raise refuse(
+            step, f"loop '{step.at}' runs in vector lanes", remedy="stage at a loop around it"
+        )
     if not inside:
         raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
-    if isinstance(root.owner, loop.AllocOp) and at.is_ancestor(root.owner):
+    if isinstance(root.owner, Operation) and at.is_ancestor(root.owner):
         raise refuse(
             step, f"'%{name}' is made inside of loop '{step.at}'", remedy="stage it further in"
         )
@@ -280,9 +297,9 @@ def _layout(step: Stage, box: Box) -> Layout:
     if (step.panel or step.pad) and rank == 0:
         raise refuse(step, "a buffer without axes has nothing to pack or pad")
     extents = list(box.extents)
-    for unit in (step.pad, step.panel):
-        if unit:
-            extents[order[-1]] = -(-extents[order[-1]] // unit) * unit
+    if step.pad or step.panel:
+        unit = lcm(step.pad or 1, step.panel or 1)
+        extents[order[-1]] = -(-extents[order[-1]] // unit) * unit
     return Layout(tuple(extents), tuple(order), step.panel)
 
 
@@ -301,7 +318,8 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
             continue
         older = access.domain
         for dependence in nest.dependences.all:
-            if dependence.sink is access and dependence.source in inside:
+            source = dependence.source
+            if dependence.sink is access and source in inside and source.certain:
                 same = dependence.relation
                 for n in range(depth):
                     same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
@@ -309,41 +327,6 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
         if not older.is_empty():
             return True
     return False
-
-
-def _check_not_concurrent(step: Stage, nest: Nest, at: loop.ForOp) -> None:
-    for for_op in (*loops_around(at), at):
-        if for_op.mode is not None and for_op.mode.data is loop.RunMode.THREADS:
-            raise refuse(
-                step,
-                f"loop '{for_op.loop_name.data}' runs on several threads, and copying the region back "
-                "would write elements that other threads may write",
-                remedy="stage before making the loop parallel",
-            )
-
-
-def _simplified(
-    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
-) -> tuple[list[AffineExpr], list[SSAValue]]:
-    """The expressions with their linear parts added up: `i + 2 - i` is 2."""
-    positions = {value: n for n, value in reversed(list(enumerate(values)))}
-    dims = [AffineExpr.dimension(positions[value]) for value in values]
-    merged = [e.replace_dims_and_symbols(dims, ()) for e in exprs]
-    return [_linear_sum(e, len(values)) for e in merged], list(values)
-
-
-def _linear_sum(expr: AffineExpr, count: int) -> AffineExpr:
-    linear = linear_form(expr, count)
-    if linear is None:
-        return expr
-    result: AffineExpr | None = None
-    for n, factor in enumerate(linear[0]):
-        if factor:
-            term = AffineExpr.dimension(n) * factor
-            result = term if result is None else result + term
-    if result is None:
-        return AffineConstantExpr(linear[1])
-    return result + linear[1]
 
 
 def _fresh(name: str, taken: set[str]) -> str:

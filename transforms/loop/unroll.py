@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
+from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
 from ..schedule.modes import check_unmarked
 from ..schedule.nest import Nest, Nests
@@ -20,8 +21,8 @@ from ..schedule.rewrite import (
     clone_loop,
     insert_before,
     replace_loop,
+    room_for,
     set_step,
-    shifted_to,
     substitute,
     upper_bound,
 )
@@ -87,12 +88,7 @@ def guarded(
 ) -> loop.IfOp:
     """The operations where `value`, which is over the variable, is below a loop's upper bound."""
     block = Block([*body, loop.YieldOp()])
-    highs, values = upper
-    rooms = [high - value - 1 for high in shifted_to(highs, 1)]
-    constraints: list[AffineConstraintExpr] = [
-        loop.at_least_zero(room.simplify(1 + len(values), 0)) for room in rooms
-    ]
-    return loop.IfOp(constraints, [variable, *values], Region(block))
+    return loop.IfOp(room_for(value, upper), [variable, *upper[1]], Region(block))
 
 
 def _copies(nest: Nest, for_op: loop.ForOp, count: int) -> list[loop.ForOp]:
@@ -125,7 +121,7 @@ def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | PartialUnrollPlan:
     trip_count = TripCount(nest, for_op)
     if step.factor == 0:
         return _plan_whole(step, nest, for_op, trip_count)
-    _check_size(step, for_op, step.factor)
+    check_size(step, for_op, step.factor)
     (rest,) = nest.chosen_names((), [f"{name}.tail"])
     tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
     return PartialUnrollPlan(nest, for_op, step.factor, tail, rest)
@@ -140,7 +136,7 @@ def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCo
             trip_count.text(name) + ", so it cannot be written out",
             remedy="give a factor and a tail, or split or peel the loop first",
         )
-    _check_size(step, for_op, count)
+    check_size(step, for_op, count)
     first = trip_count.first()
     if first is None:
         raise refuse(
@@ -151,7 +147,8 @@ def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCo
     return UnrollPlan(nest, for_op, count, first)
 
 
-def _check_size(step: Unroll, for_op: loop.ForOp, copies: int) -> None:
+def check_size(step: Step, for_op: loop.ForOp, copies: int) -> None:
+    """Raise the refusal of `step` when so many copies of the loop's body are too much code."""
     size = sum(1 for op in for_op.body.block.ops for _ in op.walk())
     if size * copies > LIMIT:
         raise refuse(

@@ -117,7 +117,7 @@ def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> Vectorize
     try:
         split = plan_split(Split(step.loop, step.width, tail=step.tail), nests)
     except Refusal as refusal:
-        raise refuse(step, f"its split is not possible: {refusal.message}") from refusal
+        raise refuse(step, f"it has to be split first, and {refusal.reason}") from refusal
     assert isinstance(split, SplitPlan)
     if split.tail != "guard":
         return replace(plan, split=split)
@@ -210,11 +210,13 @@ def _lane_order(step: Vectorize, plan: VectorizePlan) -> isl.Map:
         block, rest = constant(space.space, 0), constant(space.space, 0)
         if plan.split is not None:
             assert lower is not None
-            span = isl.Val(plan.split.factor * for_op.step.value.data)
+            step_size = for_op.step.value.data
+            span = isl.Val(plan.split.factor * step_size)
             block = lane.sub(lower).scale_down_val(span).floor()
             end = space.upper_bound(for_op) if plan.split.tail == "peel" else None
             if end is not None:
-                whole = end.sub(lower).scale_down_val(span).floor()
+                started = end.sub(lower).add(constant(space.space, step_size - 1))
+                whole = started.scale_down_val(span).floor()
                 in_rest = block.ge_set(whole)
                 rest = lane.intersect_domain(in_rest).union_add(
                     rest.intersect_domain(in_rest.complement())

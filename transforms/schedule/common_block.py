@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
+from xdsl.traits import get_effects
 
 from ...dialects import loop
 from ...dialects.loop import RunMode
@@ -14,6 +15,7 @@ from ...dialects.schedule import Step
 from .nest import Nest, loops_around
 from .order import check_effects, check_structured
 from .refusal import refuse
+from .slices import used_from_outside
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,7 @@ class CommonBlock:
         return len(loops_around(parent)) + isinstance(parent, loop.ForOp)
 
 
-def common_block(
-    step: Step, at: loop.ForOp, ops: Sequence[Operation], what: str
-) -> CommonBlock:
+def common_block(step: Step, at: loop.ForOp, ops: Sequence[Operation], what: str) -> CommonBlock:
     """
     Where the paths to `at` and to `ops`, described by `what`, part.
 
@@ -57,8 +57,9 @@ def common_block(
         found = [op for op in others if op is not None]
         if head in found:
             raise refuse(
-                step, f"{what} is in several places, some inside and some outside of the loops "
-                f"around '{name}'"
+                step,
+                f"{what} is in several places, some inside and some outside of the loops "
+                f"around '{name}'",
             )
         if len(found) == len(ops):
             unique = dict.fromkeys(found)
@@ -80,15 +81,42 @@ def check_may_move(step: Step, nest: Nest, at: loop.ForOp, ops: Sequence[Operati
             f"loop '{at.loop_name.data}' or one around it runs in vector lanes",
             remedy="mark loops after all other steps",
         )
+    if RunMode.THREADS not in around:
+        return
     for op in (inner for root in ops for inner in root.walk()):
         if isinstance(op, loop.ForOp) and op.mode is not None and op.mode.data is RunMode.THREADS:
-            if RunMode.THREADS in around:
+            raise refuse(
+                step,
+                f"loop '{op.loop_name.data}' runs on threads, and so does one around "
+                f"'{at.loop_name.data}'",
+                remedy="mark one of the two",
+            )
+
+
+def to_hoist(step: Step, common: CommonBlock, ops: Sequence[Operation]) -> tuple[Operation, ...]:
+    """
+    What stands between `head` and operations after it that these use, and has to go in front of `head`.
+
+    Raises the refusal of `step` when something of it cannot be computed there.
+    """
+    found: set[Operation] = set()
+    pending = list(ops)
+    while pending:
+        for value in used_from_outside(pending.pop()):
+            owner = value.owner
+            if not isinstance(owner, Operation) or owner.parent is not common.block:
+                continue
+            if owner in found or owner.is_before_in_block(common.head):
+                continue
+            if not (isinstance(owner, loop.AllocOp) or get_effects(owner) == set()):
                 raise refuse(
                     step,
-                    f"loop '{op.loop_name.data}' runs on threads, and so does one around "
-                    f"'{at.loop_name.data}'",
-                    remedy="mark one of the two",
+                    f"it uses the value of '{owner.name}', which is computed after the loop it would go "
+                    "into",
                 )
+            found.add(owner)
+            pending.append(owner)
+    return tuple(op for op in common.block.ops if op in found)
 
 
 def new_names(nest: Nest, ops: Sequence[Operation]) -> dict[loop.ForOp, str]:

@@ -98,6 +98,7 @@ class Narrowing:
         values = [op.induction_variable for op in (*self.outer, *chain)]
         terms = _Terms(self.nest, domain, values)
         lower, upper = lower_bound(for_op), upper_bound(for_op)
+        self.bounds.pop(for_op, None)
         if wanted is not None and not wanted.is_empty():
             lower, upper = self._bounds(for_op, wanted, terms)
             self.bounds[for_op] = (lower, upper)

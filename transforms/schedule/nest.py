@@ -93,6 +93,19 @@ class Nest:
             candidate = f"{name}_{number}"
         return candidate
 
+    def fresh_buffer_name(self, name: str) -> str:
+        """
+        `name`, or with a number after it when a buffer is called so already.
+
+        The number follows directly: a name hint would lose `_` and a number at its end.
+        """
+        taken = {value.name_hint for value in self.buffers()}
+        candidate, number = name, 0
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}{number}"
+        return candidate
+
     def chosen_names(self, replaced: Sequence[loop.ForOp], names: Sequence[str]) -> list[str]:
         """
         Names for loops that take the place of others, as near to those wanted as can be.

@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence
 from ...analysis.effects import hidden_effects
-from ...analysis.scop import constant_value
+from ...analysis.scop import Access, constant_value
 from ...dialects import loop
 from ...dialects.schedule import Step
 from ...errors import location_of
@@ -21,6 +21,9 @@ from .refusal import refuse, refuse_dependence
 
 Reordering = Callable[[list[isl.PwAff]], Sequence[isl.PwAff]]
 """From the entries of a time vector to those of the new one, each a function of the old vector."""
+
+Order = isl.Map | Callable[[Access], isl.Map]
+"""A new order: from old time vectors to new ones, the same for all accesses or one for each."""
 
 
 class TimeSpace:
@@ -91,13 +94,30 @@ class TimeSpace:
         return result
 
 
+def new_times(dependence: Dependence, order: Order) -> tuple[isl.Map, isl.Map]:
+    """When the two ends of a dependence run in a new order."""
+    ends = dependence.source, dependence.sink
+    source, sink = (
+        end.time.apply_range(order if isinstance(order, isl.Map) else order(end)) for end in ends
+    )
+    return source, sink
+
+
+def is_reduction(dependence: Dependence) -> bool:
+    """Whether it is between updates by one operator that may be reassociated: any order will do."""
+    return dependence.reduction is not None
+
+
 def violations(
-    nest: Nest, inside: Operation | Sequence[Operation], new_order: isl.Map
+    nest: Nest,
+    inside: Operation | Sequence[Operation],
+    new_order: Order,
+    is_free: Callable[[Dependence], bool] = is_reduction,
 ) -> list[tuple[Dependence, isl.Map]]:
     """
     The dependences inside one or several operations that a new order breaks, each with the pairs it would swap.
 
-    Dependences of a reduction whose operator may be reassociated do not count.
+    Those that are free of order, which are reductions, do not count.
     """
     broken: list[tuple[Dependence, isl.Map]] = []
     operations = (inside,) if isinstance(inside, Operation) else inside
@@ -106,11 +126,10 @@ def violations(
         if (
             dependence.source not in accesses
             or dependence.sink not in accesses
-            or dependence.reduction is not None
+            or is_free(dependence)
         ):
             continue
-        source = dependence.source.time.apply_range(new_order)
-        sink = dependence.sink.time.apply_range(new_order)
+        source, sink = new_times(dependence, new_order)
         swapped = dependence.relation.intersect(source.lex_ge_map(sink))
         if not swapped.is_empty():
             broken.append((dependence, swapped))
@@ -118,7 +137,7 @@ def violations(
 
 
 def kind_after(
-    nest: Nest, inside: Operation, new_order: isl.Map, position: int, claimed: loop.LoopKind
+    nest: Nest, inside: Operation, new_order: Order, position: int, claimed: loop.LoopKind
 ) -> loop.LoopKind:
     """
     What may still be said of a loop whose variable is entry `position` of the new time vectors.
@@ -133,8 +152,7 @@ def kind_after(
             continue
         if claimed is loop.LoopKind.REDUCTION and dependence.reduction is not None:
             continue
-        source = dependence.source.time.apply_range(new_order)
-        sink = dependence.sink.time.apply_range(new_order)
+        source, sink = new_times(dependence, new_order)
         around = dependence.relation.intersect(agreeing(source, sink, position))
         if not around.is_subset(agreeing(source, sink, position + 1)):
             if dependence.reduction is None:
@@ -181,15 +199,16 @@ def check_order(
     step: Step,
     nest: Nest,
     inside: Operation | Sequence[Operation],
-    new_order: isl.Map,
+    new_order: Order,
     *,
     remedy: str = "",
+    is_free: Callable[[Dependence], bool] = is_reduction,
 ) -> None:
     """Raise the refusal of `step` when the new order breaks a dependence inside the operations."""
     for op in (inside,) if isinstance(inside, Operation) else inside:
         check_structured(step, op)
     check_effects(step, inside)
-    broken = violations(nest, inside, new_order)
+    broken = violations(nest, inside, new_order, is_free)
     if broken:
         dependence, pairs = broken[0]
         raise refuse_dependence(step, nest.dependences, dependence, pairs, remedy=remedy)

@@ -65,16 +65,18 @@ def _existing(nest: Nest, access: Access) -> isl.Set:
     type_ = access.buffer.type
     assert isinstance(type_, MemRefType)
     shape = type_.get_shape()
-    result = isl.Set.universe(access.subscripts.range().get_space())
+    space = access.subscripts.range().get_space()
+    if DYNAMIC_INDEX in shape:
+        result = isl.Set.empty(space)
+        for other in nest.dependences.scop.accesses:
+            if other.buffer is access.buffer and other.exact:
+                result = result.union(other.element.range())
+        return result
+    result = isl.Set.universe(space)
     for n, size in enumerate(shape):
         axis = access.private + n
         result = result.lower_bound_val(isl.dim_type.set, axis, isl.Val(0))
         result = result.upper_bound_val(isl.dim_type.set, axis, isl.Val(size - 1))
-    if DYNAMIC_INDEX in shape:
-        result = isl.Set.empty(result.get_space())
-        for other in nest.dependences.scop.accesses:
-            if other.buffer is access.buffer and other.exact:
-                result = result.union(other.element.range())
     return result
 
 

@@ -13,13 +13,21 @@ from ...errors import StepwellError, location_of
 
 
 class Refusal(StepwellError):
-    """A step that would change results, or that cannot be carried out. The IR is as it was."""
+    """
+    A step that would change results, or that cannot be carried out. The IR is as it was.
+
+    `reason` is the message without the step and the words "is refused".
+    """
+
+    def __init__(self, message: str, reason: str = ""):
+        super().__init__(message)
+        self.reason = reason or message
 
 
 def refuse(step: Step, reason: str, *, remedy: str = "") -> Refusal:
     """The refusal of a step for a reason, with what to do instead when something is known."""
     tail = f"; {remedy}" if remedy else ""
-    return Refusal(f"{describe(step)} is refused: {reason}{tail}")
+    return Refusal(f"{describe(step)} is refused: {reason}{tail}", f"{reason}{tail}")
 
 
 def refuse_dependence(
@@ -41,6 +49,9 @@ def refuse_dependence(
         f"{_access_text(dependence.sink)} must come after {_access_text(dependence.source)}: "
         f"{dependence.describe()}; iterations {witness} would be {what}"
     )
+    source, sink = dependence.source.buffer, dependence.sink.buffer
+    if source is not sink:
+        remedy = f"mark '%{sink.name_hint}' stepwell.noalias if it is memory of its own"
     return refuse(step, reason, remedy=remedy)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine
@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineConstraintExpr,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
     AffineSet,
@@ -79,7 +80,7 @@ def _substitute_in(
         new, values = compact(
             [e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands]
         )
-        return compact([_collected(e, len(values)) for e in new], values)
+        return compact([_collected(e) for e in new], values)
 
     match user:
         case loop.LoadOp() | loop.StoreOp():
@@ -108,21 +109,69 @@ def _substitute_in(
             user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
 
 
-def _collected(expr: AffineExpr, num_dims: int) -> AffineExpr:
-    """`i + (j - i)` as `j`; an expression that uses each dimension once stays as it is written."""
-    uses = [e.position for e in expr.dfs() if isinstance(e, AffineDimExpr)]
-    if len(set(uses)) == len(uses) or linear_form(expr, num_dims) is None:
+def _collected(expr: AffineExpr) -> AffineExpr:
+    """`i + (j - i)` as `j`; a sum in which no term is there twice stays as it is written."""
+    terms = list(_terms(expr, 1))
+    factors: dict[AffineExpr, int] = {}
+    for term, factor in terms:
+        factors[term] = factors.get(term, 0) + factor
+    if len(factors) == len(terms):
         return expr
-    return expr.simplify(num_dims, 0)
+    one = AffineExpr.constant(1)
+    number = factors.pop(one, 0)
+    result = AffineExpr.constant(0)
+    for term, factor in factors.items():
+        if factor:
+            result = result + term * factor
+    return result + number
+
+
+def _terms(expr: AffineExpr, factor: int) -> Iterator[tuple[AffineExpr, int]]:
+    """What an expression is a sum of, each with its factor; a number as so many times 1."""
+    match expr:
+        case AffineConstantExpr():
+            yield AffineExpr.constant(1), factor * expr.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            yield from _terms(expr.lhs, factor)
+            yield from _terms(expr.rhs, factor)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
+            yield from _terms(expr.lhs, factor * by)
+        case _:
+            yield expr, factor
+
+
+def added_up(
+    exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+) -> tuple[list[AffineExpr], list[SSAValue]]:
+    """The expressions with the terms of each value added up: `i + 2 - i` is 2."""
+    positions = {value: n for n, value in reversed(list(enumerate(values)))}
+    dims = [AffineExpr.dimension(positions[value]) for value in values]
+    merged = [e.replace_dims_and_symbols(dims, ()) for e in exprs]
+    return [_linear_sum(e, len(values)) for e in merged], list(values)
+
+
+def _linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr:
+    linear = linear_form(expr, num_dims)
+    if linear is None:
+        return expr
+    result: AffineExpr | None = None
+    for n, factor in enumerate(linear[0]):
+        if factor:
+            term = AffineExpr.dimension(n) * factor
+            result = term if result is None else result + term
+    if result is None:
+        return AffineExpr.constant(linear[1])
+    return result + linear[1]
 
 
 def set_subscripts(
     op: loop.LoadOp | loop.StoreOp, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
 ) -> None:
-    """Give a load or store new subscripts over `values`."""
+    """Give a load or store new subscripts over `values`, of which it keeps those that they use."""
     kept = list(op.operands)[: len(op.operands) - len(op.operands_)]
-    op.operands = [*kept, *values]
-    op.map = AffineMapAttr(AffineMap(len(values), 0, tuple(exprs)))
+    used, operands = compact(exprs, values)
+    op.operands = [*kept, *operands]
+    op.map = AffineMapAttr(AffineMap(len(operands), 0, used))
 
 
 BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
@@ -158,6 +207,17 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
 def set_step(op: loop.ForOp, step: int) -> None:
     """Give a loop a new step."""
     op.step = IntegerAttr(step, IndexType())
+
+
+def room_for(value: AffineExpr, upper: BoundExprs) -> list[AffineConstraintExpr]:
+    """
+    That `value`, an expression over one variable, is below an upper bound.
+
+    The constraints are over the variable and then the bound's values.
+    """
+    highs, values = upper
+    rooms = [high - value - 1 for high in shifted_to(highs, 1)]
+    return [loop.at_least_zero(room.simplify(1 + len(values), 0)) for room in rooms]
 
 
 def normalise_step(op: loop.ForOp) -> None:

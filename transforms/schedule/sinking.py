@@ -109,12 +109,12 @@ class Sinking:
             own = entries[self.nest.time_position(inner)].intersect_domain(inside)
             for where, first in ((before, True), (after, False)):
                 if not where.is_empty():
-                    value = self._value(space, found, inner, first=first)
+                    value = self.value(space, found, inner, first=first)
                     own = own.union_add(value.intersect_domain(where))
             found.append(own)
         return found
 
-    def _value(
+    def value(
         self, space: TimeSpace, outer: Sequence[isl.PwAff], for_op: loop.ForOp, *, first: bool
     ) -> isl.PwAff:
         """The first or last value of a loop of the chain as a function of time."""
@@ -138,7 +138,7 @@ def plan_sinking(step: Step, nest: Nest, chain: tuple[loop.ForOp, ...]) -> Sinki
         ops = body_ops(outer)
         position = ops.index(inner)
         for part, is_before in ((ops[:position], True), (ops[position + 1 :], False)):
-            bound = _bound_to_effects(part)
+            bound = bound_to_effects(part)
             free += [op for op in part if op not in bound]
             if bound:
                 segments.append(Segment(level, is_before, tuple(bound)))
@@ -148,7 +148,7 @@ def plan_sinking(step: Step, nest: Nest, chain: tuple[loop.ForOp, ...]) -> Sinki
     return sinking
 
 
-def _bound_to_effects(ops: Sequence[Operation]) -> list[Operation]:
+def bound_to_effects(ops: Sequence[Operation]) -> list[Operation]:
     """The operations with an effect, and those that use what they compute."""
     bound: list[Operation] = []
     for op in ops:

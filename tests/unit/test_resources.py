@@ -1,0 +1,150 @@
+"""Constant data: arrays as attributes and back, in memory and through text; and the level of a module."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stepwell.analysis.levels import Level, level_of
+from stepwell.dialects.dtypes import element_type
+from stepwell.dialects.resources import (
+    INLINE_LIMIT,
+    declare,
+    elements_to_numpy,
+    numpy_to_elements,
+    retyped,
+    tensor_elements,
+)
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import make_context, parse_text
+from stepwell.interpreters.harness import interpret
+from stepwell.lowering.pass_manager import module_text
+from stepwell.runtime.jit import compile_module
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    MemRefType,
+    TensorType,
+)
+
+DTYPES = ("float32", "float64", "int8", "int32", "int64", "uint8", "bool")
+SHAPES = ((), (0,), (1,), (3,), (4, INLINE_LIMIT // 4), (5, INLINE_LIMIT), (0, 3))
+
+
+def contents(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.asarray(rng.integers(0, 2 if dtype == "bool" else 100, shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_round_trip(dtype: str, shape: tuple[int, ...]):
+    array = contents(dtype, shape)
+    attr = tensor_elements(array, "w")
+    back = elements_to_numpy(attr)
+    assert back.dtype == array.dtype and back.shape == array.shape
+    assert np.array_equal(back, array)
+    assert isinstance(attr, DenseResourceAttr) == (array.size > INLINE_LIMIT)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.full((9, 99), 2.5, np.float32),
+        np.full(100, np.nan),
+        np.array([0.0, -0.0] * 50, np.float32),
+        np.array([0.0, -0.0]),
+        np.array([np.nan, np.inf, -np.inf, 1e-40], np.float32),
+        np.ones(100, bool),
+        np.asfortranarray(np.arange(200).reshape(10, 20)),
+        np.arange(200)[::-2],
+    ],
+    ids=["splat", "NaN", "signed zeros", "two zeros", "special", "true", "Fortran", "reversed"],
+)
+def test_every_bit_is_kept(array: np.ndarray):
+    back = elements_to_numpy(tensor_elements(array))
+    assert back.tobytes() == np.ascontiguousarray(array).tobytes()
+
+
+def test_large_splats_stand_in_the_text():
+    attr = tensor_elements(np.zeros((1000, 1000), np.float32))
+    assert isinstance(attr, DenseIntOrFPElementsAttr)
+    assert len(str(attr)) < 100
+
+
+def test_equal_data_has_one_name_and_other_data_another():
+    array = np.arange(100)
+    assert declare(array, "w") == declare(array.copy(), "w")
+    assert declare(array, "w") != declare(array + 1, "w")
+    assert declare(array, "w") != declare(array.reshape(10, 10), "w")
+    assert declare(array, "1 strange-name").startswith("c1_strange_name_")
+
+
+def test_retyping_moves_no_data():
+    array = np.arange(100, dtype=np.float32)
+    type_ = MemRefType(element_type(array.dtype), (10, 10))
+    attr = retyped(tensor_elements(array), type_)
+    assert attr.get_type() == type_
+    assert np.array_equal(elements_to_numpy(attr), array.reshape(10, 10))
+
+
+def test_data_of_the_wrong_size():
+    name = declare(np.arange(100, dtype=np.float32), "short")
+    attr = DenseResourceAttr.from_params(name, TensorType(element_type(np.dtype("f4")), (101,)))
+    with pytest.raises(StepwellError, match="holds 400 bytes, but its type needs 404"):
+        elements_to_numpy(attr)
+
+
+def test_data_that_is_not_there():
+    module = parse_text("""
+      func.func @main() -> tensor<100xf32> {
+        %c = arith.constant dense_resource<nowhere_to_be_found> : tensor<100xf32>
+        func.return %c : tensor<100xf32>
+      }""")
+    with pytest.raises(StepwellError, match="resource 'nowhere_to_be_found' has no bytes"):
+        interpret(module, [])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_through_text_and_every_level(dtype: str):
+    array = contents(dtype, (5, 40))
+    element = element_type(array.dtype)
+    type_ = TensorType(element, array.shape)
+    text = f"""
+      func.func @main() -> {type_} {{
+        %c = arith.constant dense<0> : {type_}
+        func.return %c : {type_}
+      }}""".replace("dense<0>", "dense<false>" if dtype == "bool" else "dense<0.0>")
+    ctx = make_context()
+    module = parse_text(text, ctx=ctx)
+    constant = next(op for op in module.walk() if op.name == "arith.constant")
+    constant.properties["value"] = numpy_to_elements(array, type_, "weights")
+    ctx.get_optional_dialect("builtin")  # what prints resources
+    again = parse_text(module_text(module, ctx))
+    for program in (module, again):
+        assert np.array_equal(interpret(program, [])[0], array)
+    from stepwell.lowering.pipelines import lower_to
+
+    lower_to(again, Level.CORE, ctx=ctx)
+    assert np.array_equal(interpret(again, [])[0], array)
+    assert np.array_equal(compile_module(again)(), array)
+
+
+@pytest.mark.parametrize(
+    ("body", "level"),
+    [
+        ("", Level.CORE),
+        ("%0 = arith.constant 1.0 : f32", Level.CORE),
+        ("%0 = arith.constant dense<1.0> : tensor<2xf32>", Level.TE),
+        ("%0 = loop.alloc stack : memref<2xf32>", Level.LOOP),
+        ("%0 = llvm.mlir.constant(1 : i64) : i64", Level.LLVM),
+        ("%0 = graph.constant dense<1.0> : tensor<2xf32>", Level.GRAPH),
+    ],
+)
+def test_the_level_of_a_module(body: str, level: Level):
+    assert level_of(parse_text(f"func.func @f() {{\n{body}\nfunc.return\n}}")) is level
+
+
+def test_arguments_tell_the_level_too():
+    text = "func.func @f(%x: tensor<2xf32>) {\nfunc.return\n}"
+    assert level_of(parse_text(text)) is Level.TE
+    assert level_of(parse_text("func.func private @f(tensor<2xf32>)")) is Level.TE

@@ -1,0 +1,153 @@
+"""decompose_reduction: a reduction's initialisation moved in front of a loop, in a nest of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.scop import Access
+from ...dialects import loop
+from ...dialects.loop import LoopKind, LoopKindAttr
+from ...dialects.schedule.steps import DecomposeReduction
+from ..schedule.dead import erase_dead
+from ..schedule.nest import Nest, Nests
+from ..schedule.new_times import NewTimes, first_entries, followed_by, last_entries
+from ..schedule.order import check_effects, check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import insert_before, rename_inside
+from ..schedule.slices import slice_of, used_from_outside
+
+
+@dataclass(frozen=True)
+class DecomposeReductionPlan:
+    """The loop, the initialisation in it, and what a copy of the loop keeps for that."""
+
+    nest: Nest
+    at: loop.ForOp
+    store: loop.StoreOp
+    kept: frozenset[Operation]
+    name: str
+    parallel: frozenset[loop.ForOp]
+    """loops around the initialisation none of whose iterations of it depends on another"""
+
+    def apply(self) -> None:
+        """`for i: C[i] = 0; for k: C[i] += …` → `for i.init: C[i] = 0`, then `for i: for k: C[i] += …`."""
+        copies: dict[Operation, Operation] = {}
+        init = self.at.clone()
+        for old, new in zip(self.at.walk(), init.walk(), strict=True):
+            copies[new] = old
+        for op in reversed(list(init.walk())):
+            old = copies[op]
+            if isinstance(op, loop.ForOp):
+                op.mode = None
+                op.attributes.clear()
+                if old in self.parallel:
+                    op.kind = LoopKindAttr(LoopKind.PARALLEL)
+            if old not in self.kept and not isinstance(op, loop.YieldOp):
+                op.detach()
+                op.erase()
+        init.loop_name = StringAttr(self.name)
+        rename_inside(init, ".init", self.nest.taken_names())
+        insert_before(self.at, [init])
+        erase_dead(self.store)
+
+
+@planner(DecomposeReduction)
+def plan_decompose_reduction(step: DecomposeReduction, nests: Nests) -> DecomposeReductionPlan:
+    """
+    Legal when nothing that runs between an element's initialisation and the start of the loop reads or
+    writes the element.
+    """
+    nest, name = nests.resolve(step.buffer)
+    at = nest.loop(step.at)
+    scop = nest.dependences.scop
+    buffer = scop.aliases.root(nest.buffer(name))
+    check_structured(step, at)
+    check_effects(step, at)
+    store = _initialisation(step, nest, at, buffer)
+    if isinstance(buffer.owner, Operation) and at.is_ancestor(buffer.owner):
+        raise refuse(
+            step,
+            f"'%{name}' is made inside of loop '{step.at}'",
+            remedy="choose a loop further in",
+        )
+    kept = _kept(step, nest, at, store)
+    moved = [a for a in scop.inside(at) if a.op in kept]
+    position = nest.time_position(at)
+    times = {
+        a: followed_by(
+            first_entries(a.time, position),
+            [0 if a in moved else 1, last_entries(a.time, position)],
+        )
+        for a in scop.inside(at)
+    }
+    NewTimes(nest, times).check(step, "choose a loop further in")
+    return DecomposeReductionPlan(
+        nest,
+        at,
+        store,
+        kept,
+        nest.fresh_loop_name(f"{step.at}.init"),
+        _parallel(nest, at, moved),
+    )
+
+
+def _initialisation(
+    step: DecomposeReduction, nest: Nest, at: loop.ForOp, buffer: SSAValue
+) -> loop.StoreOp:
+    """The only store to the buffer inside the loop that is no update of the reduction."""
+    updates = nest.dependences.updates
+    name = buffer.name_hint
+    writes = [a for a in nest.dependences.scop.inside(at) if a.buffer is buffer and a.is_write]
+    if not any(a.op in updates for a in writes):
+        raise refuse(step, f"loop '{step.at}' has no reduction into '%{name}'")
+    rest = [a.op for a in writes if a.op not in updates]
+    if len(rest) != 1 or not isinstance(rest[0], loop.StoreOp):
+        raise refuse(
+            step,
+            f"loop '{step.at}' has {len(rest)} stores to '%{name}' that could initialise the reduction, "
+            "expected one",
+        )
+    return rest[0]
+
+
+def _kept(
+    step: DecomposeReduction, nest: Nest, at: loop.ForOp, store: loop.StoreOp
+) -> frozenset[Operation]:
+    """The store, what computes its operands, and the loops and conditions around these."""
+    value = slice_of(store.value, nest.function)
+    if isinstance(value, Operation):
+        raise refuse(
+            step,
+            f"the initial value comes from '{value.name}', which cannot be repeated",
+        )
+    found: set[Operation] = set()
+    pending: list[Operation] = [store]
+    while pending:
+        op = pending.pop()
+        if op in found or not at.is_ancestor(op):
+            continue
+        found.add(op)
+        around = op.parent_op()
+        if around is not None:
+            pending.append(around)
+        values = op.operands if isinstance(op, loop.ForOp) else used_from_outside(op)
+        if isinstance(op, loop.IfOp) and op.is_ancestor(store):
+            values = op.operands
+        elif not isinstance(op, loop.ForOp):
+            found.update(op.walk())
+        pending.extend(v.owner for v in values if isinstance(v.owner, Operation))
+    return frozenset(found)
+
+
+def _parallel(nest: Nest, at: loop.ForOp, moved: Sequence[Access]) -> frozenset[loop.ForOp]:
+    loops = {op: None for access in moved for op in access.loops if at.is_ancestor(op)}
+    among = nest.dependences.between(moved, moved)
+    return frozenset(op for op in loops if not any(d.is_carried_by(op) for d in among))
+
+
+LoopDecomposeReductionPass = step_pass(DecomposeReduction)

@@ -1,0 +1,298 @@
+"""double_buffer: two copies of a staged buffer in turn, one filled while the other is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.affine_isl import constant
+from ...analysis.scop import Access
+from ...analysis.statements import is_free
+from ...dialects import loop
+from ...dialects.affine_text import compact
+from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
+from ...dialects.schedule.steps import DoubleBuffer
+from ..schedule.nest import Nest, Nests
+from ..schedule.new_times import NewTimes
+from ..schedule.order import TimeSpace, check_effects, check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import (
+    BoundExprs,
+    added_up,
+    insert_before,
+    rename_inside,
+    set_subscripts,
+    shifted_to,
+    upper_bound,
+)
+from ..schedule.scratch import check_affine
+from ..schedule.slices import copy_at, used_from_outside
+from ..schedule.trip_count import TripCount
+
+
+@dataclass(frozen=True)
+class DoubleBufferPlan:
+    """The loop, the buffer, and the operations that fill it, with the constants that they use."""
+
+    nest: Nest
+    at: loop.ForOp
+    alloc: loop.AllocOp
+    fill: tuple[Operation, ...]
+    free: tuple[Operation, ...]
+    first: BoundExprs
+    """the first value of the loop's variable"""
+    is_run: bool
+    """whether the loop surely has an iteration"""
+
+    def apply(self) -> None:
+        """
+        `for i: fill T(i); use T` → `fill T[0](first); for i: if i + 1 < end: fill T[(i + 1) mod 2](i + 1);
+        use T[i mod 2]`.
+        """
+        old = self.alloc.buffer
+        assert isinstance(old.type, MemRefType)
+        type_ = MemRefType(old.type.get_element_type(), (2, *old.type.get_shape()))
+        new = Builder(InsertPoint.before(self.at)).insert(
+            loop.AllocOp(self.alloc.scope.data, type_)
+        )
+        new.attributes |= self.alloc.attributes
+        new.buffer.name_hint = old.name_hint
+        self._fill_first(new.buffer)
+        self._fill_next(new.buffer)
+        for use in list(old.uses):
+            if isinstance(use.operation, loop.LoadOp):
+                _redirect(use.operation, new.buffer, *self._turn(0))
+            else:  # a prefetch
+                use.operation.detach()
+                use.operation.erase()
+        self.alloc.detach()
+        self.alloc.erase()
+        self.at.kind = LoopKindAttr(LoopKind.SERIAL)
+
+    def _turn(self, ahead: int) -> tuple[AffineExpr, list[SSAValue]]:
+        """Which copy is used so many iterations later: 0 or 1."""
+        (first,), values = self.first
+        (first,) = shifted_to([first], 1)
+        number = AffineExpr.dimension(0) - first
+        step = self.at.step.value.data
+        if step != 1:
+            number = number // step
+        values = [self.at.induction_variable, *values]
+        return (number + ahead).simplify(len(values), 0) % 2, values
+
+    def _fill_first(self, buffer: SSAValue) -> None:
+        """Fill the first copy in front of the loop, if that runs at all."""
+        (first,), values = self.first
+        block = Block()
+        builder = Builder(InsertPoint.at_end(block))
+        self._copy(builder, [first], values)
+        _redirect_stores(block, self.alloc.buffer, buffer, AffineExpr.constant(0), [])
+        taken = self.nest.taken_names()
+        for op in block.ops:
+            if isinstance(op, loop.ForOp):
+                name = self.nest.fresh_loop_name(f"{op.loop_name.data}.first")
+                op.loop_name = StringAttr(name)
+                taken.add(name)
+            rename_inside(op, ".first", taken)
+        if self.is_run:
+            ops = list(block.ops)
+            for op in ops:
+                op.detach()
+            insert_before(self.at, ops)
+            return
+        block.add_op(loop.YieldOp())
+        highs, high_values = upper_bound(self.at)
+        (low,) = shifted_to([first], len(high_values))
+        all_values = [*high_values, *values]
+        runs = [loop.at_least_zero(high - low - 1) for high in highs]
+        insert_before(self.at, [_guarded(runs, all_values, block)])
+
+    def _fill_next(self, buffer: SSAValue) -> None:
+        """Fill the other copy for the next iteration, if there is one."""
+        step = self.at.step.value.data
+        variable = self.at.induction_variable
+        block = Block()
+        following = AffineExpr.dimension(0) + step
+        self._copy(Builder(InsertPoint.at_end(block)), [following], [variable])
+        _redirect_stores(block, self.alloc.buffer, buffer, *self._turn(1))
+        block.add_op(loop.YieldOp())
+        highs, high_values = upper_bound(self.at)
+        highs = shifted_to(highs, 1)
+        goes_on = [loop.at_least_zero(high - following - 1) for high in highs]
+        insert_before(self.fill[0], [_guarded(goes_on, [variable, *high_values], block)])
+        for op in reversed(self.fill):
+            op.detach()
+            op.erase()
+
+    def _copy(
+        self, builder: Builder, point: Sequence[AffineExpr], values: Sequence[SSAValue]
+    ) -> None:
+        copy_at([*self.free, *self.fill], builder, [self.at.induction_variable], point, values)
+
+
+def _guarded(
+    conditions: Sequence[AffineConstraintExpr], values: Sequence[SSAValue], block: Block
+) -> loop.IfOp:
+    exprs, merged = added_up([c.lhs for c in conditions], values)
+    return loop.IfOp([loop.at_least_zero(e) for e in exprs], merged, Region(block))
+
+
+def _redirect_stores(
+    block: Block, old: SSAValue, new: SSAValue, turn: AffineExpr, values: Sequence[SSAValue]
+) -> None:
+    for op in block.walk():
+        if isinstance(op, loop.StoreOp) and op.buffer is old:
+            _redirect(op, new, turn, values)
+
+
+def _redirect(
+    op: loop.LoadOp | loop.StoreOp,
+    buffer: SSAValue,
+    turn: AffineExpr,
+    values: Sequence[SSAValue],
+) -> None:
+    """Let a load or store use one of the two copies."""
+    own = list(op.operands_)
+    (leading,) = shifted_to([turn], len(own))
+    op.operands[0 if isinstance(op, loop.LoadOp) else 1] = buffer
+    set_subscripts(op, *compact([leading, *op.map.data.results], [*own, *values]))
+
+
+@planner(DoubleBuffer)
+def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
+    """
+    Legal when what fills the buffer may run one iteration earlier: nothing it reads is written between.
+
+    The buffer is made in the body of the loop, first filled and then only read.
+    """
+    nest, name = nests.resolve(step.buffer)
+    buffer, at = nest.buffer(name), nest.loop(step.at)
+    alloc = buffer.owner
+    if not isinstance(alloc, loop.AllocOp) or alloc.parent is not at.body.block:
+        raise refuse(
+            step,
+            f"'%{name}' is not made in the body of loop '{step.at}'",
+            remedy=f"stage a buffer at '{step.at}' first",
+        )
+    if alloc.dynamic_sizes:
+        raise refuse(step, f"the size of '%{name}' is not constant")
+    if at.mode is not None and at.mode.data is not RunMode.UNROLL:
+        raise refuse(
+            step,
+            f"loop '{step.at}' is marked '{at.mode.data.value}', and each of its iterations would need "
+            "what the one before has filled",
+            remedy="double-buffer at a serial loop inside",
+        )
+    check_structured(step, at)
+    fill = _fill(step, nest, at, alloc, name)
+    check_effects(step, fill)
+    free = _free_operands(step, at, alloc, fill)
+    _check_earlier(step, nest, at, alloc, fill)
+    trip_count = TripCount(nest, at)
+    first = trip_count.first()
+    if first is None or not trip_count.is_known:
+        raise refuse(
+            step,
+            f"where loop '{step.at}' starts is no single affine expression",
+            remedy="simplify or index_set_split it first",
+        )
+    return DoubleBufferPlan(nest, at, alloc, fill, free, first, trip_count.range()[0] > 0)
+
+
+def _fill(
+    step: DoubleBuffer, nest: Nest, at: loop.ForOp, alloc: loop.AllocOp, name: str
+) -> tuple[Operation, ...]:
+    """The operations of the loop's body that write the buffer; all others that use it come after them."""
+    block = at.body.block
+    accesses = [a for a in nest.dependences.scop.inside(at) if a.buffer is alloc.buffer]
+    for access in accesses:
+        check_affine(step, access)
+    writing = {block.find_ancestor_op_in_block(a.op) for a in accesses if a.is_write}
+    reading = {block.find_ancestor_op_in_block(a.op) for a in accesses if not a.is_write}
+    fill = tuple(op for op in block.ops if op in writing)
+    if not fill or not reading:
+        raise refuse(step, f"'%{name}' is not both filled and used in loop '{step.at}'")
+    if writing & reading or any(
+        op is not None and op.is_before_in_block(fill[-1]) for op in reading
+    ):
+        raise refuse(
+            step,
+            f"'%{name}' is read before it is filled completely",
+            remedy="fission what fills it from what uses it",
+        )
+    for op in fill:
+        for access in nest.dependences.scop.inside(op):
+            maker = access.buffer.owner
+            is_own = isinstance(maker, Operation) and op.is_ancestor(maker)
+            if access.is_write and access.buffer is not alloc.buffer and not is_own:
+                raise refuse(
+                    step,
+                    f"what fills '%{name}' also writes '%{access.buffer.name_hint}'",
+                    remedy="fission it first",
+                )
+        if any(result.uses for result in op.results):
+            raise refuse(step, f"'{op.name}', which fills '%{name}', has results")
+    return fill
+
+
+def _free_operands(
+    step: DoubleBuffer, at: loop.ForOp, alloc: loop.AllocOp, fill: Sequence[Operation]
+) -> tuple[Operation, ...]:
+    """The constants and index arithmetic of the loop's body that the filling operations use."""
+    block = at.body.block
+    found: set[Operation] = set()
+    pending: list[Operation] = list(fill)
+    while pending:
+        for value in used_from_outside(pending.pop()):
+            owner = value.owner
+            if not isinstance(owner, Operation) or owner.parent is not block:
+                continue
+            if owner in found or owner is alloc:
+                continue
+            if not is_free(owner) and owner not in fill:
+                raise refuse(
+                    step,
+                    f"the value of '{owner.name}' in the body of '{step.at}' is used to fill the buffer",
+                    remedy="compute it inside of the loops that fill it",
+                )
+            if is_free(owner):
+                found.add(owner)
+                pending.append(owner)
+    return tuple(op for op in block.ops if op in found)
+
+
+def _check_earlier(
+    step: DoubleBuffer,
+    nest: Nest,
+    at: loop.ForOp,
+    alloc: loop.AllocOp,
+    fill: Sequence[Operation],
+) -> None:
+    """Raise the refusal when something that the filling reads is written in the iteration before."""
+    space = TimeSpace(nest)
+    position = nest.time_position(at)
+    stride = constant(space.space, at.step.value.data)
+
+    def earlier(entries: list[isl.PwAff]) -> list[isl.PwAff]:
+        return [e.sub(stride) if n == position else e for n, e in enumerate(entries)]
+
+    order = space.map(earlier)
+    scop = nest.dependences.scop
+    moved: list[Access] = [a for op in fill for a in scop.inside(op)]
+    times = NewTimes(
+        nest,
+        {a: a.time.apply_range(order) for a in moved if a.buffer is not alloc.buffer},
+        [a for a in scop.inside(at) if a.buffer is alloc.buffer],
+    )
+    times.check(step, "leave this buffer single")
+
+
+LoopDoubleBufferPass = step_pass(DoubleBuffer)

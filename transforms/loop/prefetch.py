@@ -1,0 +1,134 @@
+"""prefetch: hints that ask for the elements a later iteration of a loop will use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.regions import Box, bounding_box, touched
+from ...dialects import loop
+from ...dialects.dtypes import bit_width
+from ...dialects.loop import LoopKind, RunMode
+from ...dialects.schedule.steps import Prefetch
+from ...dialects.shaped import memref_type
+from ..schedule.modes import check_marks_around
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import added_up
+from ..schedule.scratch import check_affine
+
+LINE_BYTES = 64
+"""One hint brings in this much: a cache line of x86-64, and of most AArch64."""
+
+
+@dataclass(frozen=True)
+class PrefetchPlan:
+    """The loop, and the part of a buffer that one of its iterations uses."""
+
+    at: loop.ForOp
+    buffer: SSAValue
+    is_written: bool
+    box: Box
+    values: tuple[SSAValue, ...]
+    """what the expressions of the box are over, the loop's own variable at `position`"""
+    position: int
+    ahead: int
+    """what the loop's variable will be larger by"""
+    names: tuple[str, ...]
+
+    def apply(self) -> None:
+        """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
+        first = self.at.body.block.first_op
+        assert first is not None
+        builder = Builder(InsertPoint.before(first))
+        dims = [AffineExpr.dimension(n) for n in range(len(self.values))]
+        dims[self.position] = dims[self.position] + self.ahead
+        exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
+        values = list(self.values)
+        names = iter(self.names)
+        for axis, extent in enumerate(self.box.extents):
+            is_last = axis == len(self.box.extents) - 1
+            step = self._elements_of_a_line() if is_last else 1
+            if extent <= step:
+                continue
+            for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
+            builder.insert(for_op)
+            last = for_op.body.block.last_op
+            assert last is not None
+            builder = Builder(InsertPoint.before(last))
+            exprs[axis] = exprs[axis] + AffineExpr.dimension(len(values))
+            values.append(for_op.induction_variable)
+        subscripts, values = added_up(exprs, values)
+        map_ = AffineMap(len(values), 0, tuple(subscripts))
+        builder.insert(loop.PrefetchOp(self.buffer, map_, values, is_write=self.is_written))
+
+    def _elements_of_a_line(self) -> int:
+        element = memref_type(self.buffer).get_element_type()
+        return max(1, LINE_BYTES // (max(8, bit_width(element)) // 8))
+
+
+@planner(Prefetch)
+def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
+    """
+    Always legal: a hint changes nothing. The part of the buffer an iteration uses must be known.
+
+    The hints stand at the start of the loop's body, one for each cache line of that part.
+    """
+    nest, name = nests.resolve(step.buffer)
+    buffer, at = nest.buffer(name), nest.loop(step.at)
+    if step.distance < 1:
+        raise refuse(step, f"distance is {step.distance}, expected at least 1")
+    check_structured(step, at)
+    check_marks_around(step, at, (RunMode.VECTOR,))
+    if at.mode is not None and at.mode.data is RunMode.VECTOR:
+        raise refuse(
+            step, f"loop '{step.at}' runs in vector lanes", remedy="prefetch at a loop around it"
+        )
+    scop = nest.dependences.scop
+    root = scop.aliases.root(buffer)
+    inside = [a for a in scop.inside(at) if a.buffer is root]
+    if not inside:
+        raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
+    if isinstance(root.owner, loop.AllocOp) and at.is_ancestor(root.owner):
+        raise refuse(
+            step,
+            f"'%{name}' is made anew in each iteration of '{step.at}'",
+            remedy="there is nothing to fetch",
+        )
+    for access in inside:
+        check_affine(step, access)
+    depth = len(loops_around(at)) + 1
+    region = touched(inside, depth)
+    assert region is not None
+    box = bounding_box(region, depth, memref_type(root).get_num_dims())
+    if box is None:
+        raise refuse(
+            step,
+            f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
+            remedy="prefetch at a loop further in",
+        )
+    outer = tuple(op.induction_variable for op in (*loops_around(at), at))
+    return PrefetchPlan(
+        at,
+        root,
+        all(a.is_write for a in inside),
+        box,
+        (*outer, *scop.parameters),
+        depth - 1,
+        step.distance * at.step.value.data,
+        _names(nest, name, len(box.extents)),
+    )
+
+
+def _names(nest: Nest, buffer: str, count: int) -> tuple[str, ...]:
+    wanted = [f"{buffer}.prefetch{axis}" for axis in range(count)]
+    return tuple(nest.chosen_names((), wanted))
+
+
+LoopPrefetchPass = step_pass(Prefetch)

@@ -1,0 +1,338 @@
+"""rfactor: a reduction's partial results, one for each iteration of a loop, combined afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.reductions import ReductionUpdate
+from ...analysis.regions import Box, bounding_box, touched
+from ...analysis.scop import Surroundings
+from ...dialects import loop
+from ...dialects.combiner import Combiner
+from ...dialects.dtypes import bit_width, is_float
+from ...dialects.loop import LoopKind, LoopKindAttr
+from ...dialects.schedule.steps import Rfactor
+from ...dialects.shaped import memref_type
+from ..schedule.bounds import NestBounds, nest_bounds
+from ..schedule.modes import check_unmarked
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import check_effects, check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import BoundExprs, added_up, as_bound, set_subscripts, shifted_to
+from ..schedule.scratch import check_affine, check_certain
+from ..schedule.trip_count import TripCount
+
+STACK_BYTES = 32 * 1024
+"""Partial results larger than a first-level cache go to the arena."""
+
+
+@dataclass(frozen=True)
+class RfactorPlan:
+    """The update, the outermost loop of its reduction, and where the partial results stand."""
+
+    update: ReductionUpdate
+    outermost: loop.ForOp
+    factored: loop.ForOp
+    identity: FloatAttr | IntegerAttr
+    name: str
+    names: tuple[str, ...]
+    """of the loops that initialise, then of those that combine"""
+    box: Box
+    axes: tuple[int, ...]
+    """of the box, those with more than one element"""
+    bounds: NestBounds
+    """of the loops over the elements of these axes, over `outer`, the ones before, and `parameters`"""
+    outer: tuple[SSAValue, ...]
+    parameters: tuple[SSAValue, ...]
+    """what the expressions of the box are over, after `outer`"""
+    first: BoundExprs
+    count: int
+    kind: LoopKind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*(self.box.extents[axis] for axis in self.axes), self.count)
+
+    def apply(self) -> None:
+        """
+        `for k: C[i] += A[i, k]` → `for l: C.rf[l] = 0`, `for k: C.rf[l] += A[i, k]`,
+        `for l: C[i] += C.rf[l]`.
+        """
+        before = Builder(InsertPoint.before(self.outermost))
+        element = self.update.load.result.type
+        type_ = MemRefType(element, self.shape)
+        size = prod(self.shape) * bit_width(element) // 8
+        scope = loop.Scope.STACK if size <= STACK_BYTES else loop.Scope.ARENA
+        partial = before.insert(loop.AllocOp(scope, type_)).buffer
+        partial.name_hint = self.name
+        self._initialise(before, partial)
+        self._combine(Builder(InsertPoint.after(self.outermost)), partial)
+        self._redirect(partial)
+        self.factored.kind = LoopKindAttr(self.kind)
+
+    def _initialise(self, builder: Builder, partial: SSAValue) -> None:
+        identity = builder.insert(arith.ConstantOp(self.identity)).result
+        variables: list[SSAValue] = []
+        for name, extent in zip(self.names, self.shape, strict=False):
+            for_op = loop.ForOp(name, 0, extent, kind=LoopKind.PARALLEL)
+            builder = _into(builder, for_op)
+            variables.append(for_op.induction_variable)
+        builder.insert(loop.StoreOp(identity, partial, variables))
+
+    def _combine(self, builder: Builder, partial: SSAValue) -> None:
+        names = self.names[len(self.shape) :]
+        variables: list[SSAValue] = []
+        if self.bounds.guard:
+            values = (*self.outer, *self.parameters)
+            branch = Block([loop.YieldOp()])
+            builder.insert(loop.IfOp(self.bounds.guard, values, Region(branch)))
+            builder = _at_end(branch)
+        for name, level in zip(names, self.bounds.levels, strict=False):
+            values = (*self.outer, *variables, *self.parameters)
+            for_op = loop.ForOp(
+                name,
+                as_bound((level.lower, values)),
+                as_bound((level.upper, values)),
+                kind=LoopKind.PARALLEL,
+            )
+            builder = _into(builder, for_op)
+            variables.append(for_op.induction_variable)
+        over = loop.ForOp(names[-1], 0, self.count, kind=LoopKind.REDUCTION)
+        builder = _into(builder, over)
+        here = [*self.outer, *self.parameters, *variables, over.induction_variable]
+        count = len(here) - len(variables) - 1
+        elements = list(self.box.lower)
+        offsets: list[AffineExpr] = []
+        for n, axis in enumerate(self.axes):
+            elements[axis] = AffineExpr.dimension(count + n)
+            offsets.append(elements[axis] - self.box.lower[axis])
+        offsets.append(AffineExpr.dimension(len(here) - 1))
+        target = AffineMap(len(here), 0, tuple(elements))
+        source = AffineMap(len(here), 0, tuple(added_up(offsets, here)[0]))
+        update = self.update
+        old = builder.insert(loop.LoadOp(update.load.buffer, target, here)).result
+        new = builder.insert(loop.LoadOp(partial, source, here)).result
+        is_old = [value is update.load.result for value in update.combine.operands]
+        combine = update.combine.clone()
+        combine.operands = [old if given else new for given in is_old]
+        builder.insert(combine)
+        builder.insert(loop.StoreOp(combine.results[0], update.load.buffer, target, here))
+
+    def _redirect(self, partial: SSAValue) -> None:
+        """Let the update go to the partial result of its iteration."""
+        variable = self.factored.induction_variable
+        step = self.factored.step.value.data
+        for op, position in ((self.update.load, 0), (self.update.store, 1)):
+            values = list(op.operands_)
+            count = len(values)
+            lower = shifted_to(self.box.lower, count)
+            exprs = [op.map.data.results[axis] - lower[axis] for axis in self.axes]
+            values += [*self.outer, *self.parameters, variable]
+            own = AffineExpr.dimension(len(values) - 1)
+            (first,) = shifted_to(self.first[0], len(values))
+            values += self.first[1]
+            exprs.append((own - first) // step if step != 1 else own - first)
+            op.operands[position] = partial
+            set_subscripts(op, *added_up(exprs, values))
+
+
+def _into(builder: Builder, for_op: loop.ForOp) -> Builder:
+    """Insert a loop; the builder for its body."""
+    builder.insert(for_op)
+    return _at_end(for_op.body.block)
+
+
+def _at_end(block: Block) -> Builder:
+    """A builder in front of the block's terminator."""
+    last = block.last_op
+    assert last is not None
+    return Builder(InsertPoint.before(last))
+
+
+@planner(Rfactor)
+def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
+    """
+    Legal when the loop reduces with an operator that may be reassociated, and nothing else touches the
+    elements while the reduction goes on.
+    """
+    nest, name = nests.resolve(step.loop)
+    factored = nest.loop(name)
+    check_unmarked(step, factored)
+    check_structured(step, factored)
+    check_effects(step, factored)
+    update = _update(step, nest, factored)
+    outermost = _outermost(nest, update, factored)
+    access = next(a for a in nest.dependences.scop.of(update.store) if a.is_write)
+    check_affine(step, access)
+    check_certain(step, access)
+    depth = len(loops_around(outermost))
+    region = touched([access], depth)
+    assert region is not None
+    _check_alone(step, nest, update, outermost, region)
+    box = bounding_box(region, depth, memref_type(access.buffer).get_num_dims())
+    if box is None:
+        raise refuse(
+            step,
+            f"the elements of '%{access.buffer.name_hint}' that '{outermost.loop_name.data}' reduces into "
+            "have no constant number",
+            remedy="reorder the loops so that the reduction is further in",
+        )
+    axes = tuple(axis for axis, extent in enumerate(box.extents) if extent != 1)
+    trip_count = TripCount(nest, factored)
+    first, (_, count) = trip_count.first(), trip_count.range()
+    if first is None or count is None:
+        raise refuse(
+            step,
+            f"loop '{name}' has no greatest number of iterations, or no single first one",
+            remedy="split it, and factor the inner loop",
+        )
+    buffer_name = access.buffer.name_hint or "partial"
+    chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
+    return RfactorPlan(
+        update,
+        outermost,
+        factored,
+        _identity(step, update),
+        chosen,
+        _loop_names(nest, factored, chosen, axes),
+        box,
+        axes,
+        _scan(step, nest, outermost, region, axes),
+        tuple(op.induction_variable for op in loops_around(outermost)),
+        tuple(nest.dependences.scop.parameters),
+        first,
+        max(count, 1),
+        _kind_without(nest, update, factored),
+    )
+
+
+def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
+    """The only update that the loop carries."""
+    found: list[ReductionUpdate] = []
+    for dependence in nest.dependences.carried_by(factored):
+        update = dependence.reduction
+        if update is not None and update not in found and dependence.sink.op in _ends(update):
+            found.append(update)
+    if len(found) == 1:
+        return found[0]
+    name = factored.loop_name.data
+    if found:
+        buffers = ", ".join(f"'%{u.store.buffer.name_hint}'" for u in found)
+        raise refuse(
+            step,
+            f"loop '{name}' reduces in {len(found)} places, into {buffers}",
+            remedy="fission it first",
+        )
+    raise refuse(
+        step,
+        f"loop '{name}' carries no reduction by an operator that may be reassociated",
+        remedy="floating-point additions and products need fastmath<reassoc>",
+    )
+
+
+def _ends(update: ReductionUpdate) -> tuple[Operation, Operation]:
+    return update.load, update.store
+
+
+def _outermost(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> loop.ForOp:
+    """The outermost loop that carries the reduction, which may be around the factored one."""
+    own = [
+        d
+        for d in nest.dependences.all
+        if d.source.op in _ends(update) and d.sink.op in _ends(update)
+    ]
+    for for_op in loops_around(factored):
+        if any(d.is_carried_by(for_op) for d in own):
+            return for_op
+    return factored
+
+
+def _check_alone(
+    step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp, region: isl.Set
+) -> None:
+    """Raise the refusal when something else touches the elements while they are reduced into."""
+    scop = nest.dependences.scop
+    buffer = scop.aliases.root(update.store.buffer)
+    depth = len(loops_around(outermost))
+    for access in scop.inside(outermost):
+        if access.op in _ends(update):
+            continue
+        if access.buffer is buffer:
+            other = touched([access], depth)
+            if other is not None and other.intersect(region).is_empty():
+                continue
+        elif not scop.aliases.may_alias(access.buffer, buffer):
+            continue
+        raise refuse(
+            step,
+            f"'{access.op.name}' of '%{access.buffer.name_hint}' inside of loop "
+            f"'{outermost.loop_name.data}' may touch elements that are not complete there",
+            remedy="decompose_reduction or fission moves it out",
+        )
+
+
+def _identity(step: Rfactor, update: ReductionUpdate) -> FloatAttr | IntegerAttr:
+    type_: Attribute = update.load.result.type
+    if update.operator == "xor":
+        assert not is_float(type_)
+        return IntegerAttr(0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+    return Combiner(update.operator).identity(type_)
+
+
+def _scan(
+    step: Rfactor, nest: Nest, outermost: loop.ForOp, region: isl.Set, axes: Sequence[int]
+) -> NestBounds:
+    """Bounds of loops over the elements of the region, for the axes with more than one."""
+    block = outermost.parent
+    assert block is not None
+    around = Surroundings(nest.dependences.scop, block).domain
+    depth = around.dim(isl.dim_type.set)
+    for axis in reversed(range(region.dim(isl.dim_type.set) - depth)):
+        if axis not in axes:
+            region = region.project_out(isl.dim_type.set, depth + axis, 1)
+    found = nest_bounds(region, around)
+    if found is None:
+        raise refuse(
+            step,
+            f"no nest of loops runs through just the elements that '{outermost.loop_name.data}' reduces "
+            "into",
+            remedy="reorder the loops so that the reduction is further in",
+        )
+    return found
+
+
+def _loop_names(
+    nest: Nest, factored: loop.ForOp, name: str, axes: Sequence[int]
+) -> tuple[str, ...]:
+    """Names of the loops that initialise the partial results, then of those that combine them."""
+    wanted = [f"{name}.init{n}" for n in range(len(axes) + 1)]
+    wanted += [f"{name}.{n}" for n in range(len(axes))]
+    wanted.append(f"{factored.loop_name.data}.combine")
+    return tuple(nest.chosen_names((), wanted))
+
+
+def _kind_without(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> LoopKind:
+    """What the loop is once its iterations do not share the element they reduce into."""
+    rest = [
+        d
+        for d in nest.dependences.carried_by(factored)
+        if not (d.source.op in _ends(update) and d.sink.op in _ends(update))
+    ]
+    if not rest:
+        return LoopKind.PARALLEL
+    shares = any(d.reduction is None for d in rest)
+    return LoopKind.SERIAL if shares else LoopKind.REDUCTION
+
+
+LoopRfactorPass = step_pass(Rfactor)

@@ -1,0 +1,410 @@
+"""tensorize: a nest replaced by a call of a function of the module that computes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import islpy as isl
+from xdsl.builder import Builder
+from xdsl.dialects import affine, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    MemRefType,
+    StridedLayoutAttr,
+)
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.affine_isl import constant, pw_aff, variable
+from ...analysis.alias import Aliases
+from ...analysis.scop import Surroundings
+from ...dialects import loop
+from ...dialects.affine_text import compact
+from ...dialects.schedule.steps import Tensorize
+from ...dialects.shaped import Buffer, memref_type
+from ..schedule.nest import Nest, Nests, loops_around
+from ..schedule.order import check_structured
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+from ..schedule.rewrite import BoundExprs, added_up, shifted_to
+from ..schedule.trip_count import TripCount
+from ..schedule.unify import Accessor, Mismatch, Unifier
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a buffer that stands for an argument of the kernel."""
+
+    source: SSAValue
+    type: Buffer
+    """the kernel's argument"""
+    axes: tuple[int, ...]
+    """of the buffer, those that the argument has too"""
+    offsets: tuple[AffineExpr, ...]
+    """of all axes of the buffer"""
+    strides: tuple[int, ...]
+    values: tuple[SSAValue, ...]
+    """what the offsets are over"""
+    name: str
+
+    def make(self, builder: Builder) -> SSAValue:
+        """Insert what makes the argument of the call."""
+        view, result_type = self.source, self.result_type()
+        if result_type != self._source_type():
+            sizes = [1] * len(self.offsets)
+            for size, axis in zip(self.type.get_shape(), self.axes, strict=True):
+                sizes[axis] = size
+            offsets = [self._index(builder, expr) for expr in self.offsets]
+            view = builder.insert(
+                memref.SubviewOp.get(self.source, offsets, sizes, self.strides, result_type)
+            ).result
+        if result_type != self.type:
+            view = builder.insert(memref.CastOp.get(view, self.type)).dest
+        if view is not self.source:
+            view.name_hint = self.name
+        return view
+
+    def _source_type(self) -> Buffer:
+        return memref_type(self.source)
+
+    def _index(self, builder: Builder, expr: AffineExpr) -> SSAValue | int:
+        if isinstance(expr, AffineConstantExpr):
+            return expr.value
+        (used,), values = compact([expr], self.values)
+        if used == AffineExpr.dimension(0):
+            return values[0]
+        map_ = AffineMapAttr(AffineMap(len(values), 0, (used,)))
+        return builder.insert(affine.ApplyOp(values, map_)).result
+
+    def result_type(self) -> Buffer:
+        """The type of the subview: sizes of the argument, strides of the buffer."""
+        source = self._source_type()
+        strides = source.get_strides() or [None] * len(self.offsets)
+        start = source.layout.get_offset() if isinstance(source.layout, StridedLayoutAttr) else 0
+        offset: int | None = start
+        for expr, stride in zip(self.offsets, strides, strict=True):
+            if not isinstance(expr, AffineConstantExpr) or (stride is None and expr.value):
+                offset = None
+            elif offset is not None and stride is not None:
+                offset += expr.value * stride
+        kept = [
+            None if (stride := strides[axis]) is None else stride * self.strides[axis]
+            for axis in self.axes
+        ]
+        is_all = (
+            source.get_shape() == self.type.get_shape()
+            and all(s == 1 for s in self.strides)
+            and offset == start
+        )
+        if is_all:
+            return source
+        shape, element = self.type.get_shape(), source.get_element_type()
+        return MemRefType(element, shape, StridedLayoutAttr(kept, offset))
+
+    def why_not(self) -> str | None:
+        """Why the part cannot be passed as an argument of the type; None when it can."""
+        have, want = self.result_type(), self.type
+        have_strides, want_strides = have.get_strides(), want.get_strides()
+        have_offset, want_offset = _offset(have), _offset(want)
+        if have_strides is None or want_strides is None:
+            return f"{have} and {want} have no strides"
+        fits = all(w is None or w == h for h, w in zip(have_strides, want_strides, strict=True))
+        if fits and (want_offset is None or want_offset == have_offset):
+            return None
+        return (
+            f"the part of '%{self.source.name_hint}' is a {have}, which is no {want}; declare the "
+            "kernel's argument with strided<[?, …, 1], offset: ?>"
+        )
+
+
+def _offset(type_: Buffer) -> int | None:
+    layout = type_.layout
+    return layout.get_offset() if isinstance(layout, StridedLayoutAttr) else 0
+
+
+@dataclass(frozen=True)
+class TensorizePlan:
+    """The nest's loop, the function to call, and its arguments: views of buffers, or other values."""
+
+    for_op: loop.ForOp
+    kernel: str
+    arguments: tuple[View | SSAValue, ...]
+
+    def apply(self) -> None:
+        """`for i: for j: …` → `func.call @kernel(subviews)`."""
+        builder = Builder(InsertPoint.before(self.for_op))
+        values = [arg.make(builder) if isinstance(arg, View) else arg for arg in self.arguments]
+        builder.insert(func.CallOp(self.kernel, values, []))
+        self.for_op.detach()
+        self.for_op.erase()
+
+
+@planner(Tensorize)
+def plan_tensorize(step: Tensorize, nests: Nests) -> TensorizePlan:
+    """
+    Legal when the nest is the kernel's body with parts of buffers in place of its arguments.
+
+    The refusal names the first difference.
+    """
+    nest, name = nests.resolve(step.loop)
+    root = nest.loop(name)
+    check_structured(step, root)
+    kernel = _kernel(step, nests, nest)
+    unifier = Unifier(kernel, nest, root)
+    try:
+        unifier.run()
+        arguments = tuple(_arguments(kernel, unifier))
+        _check_aliases(kernel.function, unifier)
+    except Mismatch as difference:
+        raise refuse(step, f"the nest is not the kernel '{step.kernel}': {difference}") from None
+    return TensorizePlan(root, step.kernel, arguments)
+
+
+def _kernel(step: Tensorize, nests: Nests, nest: Nest) -> Nest:
+    functions = [op for op in nests.module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    for function in functions:
+        if function.sym_name.data != step.kernel:
+            continue
+        if function is nest.function:
+            raise refuse(step, "a function cannot call itself as a kernel")
+        if function.function_type.outputs.data or len(function.body.blocks) != 1:
+            raise refuse(
+                step, f"'{step.kernel}' has results or branches, expected loops on buffers"
+            )
+        return Nest(function)
+    names = ", ".join(f"'{f.sym_name.data}'" for f in functions if f is not nest.function)
+    raise refuse(
+        step,
+        f"the module has no function '{step.kernel}' with a body",
+        remedy=f"it has {names}" if names else "add the kernel to the module",
+    )
+
+
+def _arguments(kernel: Nest, unifier: Unifier) -> Iterator[View | SSAValue]:
+    """What to call the kernel with."""
+    arguments = kernel.function.body.block.args
+    for buffer in unifier.buffers:
+        if buffer not in arguments:
+            raise Mismatch(f"'%{buffer.name_hint}' of the kernel is no argument of it")
+    for arg in arguments:
+        if isinstance(arg.type, MemRefType):
+            yield _view(unifier, arg)
+        elif arg in unifier.values:
+            yield unifier.values[arg]
+        else:
+            raise Mismatch(f"nothing in the nest stands for '%{arg.name_hint}' of the kernel")
+
+
+def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
+    """Arguments that the kernel takes for separate must be so, where one of them is written."""
+    kernel_aliases = Aliases(kernel)
+    ours = unifier.nest.dependences.scop.aliases
+    written = {a.buffer for a, _ in unifier.accesses if isinstance(a, loop.StoreOp)}
+    for a, b in combinations(unifier.buffers, 2):
+        if not (a in written or b in written) or kernel_aliases.may_alias(a, b):
+            continue
+        here = ours.root(unifier.buffers[a]), ours.root(unifier.buffers[b])
+        if ours.may_alias(*here):
+            raise Mismatch(
+                f"'%{a.name_hint}' and '%{b.name_hint}' of the kernel are separate, and "
+                f"'%{here[0].name_hint}' and '%{here[1].name_hint}' may be the same memory"
+            )
+
+
+# Which part of a buffer an argument stands for.
+
+
+def _view(unifier: Unifier, arg: SSAValue) -> View:
+    source = unifier.buffers.get(arg)
+    name = arg.name_hint
+    if source is None:
+        raise Mismatch(f"nothing in the nest stands for '%{name}' of the kernel")
+    type_ = memref_type(arg)
+    if DYNAMIC_INDEX in type_.get_shape():
+        raise Mismatch(f"'%{name}' of the kernel has no constant size")
+    pairs = [
+        _Subscripts(unifier, ours, theirs)
+        for ours, theirs in unifier.accesses
+        if ours.buffer is arg
+    ]
+    rank, own_rank = memref_type(source).get_num_dims(), type_.get_num_dims()
+    for axes in combinations(range(rank), own_rank):
+        found = _offsets(pairs, axes, rank)
+        if found is not None:
+            offsets, strides = found
+            part = unifier.nest.fresh_buffer_name(f"{source.name_hint or name}.part")
+            view = View(source, type_, axes, offsets, strides, pairs[0].values, part)
+            reason = view.why_not() or _outside(pairs[0], view)
+            if reason is not None:
+                raise Mismatch(reason)
+            return view
+    raise Mismatch(
+        f"the subscripts of '%{source.name_hint}' are not those of '%{name}' moved by an offset"
+    )
+
+
+def _offsets(
+    pairs: Sequence[_Subscripts], axes: Sequence[int], rank: int
+) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]] | None:
+    """Where the part begins and its strides, along each axis of the buffer; None when it is none."""
+    offsets: list[AffineExpr] = []
+    strides: list[int] = []
+    for axis in range(rank):
+        own = axes.index(axis) if axis in axes else None
+        stride = next((s for s in pairs[0].strides(axis, own) if _agree(pairs, axis, own, s)), None)
+        if stride is None:
+            return None
+        strides.append(stride)
+        offsets.append(pairs[0].offset(axis, own, stride))
+    return tuple(offsets), tuple(strides)
+
+
+def _agree(pairs: Sequence[_Subscripts], axis: int, own: int | None, stride: int) -> bool:
+    """Whether all accesses are moved by the same offset, which the nest's loops do not change."""
+    together: isl.Map | None = None
+    for pair in pairs:
+        moved = pair.moved(axis, own, stride)
+        together = moved if together is None else together.union(moved)
+    return together is not None and together.is_single_valued()
+
+
+def _outside(pair: _Subscripts, view: View) -> str | None:
+    """Why a part is not inside of its buffer; None when it is, or the size is not known."""
+    sizes = memref_type(view.source).get_shape()
+    for axis, size in enumerate(sizes):
+        own = view.axes.index(axis) if axis in view.axes else None
+        extent = 1 if own is None else view.type.get_shape()[own]
+        starts = pair.moved(axis, own, view.strides[axis]).range()
+        if starts.is_empty() or size == DYNAMIC_INDEX:
+            continue
+        last = starts.dim_max_val(0)
+        end = last.to_python() + (extent - 1) * view.strides[axis] if last.is_int() else size
+        if starts.dim_min_val(0).is_neg() or end >= size:
+            return (
+                f"the part of '%{view.source.name_hint}' that the kernel takes would not be inside of "
+                f"it along axis {axis}"
+            )
+    return None
+
+
+class _Subscripts:
+    """The subscripts of an access of the nest beside those of the kernel's access."""
+
+    def __init__(self, unifier: Unifier, ours: Accessor, theirs: Accessor):
+        self._ours, self._theirs = ours, theirs
+        block = theirs.parent
+        assert block is not None
+        self._around = Surroundings(unifier.nest.dependences.scop, block)
+        self._depth = len(loops_around(unifier.root))
+        self._pairs = unifier.loops
+        self._nest, self._kernel = unifier.nest, unifier.kernel
+        self._first: dict[SSAValue, BoundExprs] = {}
+        for our_loop, their_loop in unifier.loops:
+            first = TripCount(unifier.nest, their_loop).first()
+            own_first = TripCount(unifier.kernel, our_loop).first()
+            if first is None or own_first is None or own_first[1]:
+                raise Mismatch(
+                    f"where loop '{their_loop.loop_name.data}' or '{our_loop.loop_name.data}' starts is "
+                    "no single expression"
+                )
+            self._first[their_loop.induction_variable] = first
+            self._first[our_loop.induction_variable] = own_first
+        values = self._around.values(theirs.map.data.results, list(theirs.operands_))
+        if values is None or unifier.nest.dependences.scop.of(theirs)[0].exact is False:
+            raise Mismatch(f"the subscripts of '%{theirs.buffer.name_hint}' are not affine")
+        self._their_values = values
+        self._our_values = [self._kernel_value(expr) for expr in ours.map.data.results]
+        outer = (op.induction_variable for op in loops_around(unifier.root))
+        self.values = (*outer, *unifier.nest.dependences.scop.parameters)
+
+    def _kernel_value(self, expr: AffineExpr) -> isl.PwAff:
+        """A subscript of the kernel as a function of the nest's iteration."""
+        dims: list[isl.PwAff] = []
+        for value in self._ours.operands_:
+            dims.append(self._counted(value))
+        return pw_aff(expr, dims, self._around.space)
+
+    def _counted(self, value: SSAValue) -> isl.PwAff:
+        """A loop variable of the kernel, from the one that stands for it in the nest."""
+        for ours, theirs in self._pairs:
+            if ours.induction_variable is not value:
+                continue
+            if theirs not in self._around.loops:
+                break
+            here = variable(self._around.space, self._around.loops.index(theirs))
+            exprs, operands = self._first[theirs.induction_variable]
+            start = self._around.values(exprs, operands)
+            own_start = self._first[value][0][0]
+            if start is None or not isinstance(own_start, AffineConstantExpr):
+                break
+            turns = here.sub(start[0]).scale_down_val(isl.Val(theirs.step.value.data))
+            own = turns.scale_val(isl.Val(ours.step.value.data))
+            return own.add(constant(self._around.space, own_start.value))
+        raise Mismatch(
+            f"a subscript of '%{self._ours.buffer.name_hint}' of the kernel uses '%{value.name_hint}'"
+        )
+
+    def moved(self, axis: int, own: int | None, stride: int) -> isl.Map:
+        """The outer iterations to the nest's subscript minus the kernel's."""
+        offset = self._their_values[axis]
+        if own is not None:
+            offset = offset.sub(self._our_values[own].scale_val(isl.Val(stride)))
+        pairs = isl.Map.from_pw_aff(offset).intersect_domain(self._around.domain)
+        inner = pairs.dim(isl.dim_type.in_) - self._depth
+        return pairs.project_out(isl.dim_type.in_, self._depth, inner)
+
+    def strides(self, axis: int, own: int | None) -> Iterator[int]:
+        """Strides that may fit: 1, or what the subscripts differ by from one iteration to the next."""
+        yield 1
+        if own is None:
+            return
+        size = isl.Map.from_pw_aff(self._our_values[own]).intersect_domain(self._around.domain)
+        theirs = isl.Map.from_pw_aff(self._their_values[axis])
+        theirs = theirs.intersect_domain(self._around.domain)
+        spread, their_spread = _spread(size), _spread(theirs)
+        if spread and their_spread and their_spread > spread and their_spread % spread == 0:
+            yield their_spread // spread
+
+    def offset(self, axis: int, own: int | None, stride: int) -> AffineExpr:
+        """The nest's subscript minus the kernel's in the first iteration of both, over `values`."""
+        theirs = self._in_first(self._theirs.map.data.results[axis], list(self._theirs.operands_))
+        if own is None:
+            return theirs
+        ours = self._in_first(self._ours.map.data.results[own], list(self._ours.operands_))
+        return (theirs - ours * stride).simplify(len(self.values), 0)
+
+    def _in_first(self, expr: AffineExpr, operands: list[SSAValue]) -> AffineExpr:
+        """The expression with the first value of each loop of the nest, over `values`."""
+        while any(operand in self._first for operand in operands):
+            dims: list[AffineExpr] = []
+            values: list[SSAValue] = []
+            for operand in operands:
+                exprs, used = self._first.get(operand, ([AffineExpr.dimension(0)], [operand]))
+                dims += shifted_to(exprs, len(values))
+                values += used
+            expr, operands = expr.replace_dims_and_symbols(dims, ()), values
+        (collected,), operands = added_up([expr], operands)
+        positions = [
+            AffineExpr.dimension(self.values.index(operand)) if operand in self.values else None
+            for operand in operands
+        ]
+        used = set(collected.used_dims())
+        if any(positions[n] is None for n in used):
+            raise Mismatch("a subscript of the nest uses a value made inside of a loop around it")
+        zero = AffineExpr.constant(0)
+        placed = [zero if p is None else p for p in positions]
+        return collected.replace_dims_and_symbols(placed, ()).simplify(len(self.values), 0)
+
+
+def _spread(values: isl.Map) -> int | None:
+    """The difference of the greatest and the least value within one iteration of no loop at all."""
+    reached = values.range()
+    low, high = reached.dim_min_val(0), reached.dim_max_val(0)
+    return high.to_python() - low.to_python() if low.is_int() and high.is_int() else None
+
+
+LoopTensorizePass = step_pass(Tensorize)
