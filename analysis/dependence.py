@@ -202,10 +202,7 @@ class Dependences:
 
     def witness(self, pairs: isl.Map, dependence: Dependence) -> Witness:
         """The lexicographically first pair of a non-empty part of a dependence."""
-        points = pairs.wrap()
-        point = points.lexmin().sample_point()
-        if point.is_void():  # isl's lexmin of a non-empty set with divisions may come out empty
-            point = points.sample_point()
+        point = _first_point(pairs.wrap())
         values = [
             point.get_coordinate_val(isl.dim_type.set, n).to_python()
             for n in range(point.get_space().dim(isl.dim_type.set))
@@ -225,6 +222,16 @@ class Dependences:
             )
             for n, value in enumerate(self.scop.parameters)
         )
+
+
+def _first_point(points: isl.Set) -> isl.Point:
+    """The lexicographically first point of a set that is not empty, or any where isl cannot tell."""
+    try:
+        point = points.lexmin().sample_point()
+    except isl.Error:  # "affine expression involves some of the domain dimensions", with divisions
+        return points.sample_point()
+    # isl's lexmin of a non-empty set with divisions may come out empty.
+    return points.sample_point() if point.is_void() else point
 
 
 def _iteration(loops: Sequence[loop.ForOp], values: Sequence[int]) -> Iteration:

@@ -47,7 +47,9 @@ class DecomposeReductionPlan:
                 op.attributes.clear()
                 if old in self.parallel:
                     op.kind = LoopKindAttr(LoopKind.PARALLEL)
-            if old not in self.kept and not isinstance(op, loop.YieldOp):
+            # What stands inside of an operation goes with it.
+            is_inside_kept = old is self.at or old.parent_op() in (self.at, *self.kept)
+            if old not in self.kept and is_inside_kept and not isinstance(op, loop.YieldOp):
                 op.detach()
                 op.erase()
         init.loop_name = StringAttr(self.name)

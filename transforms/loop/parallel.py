@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...analysis.alias import is_allocation
-from ...analysis.dependence import Dependence
+from ...analysis.dependence import Dependence, DependenceKind
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
@@ -62,10 +62,17 @@ def _remedy(nest: Nest, dependence: Dependence, for_op: loop.ForOp) -> str:
     if dependence.reduction is not None:
         others = parallel_loops(nest, for_op)
         return f"rfactor '{name}'" + (f", or choose {others}" if others else "")
-    if is_allocation(buffer):
+    if is_allocation(buffer) and not _passes_values(dependence, for_op):
         return f"give each iteration a buffer of its own: stage '{buffer.name_hint}' at '{name}'"
     others = parallel_loops(nest, for_op)
     return f"choose {others}" if others else "skew the nest, or leave this loop serial"
+
+
+def _passes_values(dependence: Dependence, for_op: loop.ForOp) -> bool:
+    """Whether an iteration reads what another one wrote, always so many iterations before."""
+    position = dependence.common_loops.index(for_op)
+    is_flow = dependence.kind is DependenceKind.FLOW
+    return is_flow and dependence.distance_vector[position] is not None
 
 
 LoopParallelPass = step_pass(Parallel)

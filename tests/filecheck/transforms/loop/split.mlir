@@ -45,14 +45,14 @@ func.func private @f(%A: memref<10xf32>, %v: f32) {
 
 // A step, a negative start, a symbol, and a loop inside that depends on it.
 // STEPS-LABEL: func.func private @steps
-// STEPS-NEXT:   loop.for serial "i.outer" %i_outer = -3 to (%n + 3) floordiv 6 * 6 - 3 step 6 {
+// STEPS-NEXT:   loop.for serial "i.outer" %i_outer = -3 to (%n + 4) floordiv 6 * 6 - 3 step 6 {
 // STEPS-NEXT:     loop.for serial "i.inner" %i = %i_outer to %i_outer + 6 step 2 {
 // STEPS-NEXT:       loop.for serial "j" %j = 0 to %i + 3 {
 // STEPS-NEXT:         loop.store %v, %A[%i + %j + 3]
 // STEPS-NEXT:       }
 // STEPS-NEXT:     }
 // STEPS-NEXT:   }
-// STEPS-NEXT:   loop.for serial "i.tail" %i_1 = max(-3, (%n + 3) floordiv 6 * 6 - 3) to %n step 2 {
+// STEPS-NEXT:   loop.for serial "i.tail" %i_1 = max(-3, (%n + 4) floordiv 6 * 6 - 3) to %n step 2 {
 // STEPS-NEXT:     loop.for serial "j.tail" %j_1 = 0 to %i_1 + 3 {
 // STEPS-NEXT:       loop.store %v, %A[%i_1 + %j_1 + 3]
 // STEPS-NEXT:     }
