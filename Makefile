@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-mlir bench fuzz clean
+.PHONY: help demo test check test-mlir bench fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make bench      where compile time goes, by pass"
 	@echo "make fuzz       random programs against NumPy: N=$(N) SEED=$(SEED)"
+	@echo "make fuzz-schedules  random schedules of random loop programs: N=$(N) SEED=$(SEED)"
 	@echo "make clean      remove .venv, build and the caches"
 	@echo "Variables: PYTHON=$(PYTHON) JOBS=$(JOBS)"
 
@@ -50,6 +51,9 @@ bench: $(VENV)/.installed-bench
 
 fuzz: $(VENV)/.installed-test
 	@$(PY) tests/fuzz.py --programs $(N) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-schedules: $(VENV)/.installed-test
+	@$(PY) tests/schedule_fuzz.py --sequences $(N) --seed $(SEED) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -7,13 +7,21 @@ from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
+import pytest
+from stepwell.analysis.dependence import dependences
+from stepwell.analysis.levels import Level
+from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
+from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
 from stepwell.frontend.text import parse_text
-from stepwell.interpreters.harness import interpret
+from stepwell.interpreters.harness import interpret, random_inputs
+from stepwell.lowering.pipelines import lower_to
+from stepwell.runtime.jit import compile_module
 from stepwell.transforms.schedule.nest import Nests
 from stepwell.transforms.schedule.planning import apply
 from stepwell.transforms.schedule.refusal import Refusal
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 EXTENT = 128
@@ -34,7 +42,6 @@ class RandomNest:
     steps: Sequence[int] = (1, 1, 1, 2, 3)
     perfect: bool = False
     rectangular: bool = False
-    lines: list[str] = field(default_factory=list)
     loops: list[str] = field(default_factory=list)
     values: int = 0
 
@@ -44,13 +51,12 @@ class RandomNest:
             body += self._loop([], 1)
         return "\n".join(
             [
-                f"func.func private @g(%A: memref<{EXTENT}xi32>)",
                 f"func.func @f(%A: memref<{EXTENT}xi32> {{stepwell.noalias}}, "
                 f"%B: memref<{EXTENT}xi32> {{stepwell.noalias}}, %n: index) {{",
                 *body,
                 "  func.return",
                 "}",
-            ][1:]
+            ]
         )
 
     def _loop(self, around: list[str], level: int) -> list[str]:
@@ -82,7 +88,7 @@ class RandomNest:
         number = self.random.randint(low, high)
         kind = self.random.random()
         if self.rectangular or not around or kind < 0.5:
-            return f"%n + {number - 4}" if kind > 0.4 and join_free(number) else str(number)
+            return f"%n + {number - 4}" if kind > 0.4 and number % 2 == 0 else str(number)
         outer = self.random.choice(around)
         match self.random.randrange(5):
             case 0:
@@ -140,17 +146,13 @@ class RandomNest:
         return [*lines, f"loop.store {e}, %{target}[{subscript}] : {type_}"]
 
 
-def join_free(number: int) -> bool:
-    return number % 2 == 0
-
-
 def run(module: ModuleOp, n: int = 5) -> tuple[np.ndarray, ...]:
     generator = np.random.default_rng(0)
     a, b = (generator.integers(-50, 50, EXTENT).astype(np.int32) for _ in "ab")
     return interpret(module, [a, b, np.int64(n)], "f")
 
 
-def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5,)) -> int:
+def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5, 0)) -> int:
     """Apply the steps in turn; how many were not refused. Fails when one changes what the function does."""
     module = parse_text(text, "nest.mlir")
     nests = Nests(module)
@@ -164,12 +166,85 @@ def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5,)) -> int:
             assert str(module) == before, f"{step} was refused and changed the IR"
             continue
         applied += 1
-        verify(module)
+        _check_module(module)
         for n, wanted in zip(sizes, expected, strict=True):
             for found, want in zip(run(module, n), wanted, strict=True):
-                np.testing.assert_array_equal(
-                    found, want, err_msg=f"{step} on\n{text}\ngave\n{module}"
-                )
-        after = str(module)
-        assert str(parse_text(after, "again.mlir")) == after
+                message = f"{step} on\n{text}\ngave\n{module}"
+                np.testing.assert_array_equal(found, want, err_msg=message)
     return applied
+
+
+def check_extents(
+    program: str, *steps: Step, extents: Sequence[int] = tuple(range(1, 34)), native: bool = True
+) -> None:
+    """
+    Apply the steps to `program` with every extent put for `{n}`, and run it before and after.
+
+    All steps must be legal. Results are compared exactly, and for three extents natively too.
+    """
+    for extent in extents:
+        module = parse_text(program.replace("{n}", str(extent)), "program.mlir")
+        inputs = random_inputs(entry_function(module), extent)
+        expected = interpret(module, inputs)
+        nests = Nests(module)
+        for step in steps:
+            apply(step, nests)
+            _check_module(module)
+            _same(
+                interpret(module, inputs), expected, f"{step} with extent {extent} gave\n{module}"
+            )
+        if native and extent in (1, 7, 33):
+            lower_to(module, Level.LLVM)
+            arrays = [np.array(value) for value in inputs]
+            returned = compile_module(module)(*arrays)
+            given = [value for value in arrays if value.ndim]
+            _same(as_tuple(returned) or given, expected, f"{steps} natively with extent {extent}")
+
+
+def reason(program: str, step: Step) -> str:
+    """Why a step is refused; the program must be as it was."""
+    module = parse_text(program, "program.mlir")
+    before = str(module)
+    with pytest.raises(Refusal) as refusal:
+        apply(step, Nests(module))
+    assert str(module) == before
+    return refusal.value.message
+
+
+def applied(program: str, *steps: Step) -> str:
+    """The program's text after the steps."""
+    module = parse_text(program, "program.mlir")
+    nests = Nests(module)
+    for step in steps:
+        apply(step, nests)
+        _check_module(module)
+    return str(module)
+
+
+def as_tuple(returned: object) -> tuple[np.ndarray, ...]:
+    if returned is None:
+        return ()
+    return returned if isinstance(returned, tuple) else (returned,)  # pyright: ignore[reportReturnType]
+
+
+def _same(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], message: str) -> None:
+    for value, want in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(value, want, err_msg=message)
+
+
+def _check_module(module: ModuleOp) -> None:
+    """It is valid, its loop names differ, it prints as it parses, and what it says of loops is true."""
+    verify(module)
+    text = str(module)
+    assert str(parse_text(text, "again.mlir")) == text
+    for function in module.ops:
+        loops = [op for op in function.walk() if isinstance(op, loop.ForOp)]
+        names = [op.loop_name.data for op in loops]
+        assert len(set(names)) == len(names), names
+        if isinstance(function, func.FuncOp) and any(
+            op.kind.data is not loop.LoopKind.SERIAL for op in loops
+        ):
+            known = dependences(function)
+            for op in loops:
+                if op.kind.data is not loop.LoopKind.SERIAL:
+                    assert known.kind_of(op) in (op.kind.data, loop.LoopKind.PARALLEL), op.loop_name

@@ -32,13 +32,15 @@ class RandomProducer:
     Loops are called `p…` in what produces, `m…` between, and `c…` in what consumes into `C` and `D`.
     """
 
-    def __init__(self, random: Random):
+    def __init__(self, random: Random, *, covers: bool = False):
+        """With `covers`, `B` is scratch, each element set once, and nearly always before it is read."""
         self.random = random
+        self.covers = covers
         self.names = 0
 
     def text(self) -> str:
         choose = self.random.random
-        scratch = choose() < 0.7
+        scratch = self.covers or choose() < 0.7
         turns, inner_alloc = choose() < 0.25, choose() < 0.5
         alloc = f"%B = loop.alloc stack : {TYPE}"
         body: list[str] = [*self._produce()]
@@ -78,12 +80,20 @@ class RandomProducer:
         terms = [str(ORIGIN + self.random.randint(-2, 2))]
         factors = (1, 1, 1, 2, -1) if not wide else (1, 1, 0)
         for number, name in enumerate(names):
-            factor = self.random.choice(factors) * (3 if number and self.random.random() < 0.5 else 1)
+            factor = self.random.choice(factors) * (
+                3 if number and self.random.random() < 0.5 else 1
+            )
             if factor:
                 terms.append(f"%{name} * {factor}")
-        return f"({' + '.join(reversed(terms))}) mod {SIZE}" if len(terms) > 2 else " + ".join(reversed(terms))
+        return (
+            f"({' + '.join(reversed(terms))}) mod {SIZE}"
+            if len(terms) > 2
+            else " + ".join(reversed(terms))
+        )
 
     def _produce(self) -> list[str]:
+        if self.covers:
+            return self._cover()
         kind = self.random.random()
         names, heads, ends = self._loops("p", self.random.choice((1, 1, 2)))
         at = self._at(names)
@@ -101,9 +111,23 @@ class RandomProducer:
             inside = self._store("B", at, [("B", self._at(names)), ("A", self._at(names))])
         return [*heads, *inside, *ends]
 
+    def _cover(self) -> list[str]:
+        """All elements, in one loop or two, forwards or backwards."""
+        at, source = self.random.choice(
+            (("%p0", "%p0"), (f"-%p0 + {SIZE - 1}", "%p0"), ("%p0 * 8 + %p1", "%p1 * 5 + %p0"))
+        )
+        reads = [("A", source), ("A", "0")][: self.random.choice((1, 2))]
+        heads = [f'loop.for serial "p0" %p0 = 0 to {SIZE} {{']
+        if "p1" in at:
+            heads = [
+                'loop.for serial "p0" %p0 = 0 to 5 {',
+                'loop.for serial "p1" %p1 = 0 to 8 {',
+            ]
+        return [*heads, *self._store("B", at, reads), *(["}"] * len(heads))]
+
     def _between(self) -> list[str]:
         names, heads, ends = self._loops("m", 1)
-        target = self.random.choice("ABD")
+        target = self.random.choice("AD" if self.covers else "ABD")
         return [*heads, *self._store(target, self._at(names), [("A", self._at(names))]), *ends]
 
     def _consume(self, target: str) -> list[str]:

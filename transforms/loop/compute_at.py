@@ -144,11 +144,11 @@ class _Planner:
                     self.step, self.nest, access, to_time, "keep the producer where it is"
                 )
         outside = self._outside()
-        own = None
-        if isinstance(self.buffer.owner, loop.AllocOp) and not outside:
-            own = self._own_buffer(self.buffer.owner)
-        else:
+        own, alloc = None, self.buffer.owner
+        if not isinstance(alloc, loop.AllocOp) or outside:
             self._check_kept(outside)
+        elif len(self.inner_reads) == len(self.reads):
+            own = self._own_buffer(alloc)
         return ComputeAtPlan(
             self.at,
             self.producers,

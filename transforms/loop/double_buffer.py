@@ -14,7 +14,6 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constant
 from ...analysis.scop import Access
-from ...analysis.statements import is_free
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
@@ -34,19 +33,18 @@ from ..schedule.rewrite import (
     upper_bound,
 )
 from ..schedule.scratch import check_affine
-from ..schedule.slices import copy_at, used_from_outside
+from ..schedule.slices import copy_at, may_repeat, used_from_outside
 from ..schedule.trip_count import TripCount
 
 
 @dataclass(frozen=True)
 class DoubleBufferPlan:
-    """The loop, the buffer, and the operations that fill it, with the constants that they use."""
+    """The loop, the buffer, and the operations that fill it, with what computes their operands."""
 
     nest: Nest
     at: loop.ForOp
     alloc: loop.AllocOp
     fill: tuple[Operation, ...]
-    free: tuple[Operation, ...]
     first: BoundExprs
     """the first value of the loop's variable"""
     is_run: bool
@@ -129,13 +127,14 @@ class DoubleBufferPlan:
         goes_on = [loop.at_least_zero(high - following - 1) for high in highs]
         insert_before(self.fill[0], [_guarded(goes_on, [variable, *high_values], block)])
         for op in reversed(self.fill):
-            op.detach()
-            op.erase()
+            if not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
 
     def _copy(
         self, builder: Builder, point: Sequence[AffineExpr], values: Sequence[SSAValue]
     ) -> None:
-        copy_at([*self.free, *self.fill], builder, [self.at.induction_variable], point, values)
+        copy_at(self.fill, builder, [self.at.induction_variable], point, values)
 
 
 def _guarded(
@@ -192,9 +191,8 @@ def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
             remedy="double-buffer at a serial loop inside",
         )
     check_structured(step, at)
-    fill = _fill(step, nest, at, alloc, name)
+    fill = _with_operands(step, at, alloc, _fill(step, nest, at, alloc, name))
     check_effects(step, fill)
-    free = _free_operands(step, at, alloc, fill)
     _check_earlier(step, nest, at, alloc, fill)
     trip_count = TripCount(nest, at)
     first = trip_count.first()
@@ -204,7 +202,7 @@ def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
             f"where loop '{step.at}' starts is no single affine expression",
             remedy="simplify or index_set_split it first",
         )
-    return DoubleBufferPlan(nest, at, alloc, fill, free, first, trip_count.range()[0] > 0)
+    return DoubleBufferPlan(nest, at, alloc, fill, first, trip_count.range()[0] > 0)
 
 
 def _fill(
@@ -243,29 +241,30 @@ def _fill(
     return fill
 
 
-def _free_operands(
+def _with_operands(
     step: DoubleBuffer, at: loop.ForOp, alloc: loop.AllocOp, fill: Sequence[Operation]
 ) -> tuple[Operation, ...]:
-    """The constants and index arithmetic of the loop's body that the filling operations use."""
+    """The filling operations and what computes their operands in the loop's body, in order."""
     block = at.body.block
     found: set[Operation] = set()
     pending: list[Operation] = list(fill)
     while pending:
-        for value in used_from_outside(pending.pop()):
+        op = pending.pop()
+        if op in found:
+            continue
+        found.add(op)
+        for value in used_from_outside(op):
             owner = value.owner
-            if not isinstance(owner, Operation) or owner.parent is not block:
+            if not isinstance(owner, Operation) or owner.parent is not block or owner is alloc:
                 continue
-            if owner in found or owner is alloc:
-                continue
-            if not is_free(owner) and owner not in fill:
+            if owner not in fill and not may_repeat(owner):
                 raise refuse(
                     step,
-                    f"the value of '{owner.name}' in the body of '{step.at}' is used to fill the buffer",
+                    f"what fills the buffer uses '{owner.name}' in the body of '{step.at}', which cannot "
+                    "be repeated for another iteration",
                     remedy="compute it inside of the loops that fill it",
                 )
-            if is_free(owner):
-                found.add(owner)
-                pending.append(owner)
+            pending.append(owner)
     return tuple(op for op in block.ops if op in found)
 
 

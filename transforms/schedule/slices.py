@@ -96,6 +96,11 @@ def used_from_outside(op: Operation) -> Iterator[SSAValue]:
                 yield operand
 
 
+def may_repeat(op: Operation) -> bool:
+    """Whether the operation and what is inside of it only read and compute, without loops."""
+    return all(_may_repeat(inner) for inner in op.walk())
+
+
 def _may_repeat(op: Operation) -> bool:
     """Whether the operation reads at most, and is no loop."""
     if isinstance(op, loop.LoadOp | memref.LoadOp | loop.YieldOp):

@@ -1,0 +1,74 @@
+"""Taking iterations off the ends of a loop."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule.steps import Peel
+
+from .loop_nests import RandomNest, applied, check, check_extents, reason
+
+TRIANGLE = """
+func.func @f(%A: memref<{n}x{n}xi32>) {
+  loop.for parallel "i" %i = 0 to {n} {
+    loop.for serial "j" %j = 1 to %i + 1 {
+      %a = loop.load %A[%i, %j - 1] : memref<{n}x{n}xi32>
+      %b = loop.load %A[%i, %j] : memref<{n}x{n}xi32>
+      %t = arith.muli %a, %b : i32
+      %s = arith.subi %t, %a : i32
+      loop.store %s, %A[%i, %j] : memref<{n}x{n}xi32>
+    }
+  }
+  func.return
+}
+"""
+
+LINE = """
+func.func @f(%A: memref<80xi32>) {
+  loop.for serial "i" %i = -3 to {n} step 2 {
+    %a = loop.load %A[%i + 3] : memref<80xi32>
+    %b = loop.load %A[%i + 4] : memref<80xi32>
+    %t = arith.muli %a, %b : i32
+    %s = arith.addi %t, %b : i32
+    loop.store %s, %A[%i + 5] : memref<80xi32>
+  }
+  func.return
+}
+"""
+
+COPY = """
+func.func @f(%A: memref<80xi32> {stepwell.noalias}, %B: memref<80xi32> {stepwell.noalias}) {
+  loop.for parallel "i" %i = -3 to {n} step 2 {
+    %a = loop.load %A[%i + 3] : memref<80xi32>
+    loop.store %a, %B[%i + 4] : memref<80xi32>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(("front", "back"), [(1, 0), (0, 1), (2, 3), (50, 0), (0, 50), (30, 30)])
+def test_extents(front: int, back: int) -> None:
+    check_extents(LINE, Peel("f/i", front, back), extents=(1, 2, 3, 5, 8, 9, 33))
+    check_extents(TRIANGLE, Peel("f/j", front, back), extents=(1, 2, 3, 5, 9), native=False)
+
+
+def test_a_maximum_that_the_loops_around_decide_is_no_obstacle() -> None:
+    program = COPY.replace("{n}", "9").replace("-3 to", "max(-3, -5) to")
+    assert '"i.front"' in applied(program, Peel("f/i", front=1))
+
+
+def test_nothing_to_peel() -> None:
+    assert "there is nothing to peel" in reason(COPY.replace("{n}", "9"), Peel("f/i"))
+    assert "negative" in reason(COPY.replace("{n}", "9"), Peel("f/i", front=-1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    random = Random(seed)
+    nest = RandomNest(random, depth=3)
+    text = nest.text()
+    name = random.choice(nest.loops)
+    check(text, [Peel(f"f/{name}", random.randint(0, 4), random.randint(0, 4))])

@@ -1,0 +1,149 @@
+"""Splitting a loop: every tail, at many extents, of nests of many kinds."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule.steps import Reorder, Split
+
+from .loop_nests import RandomNest, applied, check, check_extents, reason
+
+TRIANGLE = """
+func.func @f(%A: memref<{n}x{n}xi32>) {
+  loop.for parallel "i" %i = 0 to {n} {
+    loop.for serial "j" %j = 1 to %i + 1 {
+      %a = loop.load %A[%i, %j - 1] : memref<{n}x{n}xi32>
+      %b = loop.load %A[%i, %j] : memref<{n}x{n}xi32>
+      %t = arith.muli %a, %b : i32
+      %s = arith.subi %t, %a : i32
+      loop.store %s, %A[%i, %j] : memref<{n}x{n}xi32>
+    }
+  }
+  func.return
+}
+"""
+
+LINE = """
+func.func @f(%A: memref<80xi32>) {
+  loop.for serial "i" %i = -3 to {n} step 2 {
+    %a = loop.load %A[%i + 3] : memref<80xi32>
+    %b = loop.load %A[%i + 4] : memref<80xi32>
+    %t = arith.muli %a, %b : i32
+    %s = arith.addi %t, %b : i32
+    loop.store %s, %A[%i + 5] : memref<80xi32>
+  }
+  func.return
+}
+"""
+
+COPY = """
+func.func @f(%A: memref<80xi32> {stepwell.noalias}, %B: memref<80xi32> {stepwell.noalias}) {
+  loop.for parallel "i" %i = -3 to {n} step 2 {
+    %a = loop.load %A[%i + 3] : memref<80xi32>
+    loop.store %a, %B[%i + 4] : memref<80xi32>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("tail", ["guard", "peel"])
+@pytest.mark.parametrize("factor", [1, 3, 4, 40])
+def test_extents(factor: int, tail: str) -> None:
+    check_extents(LINE, Split("f/i", factor, tail=tail))
+
+
+@pytest.mark.parametrize("tail", ["guard", "peel"])
+def test_triangular_nests(tail: str) -> None:
+    check_extents(TRIANGLE, Split("f/i", 4, tail=tail))
+    check_extents(TRIANGLE, Split("f/j", 3, tail=tail))
+
+
+def test_a_factor_that_always_divides_needs_no_tail() -> None:
+    text = applied(COPY.replace("{n}", "13"), Split("f/i", 4, tail="perfect"))
+    assert "%i_outer to %i_outer + 8 step 2" in text
+
+
+def test_padding_takes_the_overrun() -> None:
+    padded = """
+    func.func @f(%A: memref<{n}xi32> {stepwell.noalias}, %B: memref<{n}xi32> {stepwell.noalias}) {
+      %T = loop.alloc stack : memref<40xi32>
+      loop.for parallel "i" %i = 0 to {n} {
+        %a = loop.load %A[0] : memref<{n}xi32>
+        loop.store %a, %T[%i] : memref<40xi32>
+      }
+      loop.for parallel "j" %j = 0 to {n} {
+        %t = loop.load %T[%j] : memref<40xi32>
+        loop.store %t, %B[%j] : memref<{n}xi32>
+      }
+      func.return
+    }
+    """
+    check_extents(padded, Split("f/i", 4, tail="pad"))
+
+
+def test_padding_is_not_taken_for_granted_behind_a_condition() -> None:
+    # The condition holds only beyond the end, where moving the iterations there would not look for it.
+    hidden = """
+    func.func @f(%A: memref<16xi32>, %v: i32) {
+      loop.for parallel "i" %i = 0 to 10 {
+        loop.if (%i - 10 >= 0) {
+          loop.store %v, %A[%i] : memref<16xi32>
+        }
+      }
+      func.return
+    }
+    """
+    assert "would overwrite elements of '%A'" in reason(hidden, Split("f/i", 4, tail="pad"))
+
+
+def test_the_size_of_a_dynamic_buffer_is_not_guessed() -> None:
+    dynamic = """
+    func.func @f(%n: index, %v: i32) {
+      %T = loop.alloc arena(%n) : memref<?xi32>
+      loop.for parallel "i" %i = 0 to %n {
+        loop.store %v, %T[%i] : memref<?xi32>
+      }
+      func.return
+    }
+    """
+    assert "outside of its shape" in reason(dynamic, Split("f/i", 4, tail="pad"))
+
+
+def test_notes_and_names_stay() -> None:
+    text = applied(
+        'func.func @f() { loop.for serial "i" %i = 0 to 9 attributes {stepwell.pragma.x} { } func.return }',
+        Split("f/i", 4, outer="i", inner="lane"),
+        Split("f/lane", 2),
+        Reorder("f/lane.outer", ("lane.inner", "lane.outer")),
+    )
+    assert 'loop.for serial "i"' in text
+    assert text.count("stepwell.pragma.x") == 1
+
+
+def test_names_that_are_taken_are_refused() -> None:
+    program = COPY.replace("{n}", "9").replace(
+        "func.return", 'loop.for serial "x" %x = 0 to 1 { } func.return'
+    )
+    assert "there is a loop 'x' already" in reason(program, Split("f/i", 4, outer="x"))
+    assert "there is a loop 'y' already" in reason(program, Split("f/i", 4, outer="y", inner="y"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    random = Random(seed)
+    nest = RandomNest(random, depth=3)
+    text = nest.text()
+    name = random.choice(nest.loops)
+    check(
+        text,
+        [
+            Split(
+                f"f/{name}",
+                random.randint(1, 5),
+                tail=random.choice(("guard", "peel", "pad", "perfect")),
+            )
+        ],
+    )

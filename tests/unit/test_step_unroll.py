@@ -1,0 +1,102 @@
+"""Writing a loop out, wholly or in part."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule.steps import Split, Unroll
+
+from .loop_nests import RandomNest, applied, check, check_extents, reason
+
+TRIANGLE = """
+func.func @f(%A: memref<{n}x{n}xi32>) {
+  loop.for parallel "i" %i = 0 to {n} {
+    loop.for serial "j" %j = 1 to %i + 1 {
+      %a = loop.load %A[%i, %j - 1] : memref<{n}x{n}xi32>
+      %b = loop.load %A[%i, %j] : memref<{n}x{n}xi32>
+      %t = arith.muli %a, %b : i32
+      %s = arith.subi %t, %a : i32
+      loop.store %s, %A[%i, %j] : memref<{n}x{n}xi32>
+    }
+  }
+  func.return
+}
+"""
+
+LINE = """
+func.func @f(%A: memref<80xi32>) {
+  loop.for serial "i" %i = -3 to {n} step 2 {
+    %a = loop.load %A[%i + 3] : memref<80xi32>
+    %b = loop.load %A[%i + 4] : memref<80xi32>
+    %t = arith.muli %a, %b : i32
+    %s = arith.addi %t, %b : i32
+    loop.store %s, %A[%i + 5] : memref<80xi32>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("tail", ["guard", "peel"])
+@pytest.mark.parametrize("factor", [1, 2, 3, 8])
+def test_extents(factor: int, tail: str) -> None:
+    check_extents(LINE, Unroll("f/i", factor, tail), extents=(1, 2, 3, 5, 7, 8, 9, 33))
+
+
+def test_wholly() -> None:
+    check_extents(LINE, Unroll("f/i"), extents=range(1, 12))
+    check_extents(TRIANGLE, Split("f/i", 1, tail="perfect"), Unroll("f/i.inner"), extents=(1, 5, 7))
+
+
+def test_a_trip_count_the_bounds_do_not_show() -> None:
+    program = LINE.replace("{n}", "13")
+    text = applied(program, Split("f/i", 4), Unroll("f/i.inner"))
+    assert "i.inner" not in text and "loop.if" not in text
+
+
+def test_copies_have_loops_and_buffers_of_their_own() -> None:
+    program = """
+    func.func @f(%A: memref<9xi32>, %v: i32) {
+      loop.for serial "i" %i = 0 to 3 {
+        %T_u = loop.alloc stack : memref<2xi32>
+        loop.for serial "j" %j = 0 to 2 {
+          loop.store %v, %T_u[%j] : memref<2xi32>
+        }
+        %t = loop.load %T_u[1] : memref<2xi32>
+        loop.store %t, %A[%i] : memref<9xi32>
+      }
+      func.return
+    }
+    """
+    text = applied(program, Unroll("f/i"))
+    assert all(f'"{name}"' in text for name in ("j", "j.u1", "j.u2"))
+    assert all(f"%{name} = loop.alloc" in text for name in ("T_u", "T_u_u1", "T_u_u2"))
+
+
+def test_a_trip_count_that_varies_or_is_too_large() -> None:
+    assert "loop 'j' has 0 to 8 iterations, so it cannot be written out" in reason(
+        TRIANGLE.replace("{n}", "9"), Unroll("f/j")
+    )
+    assert "are more than 16384" in reason(
+        LINE.replace("{n}", "70").replace("80", "999999").replace("70", "99999"), Unroll("f/i")
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    random = Random(seed)
+    nest = RandomNest(random, depth=3)
+    text = nest.text()
+    name = random.choice(nest.loops)
+    check(
+        text,
+        [
+            Unroll(
+                f"f/{name}",
+                random.randint(0, 4),
+                random.choice(("guard", "peel", "pad", "perfect")),
+            )
+        ],
+    )

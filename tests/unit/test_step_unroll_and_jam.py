@@ -1,0 +1,130 @@
+"""Unrolling an outer loop and joining the copies of those inside."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule.steps import UnrollAndJam
+
+from .loop_nests import RandomNest, check, check_extents, reason
+
+MATMUL = """
+func.func @f(%A: memref<{n}x9xi32> {stepwell.noalias}, %B: memref<9x{n}xi32> {stepwell.noalias},
+             %C: memref<{n}x{n}xi32> {stepwell.noalias}) {
+  loop.for parallel "i" %i = 0 to {n} {
+    loop.for parallel "j" %j = 0 to {n} {
+      loop.for reduction "k" %k = 0 to 9 {
+        %a = loop.load %A[%i, %k] : memref<{n}x9xi32>
+        %b = loop.load %B[%k, %j] : memref<9x{n}xi32>
+        %p = arith.muli %a, %b : i32
+        %c = loop.load %C[%i, %j] : memref<{n}x{n}xi32>
+        %s = arith.addi %c, %p : i32
+        loop.store %s, %C[%i, %j] : memref<{n}x{n}xi32>
+      }
+    }
+  }
+  func.return
+}
+"""
+
+TRIANGLE = """
+func.func @f(%A: memref<{n}x{n}xi32>) {
+  loop.for parallel "i" %i = 0 to {n} {
+    loop.for serial "j" %j = 1 to %i + 1 {
+      %a = loop.load %A[%i, %j - 1] : memref<{n}x{n}xi32>
+      %b = loop.load %A[%i, %j] : memref<{n}x{n}xi32>
+      %t = arith.muli %a, %b : i32
+      %s = arith.subi %t, %a : i32
+      loop.store %s, %A[%i, %j] : memref<{n}x{n}xi32>
+    }
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("tail", ["guard", "peel"])
+@pytest.mark.parametrize("loop", ["i", "j"])
+def test_extents(loop: str, tail: str) -> None:
+    check_extents(MATMUL, UnrollAndJam(f"f/{loop}", 3, tail), extents=(1, 2, 3, 4, 7, 8, 33))
+
+
+@pytest.mark.parametrize("tail", ["guard", "peel"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        "%i to {n}",
+        "0 to %i + 1",
+        "%i to 2 * %i",
+        "-%i + {n} to {n}",
+        "{n} - 2 * %i to %i",
+        "3 to %i step 2",
+    ],
+)
+def test_inner_bounds_that_vary(bounds: str, tail: str) -> None:
+    program = """
+    func.func @f(%A: memref<99x199xi32>) {
+      loop.for parallel "i" %i = 0 to {n} {
+        loop.for serial "j" %j = BOUNDS {
+          %a = loop.load %A[%i, %j + 70] : memref<99x199xi32>
+          %b = loop.load %A[%i, %j + 71] : memref<99x199xi32>
+          %t = arith.muli %a, %b : i32
+          %s = arith.addi %t, %a : i32
+          loop.store %s, %A[%i, %j + 71] : memref<99x199xi32>
+        }
+      }
+      func.return
+    }
+    """.replace("BOUNDS", bounds)
+    for factor in (2, 3, 4):
+        check_extents(program, UnrollAndJam("f/i", factor, tail), extents=(1, 2, 3, 5, 7, 9))
+
+
+def test_a_dependence_between_iterations_that_stay_in_order_is_no_obstacle() -> None:
+    # Not a reduction: each element is multiplied and added to, row after row.
+    program = """
+    func.func @f(%A: memref<{n}x9xi32> {stepwell.noalias}, %X: memref<9xi32> {stepwell.noalias}) {
+      loop.for serial "i" %i = 0 to {n} {
+        loop.for parallel "j" %j = 0 to 9 {
+          %a = loop.load %A[%i, %j] : memref<{n}x9xi32>
+          %x = loop.load %X[%j] : memref<9xi32>
+          %t = arith.muli %x, %a : i32
+          %s = arith.addi %t, %a : i32
+          loop.store %s, %X[%j] : memref<9xi32>
+        }
+      }
+      func.return
+    }
+    """
+    check_extents(program, UnrollAndJam("f/i", 3))
+
+
+def test_a_loop_inside_of_an_update_is_not_joined_through_it() -> None:
+    program = """
+    func.func @f(%B: memref<9x9xi32> {stepwell.noalias}, %C: memref<1xi32> {stepwell.noalias}, %v: i32) {
+      loop.for reduction "i" %i = 0 to 8 {
+        %c = loop.load %C[0] : memref<1xi32>
+        loop.for parallel "j" %j = 0 to 8 {
+          loop.store %v, %B[%i, %j] : memref<9x9xi32>
+        }
+        %s = arith.addi %c, %v : i32
+        loop.store %s, %C[0] : memref<1xi32>
+      }
+      func.return
+    }
+    """
+    assert "must come after the store to '%C'" in reason(program, UnrollAndJam("f/i", 2))
+
+
+def test_without_a_loop_inside() -> None:
+    assert "has no loop in its body" in reason(TRIANGLE.replace("{n}", "9"), UnrollAndJam("f/j", 2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    random = Random(seed)
+    text = RandomNest(random, depth=random.choice((2, 3))).text()
+    tail = random.choice(("guard", "peel", "perfect"))
+    check(text, [UnrollAndJam("f/i1", random.choice((2, 3)), tail), UnrollAndJam("f/i0", 2, tail)])
