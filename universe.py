@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
@@ -68,10 +67,6 @@ def _step_pass(keyword: str) -> tuple[str, str]:
     return "-".join(["loop", *words]), f"transforms.loop.{keyword}:{class_name}"
 
 
-def _is_written(keyword: str) -> bool:  # TODO: goes when every step is there
-    return (Path(__file__).parent / "transforms" / "loop" / f"{keyword}.py").exists()
-
-
 _PASSES: dict[str, str] = {
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
@@ -79,7 +74,7 @@ _PASSES: dict[str, str] = {
     "te-form-kernels": "transforms.te.form_kernels:TeFormKernelsPass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",
-    **dict(_step_pass(keyword) for keyword in _STEPS if _is_written(keyword)),
+    **dict(_step_pass(keyword) for keyword in _STEPS),
     "loop-auto-fission": "transforms.loop.auto_fission:LoopAutoFissionPass",
     "loop-auto-fuse": "transforms.loop.auto_fuse:LoopAutoFusePass",
     "loop-auto-interchange": "transforms.loop.auto_interchange:LoopAutoInterchangePass",

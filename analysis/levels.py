@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.dtypes import ui8
 from ..dialects.shaped import Tensor
 
 

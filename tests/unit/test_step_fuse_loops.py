@@ -44,7 +44,7 @@ func.func @f(%A: {T}, %B: {T}, %C: {T}{n}) attributes {{stepwell.noalias}} {{
         ("0 to {n}", "0 to 9"),
         ("0 to 12", "0 to {n}"),
         ("-3 to {n}", "-1 to {n} + 2"),
-        ("2 to {n} + 3", "-5 to {n}"),
+        ("2 to {n} + 3", "-5 to {n} + 5"),
         ("0 to {n} step 3", "0 to 20 step 3"),
         ("0 to 20 step 3", "6 to {n} + 7 step 3"),
         ("%r to {n} + 1", "%r to {n} + 1"),

@@ -102,8 +102,8 @@ def test_superfluous_expressions(head: str, expected: str) -> None:
 def test_conditions(condition: str, expected: str | None) -> None:
     program = f"""
     func.func @f(%A: memref<99xi32>, %B: memref<99xi32>, %n: index, %v: i32) {{
-      loop.for parallel "i" %i = 0 to 9 {{
-        loop.for parallel "j" %j = 0 to 9 {{
+      loop.for serial "i" %i = 0 to 9 {{
+        loop.for serial "j" %j = 0 to 9 {{
           loop.if ({condition}) {{
             loop.store %v, %A[%i] : memref<99xi32>
           }}

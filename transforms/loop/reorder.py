@@ -17,7 +17,7 @@ from ...dialects.schedule.steps import Reorder
 from ..schedule.bounds import NestBounds, nest_bounds
 from ..schedule.chain import chain_with
 from ..schedule.nest import Nest, Nests
-from ..schedule.order import TimeSpace, check_order, kind_after
+from ..schedule.order import TimeSpace, check_order, check_structured, kind_after
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import (
@@ -142,6 +142,7 @@ def plan_reorder(step: Reorder, nests: Nests) -> ReorderPlan:
             f"the order leaves out {', '.join(map(repr, left_out))} of the nest from '{name}' down",
             remedy=f"name all of {', '.join(repr(op.loop_name.data) for op in old)} in their new order",
         )
+    check_structured(step, old[0])
     by_name = {op.loop_name.data: op for op in old}
     new = tuple(by_name[n] for n in step.order)
     sinking = plan_sinking(step, nest, old)
