@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -21,6 +21,9 @@ class Level(StrEnum):
     CORE = "core"
     LLVM = "llvm"
 
+
+_UNSIGNED_BYTE = IntegerType(8, Signedness.UNSIGNED)
+# `dtypes.ui8`, whose module needs NumPy: the driver starts without it.
 
 _LEVEL_OF_DIALECT = {
     "graph": Level.GRAPH,
@@ -56,4 +59,4 @@ def _level_of_types(op: Operation) -> Level | None:
     elements = [cast(Tensor, t).get_element_type() for t in types if isinstance(t, TensorType)]
     if not elements:
         return None
-    return Level.GRAPH if ui8 in elements else Level.TE
+    return Level.GRAPH if _UNSIGNED_BYTE in elements else Level.TE
