@@ -9,7 +9,7 @@ from math import lcm
 import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -163,7 +163,7 @@ class StagePlan:
     def _span(self, axis: int, size: int) -> list[AffineExpr]:
         """How many elements of the box along the axis are inside of the buffer: the least of these."""
         exprs = [AffineExpr.constant(self.box.extents[axis])]
-        if size != DYNAMIC_INDEX and not self.inside[axis][1]:
+        if not self.inside[axis][1]:
             exprs.append(self.box.lower[axis] * -1 + size)
         return exprs
 
@@ -185,7 +185,7 @@ class StagePlan:
                 constraints.append(offset * -1 + (self.box.extents[axis] - 1))
             if not self.inside[axis][0]:
                 constraints.append(index)
-            if size != DYNAMIC_INDEX and not self.inside[axis][1]:
+            if not self.inside[axis][1]:
                 constraints.append(index * -1 + (size - 1))
         if not constraints:
             return builder.insert(loop.LoadOp(self.buffer, there, values)).result
@@ -219,6 +219,9 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     region = touched(inside, depth)
     assert region is not None
     type_ = memref_type(root)
+    if not type_.has_static_shape():
+        # The box may reach beyond what is used, and nothing tells where such a buffer ends.
+        raise refuse(step, f"'%{name}' is {type_}, whose sizes are not all known numbers")
     box = bounding_box(region, depth, type_.get_num_dims())
     if box is None:
         raise refuse(

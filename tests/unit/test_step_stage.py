@@ -1,0 +1,125 @@
+"""stage: a region of a buffer copied to a scratch buffer, in every layout, at ragged sizes."""
+
+import numpy as np
+import pytest
+from stepwell.analysis.levels import Level
+from stepwell.analysis.verify import verify
+from stepwell.dialects.schedule.steps import Reorder, Split, Stage, Step
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
+from stepwell.lowering.pipelines import lower_to
+from stepwell.runtime.jit import compile_module
+from stepwell.transforms.schedule.nest import Nests
+from stepwell.transforms.schedule.planning import apply
+
+
+def matmul(n: int, m: int, k: int) -> str:
+    return f"""
+func.func @f(%A: memref<{n}x{k}xf64>, %B: memref<{k}x{m}xf64>, %C: memref<{n}x{m}xf64> {{stepwell.result}}) {{
+  %zero = arith.constant 0.0 : f64
+  loop.for parallel "i" %i = 0 to {n} {{
+    loop.for parallel "j" %j = 0 to {m} {{
+      loop.store %zero, %C[%i, %j] : memref<{n}x{m}xf64>
+      loop.for reduction "k" %k = 0 to {k} {{
+        %a = loop.load %A[%i, %k] : memref<{n}x{k}xf64>
+        %b = loop.load %B[%k, %j] : memref<{k}x{m}xf64>
+        %c = loop.load %C[%i, %j] : memref<{n}x{m}xf64>
+        %p = arith.mulf %a, %b : f64
+        %s = arith.addf %c, %p fastmath<reassoc> : f64
+        loop.store %s, %C[%i, %j] : memref<{n}x{m}xf64>
+      }}
+    }}
+  }}
+  func.return
+}}
+"""
+
+
+TILED: list[Step] = [
+    Split("f/i", 4),
+    Split("f/j", 8),
+    Reorder("f/i.inner", ("j.outer", "i.inner")),
+]
+STAGES = {
+    "plain": [Stage("f/A", "i.outer")],
+    "transposed": [Stage("f/A", "i.outer", order=(1, 0))],
+    "padded": [Stage("f/A", "i.outer", order=(1, 0), pad=4)],
+    "panels": [Stage("f/B", "j.outer", panel=3)],
+    "panels at the top": [Stage("f/B", "i.outer", panel=8, scope="arena")],
+    "accumulators": [Stage("f/C", "j.inner", into="acc", scope="register")],
+    "a tile written and read": [Stage("f/C", "j.outer", into="acc")],
+    "packed and accumulated": [
+        Stage("f/A", "i.outer", into="Ap", order=(1, 0), pad=4),
+        Stage("f/B", "j.outer", into="Bp", panel=8, scope="thread"),
+        Stage("f/C", "j.inner", into="acc", scope="register"),
+    ],
+}
+
+
+def inputs(n: int, m: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Small whole numbers, whose sums are exact in any order."""
+    rng = np.random.default_rng(n * 10000 + m * 100 + k)
+    return (
+        rng.integers(-8, 9, (n, k)).astype(np.float64),
+        rng.integers(-8, 9, (k, m)).astype(np.float64),
+    )
+
+
+@pytest.mark.parametrize("stages", STAGES.values(), ids=STAGES.keys())
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (8, 16, 4), (17, 9, 2)])
+def test_results_stay(stages: list[Step], shape: tuple[int, int, int]) -> None:
+    module = parse_text(matmul(*shape))
+    nests = Nests(module)
+    for step in (*TILED, *stages):
+        apply(step, nests)
+    verify(module)
+    assert str(parse_text(str(module))) == str(module)
+    a, b = inputs(*shape)
+    np.testing.assert_array_equal(interpret(module, [a, b])[0], a @ b)
+
+
+@pytest.mark.parametrize("stages", STAGES.values(), ids=STAGES.keys())
+def test_results_stay_natively(stages: list[Step]) -> None:
+    module = parse_text(matmul(17, 19, 13))
+    nests = Nests(module)
+    for step in (*TILED, *stages):
+        apply(step, nests)
+    lower_to(module, Level.LLVM)
+    a, b = inputs(17, 19, 13)
+    np.testing.assert_array_equal(compile_module(module)(a, b), a @ b)
+
+
+def reason(program: str, step: Step) -> str:
+    module = parse_text(program, "f.mlir")
+    before = str(module)
+    with pytest.raises(StepwellError) as caught:
+        apply(step, Nests(module))
+    assert str(module) == before
+    return str(caught.value)
+
+
+OPEN = """
+func.func @f(%A: memref<9xf64>, %B: memref<9xf64>, %D: memref<?xf64>, %n: index) {
+  loop.for serial "i" %i = 0 to %n {
+    loop.for serial "j" %j = 0 to %i {
+      %a = loop.load %A[%j] : memref<9xf64>
+      loop.store %a, %B[%j] : memref<9xf64>
+    }
+    %d = loop.load %D[%i] : memref<?xf64>
+    loop.store %d, %D[%i] : memref<?xf64>
+  }
+  func.return
+}
+"""
+
+
+def test_refusals() -> None:
+    small = matmul(5, 5, 5)
+    assert "scope is 'disk', expected one of" in reason(small, Stage("f/A", "i", scope="disk"))
+    assert "expected a permutation of the 2 axes" in reason(small, Stage("f/A", "i", order=(0, 0)))
+    assert "must not be negative" in reason(small, Stage("f/A", "i", pad=-1))
+    assert "has no buffer 'Z'" in reason(small, Stage("f/Z", "i"))
+    assert "may be the same memory as" in reason(OPEN, Stage("f/A", "i"))
+    closed = OPEN.replace("%n: index) {", "%n: index) attributes {stepwell.noalias} {")
+    assert "sizes are not all known numbers" in reason(closed, Stage("f/D", "i"))
