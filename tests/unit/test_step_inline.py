@@ -1,0 +1,153 @@
+"""inline and reverse_inline: a scratch buffer between two nests done away with."""
+
+from stepwell.dialects.schedule.steps import Inline, ReverseInline, Split
+
+from .producer_texts import check_refused, function, pair, product, same
+from .step_agreement import check_extents, check_steps
+
+
+def zero_to(buffer: str, n: int, at: str) -> str:
+    return f"""    %zero = arith.constant 0 : i32
+    loop.store %zero, %{buffer}[{at}] : memref<{n}xi32>
+"""
+
+
+def test_inline_extents() -> None:
+    check_extents(pair, [Inline("f/B")])
+
+
+def test_reverse_inline_extents() -> None:
+    check_extents(same, [ReverseInline("f/B")])
+
+
+def test_inline_into_split_loops() -> None:
+    check_extents(pair, [Split("f/j", 4), Inline("f/B")])
+
+
+def test_inline_out_of_a_split_producer() -> None:
+    """Which block an element is made in is not asked when the last write is the only one."""
+    check_extents(pair, [Split("f/i", 4), Inline("f/B")])
+
+
+def test_inlined_buffer_is_gone() -> None:
+    module = check_steps(pair(5), [Inline("f/B")])
+    assert "alloc" not in str(module) and '"i"' not in str(module)
+
+
+def test_scalar_that_is_set_in_each_iteration() -> None:
+    text = function(
+        [("A", "memref<9xi32>"), ("C", "memref<9xi32>")],
+        """  %t = loop.alloc stack : memref<i32>
+  loop.for serial "i" %i = 0 to 9 {
+    %a = loop.load %A[%i] : memref<9xi32>
+    loop.store %a, %t[] : memref<i32>
+    %b = loop.load %t[] : memref<i32>
+    loop.store %b, %C[-%i + 8] : memref<9xi32>
+  }""",
+    )
+    assert "%t" not in str(check_steps(text, [Inline("f/t")]))
+    assert "%t" not in str(check_steps(text, [ReverseInline("f/t")]))
+
+
+def test_scalar_that_carries_a_value() -> None:
+    """Read before it is set: the value is the one of the iteration before."""
+    text = function(
+        [("A", "memref<9xi32>"), ("C", "memref<9xi32>")],
+        """  %t = loop.alloc stack : memref<i32>
+  loop.for serial "i" %i = 0 to 9 {
+    %b = loop.load %t[] : memref<i32>
+    loop.store %b, %C[%i] : memref<9xi32>
+    %a = loop.load %A[%i] : memref<9xi32>
+    loop.store %a, %t[] : memref<i32>
+  }""",
+    )
+    check_refused(text, [Inline("f/t")], r"nothing has written, in iteration \(i=0\)")
+    check_refused(text, [ReverseInline("f/t")], r"nothing has written, in iteration \(i=0\)")
+
+
+def test_operand_overwritten_between() -> None:
+    between = f'  loop.for serial "m" %m = 0 to 9 {{\n{zero_to("A", 9, "%m")}  }}\n'
+    message = r"anti dependence through '%A'.*iterations \(i=0\) and \(m=0\) would be swapped"
+    check_refused(same(9, between=between), [Inline("f/B")], message)
+
+
+def test_operand_overwritten_in_the_same_loop() -> None:
+    """Behind the reader it is legal, and makes the loop serial; in front of it it is not."""
+    module = check_steps(same(9, after=zero_to("A", 9, "%j")), [Inline("f/B")])
+    assert 'serial "j"' in str(module)
+    ahead = zero_to("A", 9, "(%j + 1) mod 9")
+    check_refused(same(9, after=ahead), [Inline("f/B")], r"iterations \(i=1\) and \(j=0\)")
+
+
+def test_result_reduction_and_several_writes() -> None:
+    check_refused(same(5, scratch=False), [Inline("f/B")], "visible outside")
+    check_refused(same(5, scratch=False), [ReverseInline("f/B")], "visible outside")
+    check_refused(product(4), [Inline("f/C")], "written in 2 places")
+    check_refused(product(4), [ReverseInline("f/C")], "written in 2 places")
+
+
+def test_recurrence() -> None:
+    text = function(
+        [("C", "memref<9xi32>")],
+        """  %B = loop.alloc stack : memref<10xi32>
+  loop.for serial "i" %i = 0 to 9 {
+    %a = loop.load %B[%i] : memref<10xi32>
+    loop.store %a, %B[%i + 1] : memref<10xi32>
+  }
+  loop.for serial "j" %j = 0 to 9 {
+    %b = loop.load %B[%j + 1] : memref<10xi32>
+    loop.store %b, %C[%j] : memref<9xi32>
+  }""",
+    )
+    check_refused(text, [Inline("f/B")], "elements of its own")
+
+
+def test_unknown_condition() -> None:
+    """Whether an element is set depends on data: nothing is known of what is read."""
+    text = function(
+        [("N", "memref<1xindex>"), ("A", "memref<9xi32>"), ("C", "memref<9xi32>")],
+        """  %B = loop.alloc stack : memref<9xi32>
+  loop.for serial "t" %t = 0 to 1 {
+    %n = loop.load %N[0] : memref<1xindex>
+    loop.for serial "i" %i = 0 to %n {
+      %a = loop.load %A[%i] : memref<9xi32>
+      loop.store %a, %B[%i] : memref<9xi32>
+    }
+  }
+  loop.for serial "j" %j = 0 to 9 {
+    %b = loop.load %B[%j] : memref<9xi32>
+    loop.store %b, %C[%j] : memref<9xi32>
+  }""",
+    )
+    check_refused(text, [Inline("f/B")], "is not affine, so it is unknown when it is made")
+
+
+def test_reverse_inline_guards_what_is_not_read() -> None:
+    module = check_steps(
+        pair(6).replace("%y = loop.load %B[%j + 1]", "%y = loop.load %B[%j]"),
+        [ReverseInline("f/B")],
+    )
+    assert "loop.if" in str(module)
+
+
+def test_reverse_inline_of_a_stencil() -> None:
+    check_refused(pair(6), [ReverseInline("f/B")], "reads more than one element")
+
+
+def test_reverse_inline_turns_a_dependence_around() -> None:
+    """The consumer writes what later iterations of the producer still read."""
+    type_ = "memref<9xi32>"
+    text = function(
+        [("A", type_)],
+        f"""  %B = loop.alloc stack : {type_}
+  loop.for serial "i" %i = 1 to 9 {{
+    %a = loop.load %A[%i - 1] : {type_}
+    loop.store %a, %B[%i] : {type_}
+  }}
+  loop.for serial "j" %j = 1 to 9 {{
+    %b = loop.load %B[%j] : {type_}
+    loop.store %b, %A[%j] : {type_}
+  }}""",
+    )
+    message = r"anti dependence through '%A'.*\(i=2\) and \(j=1\) would be swapped"
+    check_refused(text, [ReverseInline("f/B")], message)
