@@ -56,7 +56,7 @@ def test_ladder_is_what_the_compiler_prints(level: str) -> None:
 
 def test_python_of_the_readme_runs() -> None:
     blocks = PYTHON.findall(README.read_text())
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, object] = {"__name__": "readme"}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
