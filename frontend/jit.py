@@ -133,10 +133,16 @@ class JitFunction:
     Raises StepwellError for wrong arguments, and for what cannot be traced.
     """
 
-    def __init__(self, function: Callable[..., Any], target: str | Target = "host"):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        target: str | Target = "host",
+        threads: int | None = None,
+    ):
         self._function = function
         self._signature = inspect.signature(function)
         self._target = target
+        self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -218,7 +224,7 @@ class JitFunction:
 
     def _compile(self, call: _Call) -> Callable[..., Any]:
         lowered, results = self._lower(call)
-        run = lowered.compile()
+        run = lowered.compile(threads=self._threads)
         if _as_returned(results):
             return run
         return _Compiled(run, results)
@@ -316,24 +322,30 @@ class JitFunction:
 
 
 @overload
-def jit(function: Callable[..., Any], *, target: str | Target = "host") -> JitFunction: ...
+def jit(
+    function: Callable[..., Any], *, target: str | Target = "host", threads: int | None = None
+) -> JitFunction: ...
 @overload
 def jit(
-    function: None = None, *, target: str | Target = "host"
+    function: None = None, *, target: str | Target = "host", threads: int | None = None
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
-    function: Callable[..., Any] | None = None, *, target: str | Target = "host"
+    function: Callable[..., Any] | None = None,
+    *,
+    target: str | Target = "host",
+    threads: int | None = None,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
 
-    See `JitFunction`. Raises StepwellError for what is not callable.
+    `threads` is as for `Lowered.compile`. See `JitFunction`. Raises StepwellError for what is not
+    callable.
     """
     if function is None:
-        return functools.partial(JitFunction, target=target)
+        return functools.partial(JitFunction, target=target, threads=threads)
     if not callable(function):
         raise StepwellError(
             f"found a {type(function).__name__} to compile, expected a function; write @jit above one",
             where=call_site_text(),
         )
-    return JitFunction(function, target)
+    return JitFunction(function, target, threads)

@@ -96,26 +96,35 @@ class Lowered:
             ctx.load_dialect(Builtin)
             return module_text(self._at(_level_named(level)), ctx).rstrip("\n") + "\n"
 
-    def compile(self, target: str | Target | None = None, threads: int = 1) -> Executable:
+    def compile(self, target: str | Target | None = None, threads: int | None = None) -> Executable:
         """
         The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
 
-        `target` is `host` or a CPU's name. Raises StepwellError when the code would not run here.
+        `target` is `host` or a CPU's name. `threads` is how many run the loops that a schedule marks with
+        `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. Raises
+        StepwellError when the code would not run here, and for a wrong number of threads.
         """
         from ..runtime.jit import compile_module
 
-        if threads != 1:
-            raise StepwellError(
-                f"found threads={threads}, expected 1: this version compiles for one thread; leave it out"
-            )
         with lowering_lock:
             chosen = _target(self._target if target is None else target)
-            module = self._at(Level.LLVM)
+            module, steps = self._for_threads(threads)
             start = time.perf_counter()
-            executable = compile_module(module, target=chosen)
+            executable = compile_module(module, target=chosen, threads=threads)
             seconds = time.perf_counter() - start
-            self._compilation = [*self._seconds[Level.LLVM], ("llvm", seconds)]
+            self._compilation = [*steps, ("llvm", seconds)]
             return executable
+
+    def _for_threads(self, threads: int | None) -> tuple[ModuleOp, list[tuple[str, float]]]:
+        """The program at level 5 for a number of threads, and the steps that led there."""
+        from ..runtime.threads import checked_threads
+
+        number = checked_threads(threads)
+        if not number or self.level is Level.LLVM:
+            return self._at(Level.LLVM), self._seconds[Level.LLVM]
+        module = self._at(Level.CORE).clone()
+        seconds = lower_to(module, Level.LLVM, ctx=make_context(), threads=number)
+        return module, self._seconds[Level.CORE] + seconds
 
     def _at(self, level: Level) -> ModuleOp:
         """The program at a level, lowered from the nearest one above that there is."""

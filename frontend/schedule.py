@@ -193,8 +193,8 @@ class Schedule(StepMethods):
         """The program as it is now, to lower further."""
         return Lowered(self.module, target=target)
 
-    def compile(self, target: str | Target = "host", threads: int = 1) -> Executable:
-        """The program as it is now, as a callable of its arrays."""
+    def compile(self, target: str | Target = "host", threads: int | None = None) -> Executable:
+        """The program as it is now, as a callable of its arrays; see `Lowered.compile`."""
         return self.lowered(target=target).compile(threads=threads)
 
     # How.

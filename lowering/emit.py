@@ -3,8 +3,8 @@ Level 5 to LLVM IR.
 
 Built on xDSL's LLVM backend: `convert_op` and `convert_type` are called for whatever they handle. Added
 here, and only here: blocks in reverse post-order (the backend resolves values in block order), branches
-whose two targets are one block, fast-math flags on intrinsics and calls, alignment, attributes of
-functions, and constant data kept outside the text.
+whose two targets are one block, addresses of functions, fast-math flags on intrinsics and calls,
+alignment, attributes of functions, and constant data kept outside the text.
 """
 
 # llvmlite has no types.
@@ -307,6 +307,15 @@ def _emit_alloca(e: _FunctionEmitter, op: Operation) -> None:
     e.values[op.res] = pointer
 
 
+def _emit_address_of(e: _FunctionEmitter, op: Operation) -> None:
+    """llvmlite gives functions typed pointers, which LLVM has no more."""
+    assert isinstance(op, llvm.AddressOfOp)
+    value = e.module.get_global(op.global_name.string_value())
+    if isinstance(value, ir.Function):
+        value = ir.FormattedConstant(ir.PointerType(), value.get_reference())
+    e.values[op.result] = value
+
+
 def _emit_branch(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, llvm.BrOp)
     _add_incoming(e, op.successor, [e.values[value] for value in op.arguments])
@@ -405,6 +414,7 @@ def _emit_select(e: _FunctionEmitter, op: Operation) -> None:
 
 
 _HANDLERS: dict[type[Operation], _Handler] = {
+    llvm.AddressOfOp: _emit_address_of,
     llvm.AllocaOp: _emit_alloca,
     llvm.BrOp: _emit_branch,
     llvm.CallOp: _emit_call,

@@ -32,6 +32,8 @@ class _FunctionConverter:
     expander: AffineExpander
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     blocks: dict[Block, Block] = field(default_factory=dict[Block, Block])
+    parallel: list[Block] = field(default_factory=list[Block])
+    """The bodies of `scf.parallel` that are being filled, innermost last."""
 
     def convert(self, block: Block, builder: Builder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
@@ -78,7 +80,11 @@ class _FunctionConverter:
         new = op.clone_without_regions(self.values, self.blocks)
         for old_region, new_region in zip(op.regions, new.regions, strict=True):
             new_region.add_block(_empty_copy(old_region))
+            if isinstance(new, scf.ParallelOp):
+                self.parallel.append(new.body.block)
             self.convert_region(old_region, new_region)
+            if isinstance(new, scf.ParallelOp):
+                self.parallel.pop()
         builder.insert(new)
 
     def _apply(self, op: affine.ApplyOp, builder: Builder) -> None:
@@ -103,9 +109,16 @@ class _FunctionConverter:
             [expander.range_of(expr, upper_operands) for expr in upper_exprs],
         )
         inside = Builder(InsertPoint.at_end(body))
+        if on_threads := _runs_on_threads(op):
+            self.parallel.append(body)
         self.convert(op.body.block, inside)
-        inside.insert(scf.YieldOp())
         step = expander.constant(op.step.value.data)
+        if on_threads:
+            self.parallel.pop()
+            inside.insert(scf.ReduceOp())
+            builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
+            return
+        inside.insert(scf.YieldOp())
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
@@ -152,9 +165,14 @@ class _FunctionConverter:
     def _alloc(self, op: loop.AllocOp, builder: Builder, allocated: list[SSAValue]) -> None:
         type_ = op.buffer.type
         if op.scope.data in (loop.Scope.REGISTER, loop.Scope.STACK):
-            # At the start of the function: an alloca inside a loop would grow the stack at each turn.
-            entry = Builder(self.expander.after_constants())
-            new = entry.insert(memref.AllocaOp(operands=[(), ()], result_types=[type_]))
+            # At the start of the function: an alloca inside a loop would grow the stack at each turn. But
+            # iterations that run at once have each their own.
+            place = (
+                _after_allocas(self.parallel[-1])
+                if self.parallel
+                else self.expander.after_constants()
+            )
+            new = Builder(place).insert(memref.AllocaOp(operands=[(), ()], result_types=[type_]))
         else:
             sizes = [self.values[v] for v in op.dynamic_sizes]
             new = builder.insert(memref.AllocOp(sizes, (), type_))
@@ -164,6 +182,19 @@ class _FunctionConverter:
     def _free(self, builder: Builder, allocated: list[SSAValue]) -> None:
         for buffer in reversed(allocated):
             builder.insert(memref.DeallocOp.get(buffer))
+
+
+def _runs_on_threads(op: loop.ForOp) -> bool:
+    """A mark is not enough: hand-written text may have it on a loop whose iterations must run in order."""
+    is_parallel = op.kind.data is loop.LoopKind.PARALLEL
+    return is_parallel and op.mode is not None and op.mode.data is loop.RunMode.THREADS
+
+
+def _after_allocas(block: Block) -> InsertPoint:
+    for op in block.ops:
+        if not isinstance(op, memref.AllocaOp):
+            return InsertPoint.before(op)
+    return InsertPoint.at_end(block)
 
 
 def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
@@ -178,9 +209,10 @@ class ConvertLoopToCorePass(StepwellPass):
     """
     Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
 
-    A loop marked `threads`, `vector` or `unroll` runs one iteration after the other: that is a correct
-    way to run it, as its iterations may run in any order the mark allows. The mark stays visible as the
-    attribute `stepwell.mode = "vector"` of the `scf.for`, which nothing below has to know.
+    A loop marked `threads` becomes an scf.parallel, whose iterations have stack buffers of their own, if
+    it is parallel too. A loop marked `vector` or `unroll` runs one iteration after the other: that is a
+    correct way to run it, as its iterations may run in any order the mark allows. The mark stays visible
+    as the attribute `stepwell.mode = "vector"` of the `scf.for`, which nothing below has to know.
     """
 
     name = "convert-loop-to-core"

@@ -57,10 +57,12 @@ def lower_to(
     ctx: Context | None = None,
     instrumentations: Sequence[Instrumentation] = (),
     verify_each: bool = False,
+    threads: int = 0,
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
+    `threads` is what `convert-core-to-llvm` makes parallel loops for: 0 is the OpenMP library's choice.
     Raises StepwellError when it stands below already, or when a pass refuses.
     """
     found = level_of(module)
@@ -72,7 +74,8 @@ def lower_to(
     names = passes_to(found, level)
     if not any(op.dialect_name() == "schedule" for op in module.ops):
         names = tuple(name for name in names if name != "apply-schedule")  # and with it, isl
-    passes = [available[name]()() for name in names]
+    options = {"convert-core-to-llvm": {"threads": threads}}
+    passes = [available[name]()(**options.get(name, {})) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     manager.run(make_context() if ctx is None else ctx, module)
     return manager.seconds

@@ -26,8 +26,10 @@ from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from ..errors import StepwellError
+from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL
 from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
 from .target import Target
+from .threads import glue
 
 _link_lock = threading.Lock()
 _library_numbers = itertools.count()
@@ -45,6 +47,11 @@ class NativeCode:
         self.target = target
         self._lock = threading.Lock()
         self._object: bytes | None = None
+
+    @property
+    def needs_openmp(self) -> bool:
+        """Whether the code calls an OpenMP library."""
+        return GOMP_PARALLEL in self.source.imports
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
@@ -132,7 +139,12 @@ class LoadedCode:
         library.add_current_process()
         with _link_lock:
             jit = _jit()
-            _check_imports(source.imports)
+            known: dict[str, int] = {}
+            if GOMP_PARALLEL in source.imports:
+                known = _openmp_functions()
+                for name, address in known.items():
+                    library.import_symbol(name, address)
+            _check_imports([name for name in source.imports if name not in known])
             try:
                 self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
             except RuntimeError as error:
@@ -151,6 +163,28 @@ def _check_imports(names: Sequence[str]) -> None:
                 f"found no definition of '{name}' in this process, expected a function of the C library "
                 "or of a loaded library; define it, or load its library with ctypes.RTLD_GLOBAL"
             )
+
+
+@lru_cache(maxsize=1)
+def _openmp_functions() -> dict[str, int]:
+    """The addresses that code calls for OpenMP's functions. Called under the lock."""
+    needed = glue()
+    addresses = dict(needed.direct)
+    if needed.defined:
+        library = binding.JITLibraryBuilder()
+        library.add_ir(needed.text)
+        for name, address in needed.imported.items():
+            library.import_symbol(name, address)
+        for name in needed.defined:
+            library.export_symbol(name)
+        tracker = library.link(_jit(), "stepwell.openmp")
+        _kept.append(tracker)
+        addresses |= {name: tracker[name] for name in needed.defined}
+    return addresses
+
+
+_kept: list[binding.ResourceTracker] = []
+"""What is never unloaded."""
 
 
 @lru_cache(maxsize=1)
@@ -178,9 +212,9 @@ def aligned_empty(size: int) -> np.ndarray:
     return raw[start : start + size]
 
 
-def link_shared_library(code: bytes, path: Path) -> None:
+def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> None:
     """
-    Link object code into a shared library with the C compiler.
+    Link object code into a shared library with the C compiler, and with its OpenMP library.
 
     Raises StepwellError when there is no C compiler or it fails.
     """
@@ -192,11 +226,12 @@ def link_shared_library(code: bytes, path: Path) -> None:
             f"cannot write '{path}': found no C compiler, expected cc, gcc or clang on the PATH to link "
             "with; install one or write a .o"
         )
+    options = ["-fopenmp"] if openmp else []
     with tempfile.TemporaryDirectory() as folder:
         object_file = Path(folder) / "code.o"
         object_file.write_bytes(code)
         done = subprocess.run(
-            [compiler, "-shared", "-o", str(path), str(object_file), "-lm"],
+            [compiler, "-shared", *options, "-o", str(path), str(object_file), "-lm"],
             capture_output=True,
             text=True,
             check=False,

@@ -11,23 +11,30 @@ from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
 from ..errors import StepwellError
 from ..lowering.core_to_llvm import lowered_to_llvm
+from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
 from ..lowering.emit import Constants, emit_llvm
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
 from .executable import Executable
 from .target import Target
+from .threads import checked_threads
 
 
 def compile_module(
-    module: ModuleOp, *, entry: str | None = None, target: Target | None = None
+    module: ModuleOp,
+    *,
+    entry: str | None = None,
+    target: Target | None = None,
+    threads: int | None = None,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
 
-    `entry` names the function to call; see `entry_function` for the choice without it. Raises
-    StepwellError when there is no such function, when the module has operations without a lowering, and
-    when code for `target` (the host by default) does not run here.
+    `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
+    many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
+    processors, or OMP_NUM_THREADS. Raises StepwellError when there is no such function, when the module
+    has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
     if not target.runs_here:
@@ -41,26 +48,33 @@ def compile_module(
         raise _not_lowered(module)
     if isinstance(function, func.FuncOp):
         _check_layouts(function)
-    return Executable(signature, native_code(module, target=target, constants="external"))
+    native = native_code(module, target=target, constants="external", threads=threads)
+    return Executable(signature, native)
 
 
 def native_code(
-    module: ModuleOp, *, target: Target | None = None, constants: Constants = "embedded"
+    module: ModuleOp,
+    *,
+    target: Target | None = None,
+    constants: Constants = "embedded",
+    threads: int | None = None,
 ) -> NativeCode:
     """
     The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
 
-    The module is left as it is. Raises StepwellError for operations without a lowering.
+    `threads` is as for `compile_module`. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
-    level = level_of(module)
+    level, number = level_of(module), checked_threads(threads)
     if level is Level.CORE:
         if any(isinstance(op, math.IPowIOp) for op in module.walk()):
             module = module.clone()
             expand_math(module)
-        module = lowered_to_llvm(module)
+        module = lowered_to_llvm(module, number)
     elif level is not Level.LLVM:
         raise _not_lowered(module)
+    elif number:
+        module = with_team(module, number)
     return NativeCode(emit_llvm(module, triple=target.triple, constants=constants), target)
 
 

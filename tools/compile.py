@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,8 +14,11 @@ from ..analysis.levels import Level
 from ..errors import StepwellError
 from ..frontend.text import make_context
 from ..lowering.pass_manager import module_text
-from .execute import lower
+from .execute import THREADS_HELP, lower
 from .load_program import load_program
+
+if TYPE_CHECKING:
+    from ..runtime.engine import NativeCode
 
 _LLVM_IR = "llvm-ir"
 _ASSEMBLY = "asm"
@@ -61,21 +64,24 @@ def register(commands: Any) -> None:
         help="the shape of an argument of a Python function",
     )
     add("--target", default="host", help="the CPU to compile for (default: host)")
+    add("--threads", type=int, metavar="N", help=THREADS_HELP)
     parser.set_defaults(command=compile_program)
 
 
 def compile_program(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
+    from ..runtime.threads import checked_threads
     from .run import pairs
 
     emit = _what_to_emit(args.output, args.emit)
+    threads = checked_threads(args.threads)
     ctx = make_context()
     shapes = dict(pairs(args.shape, "--shape"))
     module = load_program(args.program, ctx, shapes=shapes).module
     if emit == _LIBRARY:
-        _write_library(module, ctx, args)
+        _write_library(module, ctx, args, threads)
         return 0
-    _write(args.output, _emitted(module, ctx, emit, args.target))
+    _write(args.output, _emitted(module, ctx, emit, args.target, threads))
     return 0
 
 
@@ -110,11 +116,11 @@ def _what_to_emit(output: str, emit: str | None) -> str:
     return emit or default
 
 
-def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str) -> str | bytes:
+def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str, threads: int) -> str | bytes:
     if emit in _MLIR:
-        lower(module, Level(emit), ctx)
+        lower(module, Level(emit), ctx, threads)
         return module_text(module, ctx).rstrip("\n") + "\n"
-    native = _native_code(module, ctx, target)
+    native = _native_code(module, ctx, target, threads)
     emitters: dict[str, Callable[[], str | bytes]] = {
         _LLVM_IR: native.llvm_ir,
         _ASSEMBLY: native.assembly,
@@ -123,21 +129,22 @@ def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str) -> str | by
     return emitters[emit]()
 
 
-def _native_code(module: ModuleOp, ctx: Context, target: str) -> Any:
+def _native_code(module: ModuleOp, ctx: Context, target: str, threads: int) -> NativeCode:
     from ..runtime.jit import native_code
     from ..runtime.target import Target
 
     chosen = Target.parse(target)
-    lower(module, Level.LLVM, ctx)
-    return native_code(module, target=chosen)
+    lower(module, Level.LLVM, ctx, threads)
+    return native_code(module, target=chosen, threads=threads or None)
 
 
-def _write_library(module: ModuleOp, ctx: Context, args: argparse.Namespace) -> None:
+def _write_library(module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int) -> None:
     from ..runtime.engine import link_shared_library
 
-    code = _native_code(module, ctx, args.target).object_code()
+    native = _native_code(module, ctx, args.target, threads)
+    code = native.object_code()
     _write(args.output, b"")  # an unwritable path is reported as for every other kind of output
-    link_shared_library(code, Path(args.output))
+    link_shared_library(code, Path(args.output), openmp=native.needs_openmp)
 
 
 def _write(name: str, content: str | bytes) -> None:

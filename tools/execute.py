@@ -19,6 +19,8 @@ from ..lowering.pipelines import lower_to
 
 Array = npt.NDArray[Any]
 
+THREADS_HELP = "how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)"
+
 
 def random_inputs(function: FunctionLike, seed: int) -> tuple[Array, ...]:
     """Inputs of the function's shapes and dtypes, the same for the same seed."""
@@ -48,26 +50,35 @@ def execute_interpreted(
 
 
 def execute_native(
-    module: ModuleOp, inputs: Sequence[Array], entry: str | None = None, target: str = "host"
+    module: ModuleOp,
+    inputs: Sequence[Array],
+    entry: str | None = None,
+    target: str = "host",
+    threads: int | None = None,
 ) -> list[Array]:
     """A level-5 module, compiled."""
     from ..runtime.jit import compile_module
     from ..runtime.target import Target
 
     signature = signature_of(entry_function(module, entry))
-    executable = compile_module(module, entry=entry, target=Target.parse(target))
+    chosen = Target.parse(target)
+    executable = compile_module(module, entry=entry, target=chosen, threads=threads)
     return _outputs(signature, inputs, executable(*inputs))
 
 
-def lower(module: ModuleOp, level: Level, ctx: Context) -> None:
-    """Lower in place, by the default pipelines. Raises StepwellError when a pass refuses."""
+def lower(module: ModuleOp, level: Level, ctx: Context, threads: int = 0) -> None:
+    """
+    Lower in place, by the default pipelines, for a number of threads (see `lower_to`).
+
+    Raises StepwellError when a pass refuses.
+    """
     with located(module):
         if level_of(module) is Level.LOOP:
             # Written by hand, as far as we know: the native code would not notice.
             from ..analysis.in_bounds import check_in_bounds
 
             check_in_bounds(module)
-        lower_to(module, level, ctx=ctx)
+        lower_to(module, level, ctx=ctx, threads=threads)
 
 
 @contextmanager

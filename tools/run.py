@@ -17,7 +17,7 @@ from ..errors import StepwellError
 from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from .compare import largest_differences
-from .execute import execute_interpreted, execute_native, located, lower
+from .execute import THREADS_HELP, execute_interpreted, execute_native, located, lower
 from .load_program import Program, load_program
 
 Array = npt.NDArray[Any]
@@ -56,16 +56,15 @@ def register(commands: Any) -> None:
     add("--print", action="store_true", help="print the outputs in full")
     add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
     add("--target", default="host", help="the CPU to compile for (default: host)")
-    add("--threads", type=int, default=1, metavar="N", help="only 1 for now")
+    add("--threads", type=int, metavar="N", help=THREADS_HELP)
     parser.set_defaults(command=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
-    if args.threads != 1:
-        raise StepwellError(
-            f"found --threads {args.threads}, expected 1: this version runs on one thread; drop it"
-        )
+    from ..runtime.threads import checked_threads
+
+    threads = checked_threads(args.threads)
     ctx = make_context()
     given = {name: _load_array(name, file) for name, file in pairs(args.input, "--input")}
     shapes = dict(pairs(args.shape, "--shape"))
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     signature = signature_of(function)
     with located(function):
         inputs = _inputs(signature, given, shapes, args.random)
-        outputs, expected = _outputs(program, inputs, ctx, args)
+        outputs, expected = _outputs(program, inputs, ctx, args, threads)
     _show(signature, outputs, in_full=args.print)
     if args.output:
         _save(Path(args.output), signature, outputs)
@@ -84,7 +83,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _outputs(
-    program: Program, inputs: Sequence[Array], ctx: Context, args: argparse.Namespace
+    program: Program,
+    inputs: Sequence[Array],
+    ctx: Context,
+    args: argparse.Namespace,
+    threads: int,
 ) -> tuple[list[Array], list[Array] | None]:
     """The outputs, and with --check what the interpreter gives for the program as it was."""
 
@@ -103,8 +106,8 @@ def _outputs(
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
-        lower(module, Level.LLVM, ctx)
-    return execute_native(module, fresh(), entry, args.target), expected
+        lower(module, Level.LLVM, ctx, threads)
+    return execute_native(module, fresh(), entry, args.target, args.threads), expected
 
 
 # Arguments

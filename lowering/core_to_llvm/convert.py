@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -36,9 +37,14 @@ HANDLERS: dict[type[Operation], Handler] = {
 """What every operation of level 4 becomes; one that is not here is refused."""
 
 
+@dataclass(frozen=True)
 class ConvertCoreToLLVMPass(StepwellPass):
     """
     Lower scf, cf, arith, math, memref, vector and func to the llvm dialect.
+
+    An scf.parallel runs on `threads` threads: its body becomes a private function that is passed to
+    `GOMP_parallel`. 0 threads are as many as the OpenMP library chooses, for which OMP_NUM_THREADS is
+    asked; for 1 there is no call, but a loop. See parallel.py for what stays a loop in any case.
 
     Raises StepwellError for an operation or type without a rule, and leaves the module as it was.
     """
@@ -46,23 +52,28 @@ class ConvertCoreToLLVMPass(StepwellPass):
     name = "convert-core-to-llvm"
     level_in: ClassVar[Level] = Level.CORE
     level_out: ClassVar[Level] = Level.LLVM
+    threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowered = lowered_to_llvm(op)
+        lowered = lowered_to_llvm(op, self.threads)
         op.detach_region(op.body)
         op.add_region(lowered.detach_region(lowered.body))
 
 
-def lowered_to_llvm(module: ModuleOp) -> ModuleOp:
+def lowered_to_llvm(module: ModuleOp, threads: int = 0) -> ModuleOp:
     """
     The level-5 module for a level-4 one, which is left as it is.
+
+    `threads` is what the pass says of it.
 
     Raises StepwellError for an operation or type without a rule.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
-    symbols = Symbols({function.sym_name.data: function.function_type for function in functions})
+    types = {function.sym_name.data: function.function_type for function in functions}
+    symbols = Symbols(types, threads)
     converted = [_convert_symbol(op, symbols) for op in module.ops]
-    return ModuleOp([*symbols.declared.values(), *converted], attributes=dict(module.attributes))
+    added = (*symbols.declared.values(), *symbols.outlined)
+    return ModuleOp([*added, *converted], attributes=dict(module.attributes))
 
 
 def _convert_symbol(op: Operation, symbols: Symbols) -> Operation:

@@ -13,6 +13,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     DenseArrayBase,
+    DictionaryAttr,
     FunctionType,
     IntegerAttr,
     IntegerType,
@@ -48,11 +49,27 @@ _INT32_RANGE = range(llvm.GEP_USE_SSA_VAL + 1, 2**31)
 
 
 class Symbols:
-    """The functions of a module: those there are, and the declarations that lowering adds."""
+    """
+    The functions of a module: those there are, and those that lowering adds, declared or outlined.
 
-    def __init__(self, types: Mapping[str, FunctionType]):
+    `threads` is how many run an `scf.parallel`: 0 leaves it to the OpenMP library, 1 needs none.
+    """
+
+    def __init__(self, types: Mapping[str, FunctionType], threads: int = 0):
         self.types = types
+        self.threads = threads
         self.declared: dict[str, llvm.FuncOp] = {}
+        self.outlined: list[llvm.FuncOp] = []
+        self._numbers: dict[str, int] = {}
+
+    def new_name(self, stem: str) -> str:
+        """A name for an outlined function: the stem and a number."""
+        while True:
+            number = self._numbers.get(stem, 0)
+            self._numbers[stem] = number + 1
+            name = f"{stem}{number}"
+            if not any(taken.startswith(name) for taken in self.types):
+                return name
 
     def declare(self, name: str, function_type: llvm.LLVMFunctionType, op: Operation) -> None:
         """Make sure that `name` is declared with this type. Raises StepwellError on a clash."""
@@ -81,6 +98,12 @@ class Emitter:
         self.exits: list[Block] = []
         self.location: LocationAttr = UNKNOWN_LOC
         self.stack_bytes = 0
+        self.in_parallel = False
+        """Whether this is the body of an `scf.parallel`, which threads run."""
+        self.hoisted: set[Operation] = set()
+        """Allocations, and their ends, that have been lowered already, around a loop that has them."""
+        self.promises: dict[SSAValue, DictionaryAttr] = {}
+        """What is known of the pointers among the function's arguments, as parameter attributes."""
         self._values: dict[SSAValue, SSAValue] = {}
         self._memrefs: dict[SSAValue, MemRefValue] = {}
         self._constants: dict[tuple[int, Attribute], SSAValue] = {}

@@ -40,16 +40,17 @@ def convert_function(
     results = [flat for type_ in old_type.outputs.data for flat in checked(type_, function)]
     public = is_public(function)
     declared_only = not function.body.blocks
+    arg_attrs = _argument_attributes(function)
     new = llvm.FuncOp(
         function.sym_name.data,
         llvm.LLVMFunctionType(inputs, packed_type(results)),
         linkage=llvm.LinkageAttr("external" if public or declared_only else "internal"),
-        other_props={"arg_attrs": _argument_attributes(function)},
+        other_props={"arg_attrs": arg_attrs},
         extra_attrs=_attributes(function, public),
     )
     if not declared_only:
         emitter = Emitter(handlers, symbols)
-        _convert_body(function, emitter)
+        _convert_body(function, emitter, arg_attrs)
         new.regions = ()
         new.add_region(emitter.finish())
     return new
@@ -108,13 +109,30 @@ def _promises(type_: AnyMemRef, mark: DictionaryAttr) -> dict[str, Attribute]:
     return promises
 
 
-def _convert_body(function: func.FuncOp, e: Emitter) -> None:
+def _pointer_promises(
+    arguments: Sequence[SSAValue], arg_attrs: ArrayAttr[DictionaryAttr] | None
+) -> dict[SSAValue, DictionaryAttr]:
+    """The `llvm.` attributes of each argument."""
+    if arg_attrs is None:
+        return dict.fromkeys(arguments, DictionaryAttr({}))
+    return {
+        argument: DictionaryAttr(
+            {name: value for name, value in attrs.data.items() if name.startswith("llvm.")}
+        )
+        for argument, attrs in zip(arguments, arg_attrs, strict=True)
+    }
+
+
+def _convert_body(
+    function: func.FuncOp, e: Emitter, arg_attrs: ArrayAttr[DictionaryAttr] | None
+) -> None:
     old_entry = function.body.blocks.first
     assert old_entry is not None
     for arg in old_entry.args:
         for type_ in checked(arg.type, function):
             e.entry.insert_arg(type_, len(e.entry.args))
     e.unflatten(old_entry.args, e.entry.args)
+    e.promises.update(_pointer_promises(e.entry.args, arg_attrs))
     lower_region(e, function.body, function)
 
 

@@ -109,6 +109,8 @@ def _number_of_elements(e: Emitter, sizes: list[Index]) -> Index:
 def _convert_alloc(e: Emitter, op: Operation) -> None:
     """`aligned_alloc`, whose size must be a multiple of the alignment."""
     assert isinstance(op, memref.AllocOp)
+    if op in e.hoisted:
+        return
     type_, sizes = _allocated(e, op)
     alignment = _alignment(op)
     size = e.mul(_number_of_elements(e, sizes), element_bytes(type_.element_type))
@@ -125,6 +127,8 @@ def _convert_alloc(e: Emitter, op: Operation) -> None:
 
 def _convert_dealloc(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.DeallocOp)
+    if op in e.hoisted:
+        return
     e.symbols.declare("free", llvm.LLVMFunctionType((POINTER,)), op)
     e.call("free", (e.memref(op.memref).pointer,), None)
 

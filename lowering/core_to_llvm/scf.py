@@ -2,12 +2,11 @@
 `scf` to `llvm`: structured control flow as blocks.
 
 xDSL's `convert-scf-to-cf` does the same one level up for `for`, `if` and `index_switch`; this pass takes
-either form. Doing it here needs no second walk, and covers `while`, `parallel` and `execute_region`.
+either form. Doing it here needs no second walk, and covers `while` and `execute_region`. What becomes
+of `parallel` is in parallel.py.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from xdsl.dialects import llvm, scf
 from xdsl.dialects.builtin import i1, i64
@@ -15,6 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from .cf import branch_on, lower_region
 from .emitter import NO_OVERFLOW, NSW, Emitter, Handler, unsupported
+from .parallel import convert_parallel
 
 
 def _block(region: Region, op: Operation) -> Block:
@@ -134,53 +134,6 @@ def _convert_yield(e: Emitter, op: Operation) -> None:
         e.branch(e.exits[-1], e.flatten(op.operands))
 
 
-def _convert_parallel(e: Emitter, op: Operation) -> None:
-    """Its iterations one after the other, the last dimension innermost."""
-    assert isinstance(op, scf.ParallelOp)
-    carried: list[SSAValue] = e.flatten(op.initVals)
-    loops: list[tuple[Block, Block, SSAValue]] = []
-    for lower, upper, step, old in zip(
-        op.lowerBound, op.upperBound, op.step, op.body.block.args, strict=True
-    ):
-        header = Block(arg_types=[i64, *(value.type for value in carried)])
-        inside, after = Block(), Block()
-        e.branch(header, [e.value(lower), *carried])
-        e.start(header)
-        e.bind(old, header.args[0])
-        e.branch_if(e.compare("slt", header.args[0], e.value(upper), i1), inside, after)
-        e.start(inside)
-        loops.append((header, after, e.value(step)))
-        carried = list(header.args[1:])
-    carried = _lower_parallel_body(e, op, carried)
-    for header, after, step in reversed(loops):
-        counter = header.args[0]
-        following = e.emit(llvm.AddOp, (counter, step), i64, {"overflowFlags": NSW})
-        e.branch(header, [following, *carried])
-        e.start(after)
-        carried = list(header.args[1:])
-    e.unflatten(op.results, carried)
-
-
-def _lower_parallel_body(
-    e: Emitter, op: scf.ParallelOp, carried: Sequence[SSAValue]
-) -> list[SSAValue]:
-    """The body once, then each reduction applied to what is carried; the new values."""
-    reduce = op.body.block.last_op
-    assert isinstance(reduce, scf.ReduceOp)
-    e.lower_block(op.body.block)
-    results: list[SSAValue] = []
-    for region, so_far, value in zip(reduce.reductions, carried, reduce.args, strict=True):
-        block = region.block
-        if len(e.flatten((value,))) != 1:
-            raise unsupported(reduce, f"of a {value.type}")
-        e.unflatten(block.args, (so_far, e.value(value)))
-        e.lower_block(block)
-        last = block.last_op
-        assert isinstance(last, scf.ReduceReturnOp)
-        results.append(e.value(last.result))
-    return results
-
-
 def _convert_nothing(e: Emitter, op: Operation) -> None:
     """A terminator that the operation around it has taken care of."""
 
@@ -191,7 +144,7 @@ SCF: dict[type[Operation], Handler] = {
     scf.ForOp: _convert_for,
     scf.IfOp: _convert_if,
     scf.IndexSwitchOp: _convert_index_switch,
-    scf.ParallelOp: _convert_parallel,
+    scf.ParallelOp: convert_parallel,
     scf.ReduceOp: _convert_nothing,
     scf.ReduceReturnOp: _convert_nothing,
     scf.WhileOp: _convert_while,

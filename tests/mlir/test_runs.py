@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from differential.agreement import descend
 from differential.example_programs import NAMES, example
@@ -9,6 +10,8 @@ from differential.monte_carlo import disagreement
 from differential.operator_cases import element_types_of, operator_program
 from stepwell.analysis.levels import Level
 from stepwell.dialects import graph
+from stepwell.frontend.text import parse_text
+from stepwell.lowering.pipelines import lower_to
 from xdsl.dialects.builtin import i1
 
 from .upstream import needs_tools, run_upstream
@@ -41,6 +44,26 @@ def test_example_gives_the_same(name: str):
     ((_, core),) = descend(program.module, (Level.CORE,))
     for array, value in zip(run_upstream(core, program.inputs), program.expected, strict=True):
         assert disagreement(array, value) is None
+
+
+def test_loops_on_threads_give_the_same():
+    text = """
+    func.func @f(%A: memref<17xf32>, %B: memref<17xf32>) {
+      loop.for parallel threads "i" %i = 0 to 17 step 2 {
+        %T = loop.alloc stack : memref<f32>
+        %a = loop.load %A[%i] : memref<17xf32>
+        loop.store %a, %T[] : memref<f32>
+        %t = loop.load %T[] : memref<f32>
+        %b = arith.addf %a, %t : f32
+        loop.store %b, %B[%i] : memref<17xf32>
+      }
+      func.return
+    }"""
+    module = parse_text(text)
+    lower_to(module, Level.CORE)
+    given = np.arange(17, dtype=np.float32)
+    _, found = run_upstream(module, [given, np.zeros_like(given)])
+    np.testing.assert_array_equal(found, np.where(given % 2 == 0, 2 * given, 0))
 
 
 @pytest.mark.parametrize("op", OPERATIONS, ids=[op.name for op in OPERATIONS])

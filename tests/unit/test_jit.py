@@ -298,8 +298,8 @@ def test_mistakes_of_lowering(lowered, tmp_path):
         lowered.module("asm")
     with pytest.raises(sw.StepwellError, match="found a program at level 'core', expected"):
         sw.Lowered(lowered.module("core")).as_text("graph")
-    with pytest.raises(sw.StepwellError, match="found threads=2, expected 1"):
-        lowered.compile(threads=2)
+    with pytest.raises(sw.StepwellError, match="found threads=0, expected a number from 1"):
+        lowered.compile(threads=0)
     with pytest.raises(sw.StepwellError, match="found target 'z80'"):
         lowered.compile(target="z80")
 

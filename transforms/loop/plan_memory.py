@@ -63,7 +63,8 @@ class LoopPlanMemoryPass(StepwellPass):
     Before: `%t = loop.alloc arena : memref<8x4xf32>`. After: a last argument
     `%arena: memref<128xi8> {stepwell.arena}` and `%t = memref.view %arena[%c0][] : ...`. Functions
     that others call keep their allocations, and so do those without marked results: an arena would make
-    their other buffers, which are read and written in place, inputs only.
+    their other buffers, which are read and written in place, inputs only. So do buffers inside of loops:
+    the iterations of a loop on threads must not share one place (each thread allocates its own, once).
     """
 
     name = "loop-plan-memory"

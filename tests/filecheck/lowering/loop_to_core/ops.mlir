@@ -168,10 +168,41 @@ func.func @apply(%A: memref<8xf32>, %i: index, %n: index) {
 // CHECK:           } {stepwell.mode = "vector"}
 // CHECK:         } {stepwell.mode = "threads"}
 func.func @modes() {
-  loop.for parallel threads "i" %i = 0 to 4 {
+  loop.for serial threads "i" %i = 0 to 4 {
     loop.for parallel vector "j" %j = 0 to 4 {
       loop.for parallel unroll "k" %k = 0 to 4 {
       }
+    }
+  }
+  func.return
+}
+
+// A parallel loop on threads: its iterations have stack buffers of their own, those of loops inside of it
+// too. What is freed at the end of a block is of an iteration anyway.
+// CHECK-LABEL: func.func @threads(
+// CHECK-NOT:     memref.alloca
+// CHECK:         "scf.parallel"(%c0, %n, %c2) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+// CHECK-NEXT:    ^bb0(%i: index):
+// CHECK-NEXT:      %s = memref.alloca() : memref<4xf32>
+// CHECK-NEXT:      %r = memref.alloca() : memref<f32>
+// CHECK-NEXT:      %t = memref.alloc() : memref<8xf32>
+// CHECK-NEXT:      memref.store %v, %s[%c0] : memref<4xf32>
+// CHECK-NEXT:      scf.for %j = %c0 to %c4 step %c1 {
+// CHECK-NEXT:        memref.store %v, %r[] : memref<f32>
+// CHECK-NEXT:        memref.store %v, %t[%i] : memref<8xf32>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      memref.dealloc %t : memref<8xf32>
+// CHECK-NEXT:      scf.reduce
+// CHECK-NEXT:    }) : (index, index, index) -> ()
+func.func @threads(%n: index, %v: f32) {
+  loop.for parallel threads "i" %i = 0 to %n step 2 {
+    %s = loop.alloc stack : memref<4xf32>
+    %t = loop.alloc thread : memref<8xf32>
+    loop.store %v, %s[0] : memref<4xf32>
+    loop.for serial "j" %j = 0 to 4 {
+      %r = loop.alloc register : memref<f32>
+      loop.store %v, %r[] : memref<f32>
+      loop.store %v, %t[%i] : memref<8xf32>
     }
   }
   func.return

@@ -1,0 +1,427 @@
+"""
+`scf.parallel` to `llvm`: its iterations one after the other, or on the threads of an OpenMP library.
+
+On threads, the body becomes a function of its own, which one call of `GOMP_parallel` runs on every thread:
+
+    f:                     store the number of iterations and what the body uses of f in a struct;
+                           GOMP_parallel(f.threads0, struct, number of threads, 0)
+    f.threads0:            load them; call f.threads0.share(first, last, ...) with this thread's share
+    f.threads0.share:      the iterations from first up to last, in order
+
+GCC's libgomp, LLVM's libomp and Intel's libiomp5 all have `GOMP_parallel` (the ABI of GCC's `-fopenmp`;
+https://gcc.gnu.org/onlinedocs/libgomp/Implementing-PARALLEL-construct.html). The share is that of
+`schedule(static)`: contiguous, and of the team that the library gives, which may be smaller than asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.dialects import arith, func, llvm, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from .emitter import NSW, Emitter, unsupported
+from .memref import BUFFER_ALIGNMENT
+from .types import POINTER, Index, element_bytes, is_memref, is_vector
+
+GOMP_PARALLEL = "GOMP_parallel"
+THREAD_NUMBER = "omp_get_thread_num"
+TEAM_SIZE = "omp_get_num_threads"
+OPENMP_FUNCTIONS = (GOMP_PARALLEL, THREAD_NUMBER, TEAM_SIZE)
+"""All that the code calls of an OpenMP library; runtime/threads.py finds them."""
+
+_SUNK = (
+    arith.ConstantOp,
+    memref.AssumeAlignmentOp,
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.DimOp,
+    memref.ExpandShapeOp,
+    memref.GetGlobalOp,
+    memref.MemorySpaceCastOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.ViewOp,
+)
+"""
+Made again in the body instead of passed to it: constants stay constants there, and the pointers of views
+stay visibly those of their buffers, which `noalias` is said of.
+"""
+
+
+def convert_parallel(e: Emitter, op: Operation) -> None:
+    """On threads where that helps; in order where it has results, is inside of another, or runs once."""
+    assert isinstance(op, scf.ParallelOp)
+    count = _static_count(e, op)
+    if e.symbols.threads == 1 or e.in_parallel or op.res or (count is not None and count <= 1):
+        _convert_in_order(e, op)
+    else:
+        _convert_on_threads(e, op)
+
+
+def _static_count(e: Emitter, op: scf.ParallelOp) -> int | None:
+    """The iterations of the first dimension, when its bounds are constants."""
+    lower, upper, step = (e.index(bound[0]) for bound in (op.lowerBound, op.upperBound, op.step))
+    if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int) and step > 0:
+        return max(0, -((lower - upper) // step))
+    return None
+
+
+def with_team(module: ModuleOp, threads: int) -> ModuleOp:
+    """A level-5 module that asks for so many threads, whatever it was lowered for: a copy."""
+    module = module.clone()
+    for op in list(module.walk()):
+        if isinstance(op, llvm.CallOp) and _calls_openmp(op):
+            constant = llvm.ConstantOp(IntegerAttr(threads, i32), i32)
+            assert op.parent is not None
+            op.parent.insert_op_before(constant, op)
+            op.operands[2] = constant.result
+    return module
+
+
+def _calls_openmp(op: llvm.CallOp) -> bool:
+    return op.callee is not None and op.callee.string_value() == GOMP_PARALLEL
+
+
+# One after the other.
+
+
+def _convert_in_order(e: Emitter, op: scf.ParallelOp) -> None:
+    # With threads, a loop inside of this one may run on them, and its buffers are theirs.
+    buffers = _heap_buffers(e, op.body.block) if e.symbols.threads == 1 else {}
+    with _allocated_once(e, buffers):
+        results = _lower_dimensions(e, op, 0)
+    e.unflatten(op.results, results)
+
+
+def _lower_dimensions(e: Emitter, op: scf.ParallelOp, first: int) -> list[SSAValue]:
+    """The dimensions from `first` on as loops in each other; what the reductions give."""
+    carried: list[SSAValue] = e.flatten(op.initVals)
+    loops: list[tuple[Block, Block, SSAValue]] = []
+    bounds = zip(op.lowerBound, op.upperBound, op.step, op.body.block.args, strict=True)
+    for lower, upper, step, old in list(bounds)[first:]:
+        header = Block(arg_types=[i64, *(value.type for value in carried)])
+        inside, after = Block(), Block()
+        e.branch(header, [e.value(lower), *carried])
+        e.start(header)
+        e.bind(old, header.args[0])
+        e.branch_if(e.compare("slt", header.args[0], e.value(upper), i1), inside, after)
+        e.start(inside)
+        loops.append((header, after, e.value(step)))
+        carried = list(header.args[1:])
+    carried = _lower_body(e, op, carried)
+    for header, after, step in reversed(loops):
+        counter = header.args[0]
+        following = e.emit(llvm.AddOp, (counter, step), i64, {"overflowFlags": NSW})
+        e.branch(header, [following, *carried])
+        e.start(after)
+        carried = list(header.args[1:])
+    return carried
+
+
+def _lower_body(e: Emitter, op: scf.ParallelOp, carried: Sequence[SSAValue]) -> list[SSAValue]:
+    """The body once, then each reduction applied to what is carried; the new values."""
+    reduce = op.body.block.last_op
+    assert isinstance(reduce, scf.ReduceOp)
+    e.lower_block(op.body.block)
+    results: list[SSAValue] = []
+    for region, so_far, value in zip(reduce.reductions, carried, reduce.args, strict=True):
+        block = region.block
+        if len(e.flatten((value,))) != 1:
+            raise unsupported(reduce, f"of a {value.type}")
+        e.unflatten(block.args, (so_far, e.value(value)))
+        e.lower_block(block)
+        last = block.last_op
+        assert isinstance(last, scf.ReduceReturnOp)
+        results.append(e.value(last.result))
+    return results
+
+
+# On threads.
+
+
+@dataclass
+class _Captures:
+    """What a body uses of the function around it: values to pass, and operations to make again."""
+
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    sunk: list[Operation] = field(default_factory=list[Operation])
+    _seen: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def add(self, value: SSAValue) -> None:
+        if value in self._seen:
+            return
+        self._seen.add(value)
+        owner = value.owner
+        if isinstance(owner, _SUNK):
+            for operand in owner.operands:
+                self.add(operand)
+            self.sunk.append(owner)
+        else:
+            self.values.append(value)
+
+
+def _captures(op: scf.ParallelOp) -> _Captures:
+    inside: set[SSAValue] = set(op.body.block.args)
+    for inner in op.body.walk():
+        inside.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.args)
+    captures = _Captures()
+    for value in (
+        op.lowerBound[0],
+        op.step[0],
+        *op.lowerBound[1:],
+        *op.upperBound[1:],
+        *op.step[1:],
+    ):
+        captures.add(value)
+    for inner in op.body.walk():
+        for operand in inner.operands:
+            if operand not in inside:
+                captures.add(operand)
+    return captures
+
+
+def _convert_on_threads(e: Emitter, op: scf.ParallelOp) -> None:
+    for name, type_ in _DECLARATIONS.items():
+        e.symbols.declare(name, type_, op)
+    captures = _captures(op)
+    passed = e.flatten(captures.values)
+    name = e.symbols.new_name(f"{_function_name(op)}.threads")
+    data_type = llvm.LLVMStructType.from_type_list([i64, *(value.type for value in passed)])
+    _define_share(e, op, f"{name}.share", captures, passed)
+    _define_entry(e, name, data_type)
+    count = _count(e, op)
+    data = llvm.AllocaOp.create(
+        operands=(e.constant(1),),
+        result_types=(POINTER,),
+        properties={"elem_type": data_type, "alignment": IntegerAttr(BUFFER_ALIGNMENT, i64)},
+    )
+    data.results[0].name_hint = "data"
+    e.prologue(data)
+    for number, value in enumerate((count, *passed)):
+        place = e.pointer_at(data.results[0], (0, number), data_type)
+        e.store(value, place, _alignment(value.type))
+    entry = e.emit(llvm.AddressOfOp, (), POINTER, {"global_name": SymbolRefAttr(name)})
+    e.call(GOMP_PARALLEL, (entry, data.results[0], _team(e, count), e.constant(0, i32)), None)
+
+
+_DECLARATIONS = {
+    GOMP_PARALLEL: llvm.LLVMFunctionType((POINTER, POINTER, i32, i32)),
+    THREAD_NUMBER: llvm.LLVMFunctionType((), i32),
+    TEAM_SIZE: llvm.LLVMFunctionType((), i32),
+}
+
+
+def _function_name(op: Operation) -> str:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    assert parent is not None
+    return parent.sym_name.data
+
+
+def _alignment(type_: Attribute) -> int:
+    """Bytes, of a member of the struct. Of vectors nothing is known."""
+    return 1 if is_vector(type_) or isinstance(type_, llvm.LLVMStructType) else element_bytes(type_)
+
+
+def _count(e: Emitter, op: scf.ParallelOp) -> SSAValue:
+    """How many iterations the first dimension has: ceil((upper - lower) / step), at least 0."""
+    known = _static_count(e, op)
+    if known is not None:
+        return e.constant(known)
+    lower, upper, step = (e.index(bound[0]) for bound in (op.lowerBound, op.upperBound, op.step))
+    distance: Index = upper
+    if lower != 0:
+        distance = e.emit(llvm.SubOp, (e.ssa(upper), e.ssa(lower)), i64, {"overflowFlags": NSW})
+    if step != 1:
+        last = e.add(step, -1)
+        rounded = e.add(distance, last)
+        distance = e.emit(llvm.SDivOp, (e.ssa(rounded), e.ssa(step)), i64)
+    count = e.call_intrinsic("llvm.smax.i64", (e.ssa(distance), e.constant(0)), i64)
+    assert count is not None
+    return count
+
+
+def _team(e: Emitter, count: SSAValue) -> SSAValue:
+    """The number of threads to ask for, 0 for the library's choice: one does for one iteration."""
+    asked = e.constant(e.symbols.threads, i32)
+    if isinstance(count.owner, llvm.ConstantOp):
+        return asked
+    several = e.compare("sgt", count, e.constant(1), i1)
+    return e.emit(llvm.SelectOp, (several, asked, e.constant(1, i32)), i32)
+
+
+def _define_entry(e: Emitter, name: str, data_type: llvm.LLVMStructType) -> None:
+    """The function that each thread of the team calls with the struct."""
+    inner = Emitter(e.handlers, e.symbols)
+    inner.entry.insert_arg(POINTER, 0)
+    data = inner.entry.args[0]
+    data.name_hint = "data"
+    types = list(data_type.types)
+    count, *passed = [
+        inner.load(inner.pointer_at(data, (0, number), data_type), type_, _alignment(type_))
+        for number, type_ in enumerate(types)
+    ]
+    thread, size = (
+        inner.emit(llvm.ZExtOp, (_called(inner, function),), i64)
+        for function in (THREAD_NUMBER, TEAM_SIZE)
+    )
+    least = inner.emit(llvm.UDivOp, (count, size), i64)
+    rest = inner.emit(llvm.URemOp, (count, size), i64)
+    # The first `rest` threads have one iteration more than the others.
+    before = inner.call_intrinsic("llvm.umin.i64", (thread, rest), i64)
+    assert before is not None
+    first = inner.add(inner.mul(thread, least), before)
+    has_more = inner.emit(llvm.ZExtOp, (inner.compare("ult", thread, rest, i1),), i64)
+    last = inner.add(inner.add(first, least), has_more)
+    inner.call(f"{name}.share", (inner.ssa(first), inner.ssa(last), *passed), None)
+    inner.append(llvm.ReturnOp())
+    _define(e, name, [POINTER], inner)
+
+
+def _called(e: Emitter, name: str) -> SSAValue:
+    value = e.call(name, (), i32)
+    assert value is not None
+    return value
+
+
+def _define_share(
+    e: Emitter,
+    op: scf.ParallelOp,
+    name: str,
+    captures: _Captures,
+    passed: Sequence[SSAValue],
+) -> None:
+    """The function of the iterations from its first argument up to its second."""
+    inner = Emitter(e.handlers, e.symbols)
+    inner.in_parallel = True
+    for type_ in (i64, i64, *(value.type for value in passed)):
+        inner.entry.insert_arg(type_, len(inner.entry.args))
+    first, last, *arguments = inner.entry.args
+    first.name_hint, last.name_hint = "first", "last"
+    inner.unflatten(captures.values, arguments)
+    for sunk in captures.sunk:
+        inner.handlers[type(sunk)](inner, sunk)
+    with _allocated_once(inner, _heap_buffers(inner, op.body.block)):
+        _lower_share(inner, op, first, last)
+    inner.append(llvm.ReturnOp())
+    promises = [DictionaryAttr({})] * 2 + _promises(e, captures.values, passed)
+    types = [argument.type for argument in inner.entry.args]
+    _define(e, name, types, inner, promises)
+
+
+def _lower_share(e: Emitter, op: scf.ParallelOp, first: SSAValue, last: SSAValue) -> None:
+    header, inside, after = Block(arg_types=[i64]), Block(), Block()
+    e.branch(header, (first,))
+    e.start(header)
+    counter = header.args[0]
+    e.branch_if(e.compare("slt", counter, last, i1), inside, after)
+    e.start(inside)
+    lower, step = e.index(op.lowerBound[0]), e.index(op.step[0])
+    e.bind(op.body.block.args[0], e.ssa(e.add(e.mul(counter, step), lower)))
+    _lower_dimensions(e, op, 1)
+    following = e.add(counter, 1)
+    e.branch(header, (e.ssa(following),))
+    e.start(after)
+
+
+def _define(
+    e: Emitter,
+    name: str,
+    types: Sequence[Attribute],
+    inner: Emitter,
+    promises: Sequence[DictionaryAttr] = (),
+) -> None:
+    properties: dict[str, Attribute | None] = {}
+    if any(promise.data for promise in promises):
+        properties["arg_attrs"] = ArrayAttr(promises)
+    function = llvm.FuncOp(
+        name,
+        llvm.LLVMFunctionType(types),
+        linkage=llvm.LinkageAttr("internal"),
+        other_props=properties,
+    )
+    function.regions = ()
+    function.add_region(inner.finish())
+    e.symbols.outlined.append(function)
+
+
+# Scratch memory.
+
+
+def _heap_buffers(e: Emitter, block: Block) -> dict[memref.AllocOp, memref.DeallocOp]:
+    """
+    The buffers that an iteration allocates and frees, whose size is known: they are allocated once, for all
+    iterations of the thread. They may be in loops inside of the body, or in branches of it.
+    """
+    found: dict[memref.AllocOp, memref.DeallocOp] = {}
+    for op in block.walk():
+        if isinstance(op, memref.DeallocOp) and isinstance(op.memref.owner, memref.AllocOp):
+            alloc = op.memref.owner
+            if alloc.parent is op.parent and not alloc.operands and alloc not in e.hoisted:
+                found[alloc] = op
+    return found
+
+
+@contextmanager
+def _allocated_once(e: Emitter, buffers: dict[memref.AllocOp, memref.DeallocOp]) -> Generator[None]:
+    """Allocate the buffers here, and free them after what is lowered inside."""
+    for alloc in buffers:
+        e.handlers[memref.AllocOp](e, alloc)
+    e.hoisted |= {*buffers, *buffers.values()}
+    yield
+    e.hoisted -= {*buffers, *buffers.values()}
+    for dealloc in buffers.values():
+        e.handlers[memref.DeallocOp](e, dealloc)
+
+
+# What is known of pointers.
+
+
+def _promises(
+    e: Emitter, captured: Sequence[SSAValue], passed: Sequence[SSAValue]
+) -> list[DictionaryAttr]:
+    """
+    The attributes of a share's pointers.
+
+    Those of the function around hold in the share too: what one thread writes, no other thread uses, as
+    no iteration depends on another. But where a pointer is passed that may be derived from another one,
+    `noalias` would say that it is not.
+    """
+    unknown = False
+    known: dict[SSAValue, dict[str, Attribute]] = {}
+    for value in captured:
+        if not is_memref(value.type):
+            unknown = unknown or isinstance(value.type, llvm.LLVMPointerType)
+            continue
+        pointer = e.memref(value).pointer
+        if isinstance(value.owner, memref.AllocOp | memref.AllocaOp):
+            known[pointer] = {
+                "llvm.noalias": UnitAttr(),
+                "llvm.align": IntegerAttr(BUFFER_ALIGNMENT, i64),
+            }
+        elif pointer in e.promises:
+            known[pointer] = dict(e.promises[pointer].data)
+        else:
+            unknown = True
+    if unknown:
+        for promise in known.values():
+            promise.pop("llvm.noalias", None)
+    return [DictionaryAttr(known.get(value, {})) for value in passed]
