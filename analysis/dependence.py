@@ -342,13 +342,17 @@ def _by_loop(pairs: isl.Map, depth: int) -> _Ordered:
     and a later one of each of the `depth` common loops; and those in the same iteration of all.
     """
     carried: list[isl.Map | None] = [None] * depth
+    if pairs.is_empty():
+        return tuple(carried), None
+    into, out = isl.dim_type.in_, isl.dim_type.out
+    # Conditions are joined before the pairs are: isl takes much longer to add them one by one.
+    same = isl.Map.universe(pairs.get_space())
     for n in range(depth):
-        if pairs.is_empty():
-            return tuple(carried), None
-        later = pairs.order_lt(isl.dim_type.in_, n, isl.dim_type.out, n)
+        later = pairs.intersect(same.order_lt(into, n, out, n))
         carried[n] = None if later.is_empty() else later
-        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    return tuple(carried), None if pairs.is_empty() else pairs
+        same = same.equate(into, n, out, n)
+    within = pairs.intersect(same)
+    return tuple(carried), None if within.is_empty() else within
 
 
 def _common_reduction(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
@@ -9,18 +11,32 @@ from .isl_affine import expression
 from .scop import Access
 
 
-def last_write(write: Access, read: Access) -> isl.Map:
+def last_writes(writes: Sequence[Access], read: Access) -> dict[Access, isl.Map]:
     """
-    The iteration of `write` whose value each iteration of `read` sees, if no other operation writes.
+    For each write the iteration of it whose value iterations of `read` see, if no others write.
 
-    Iterations that see the buffer's first contents are not in it. Feautrier, Dataflow analysis of array
-    and scalar references, 1991.
+    Iterations that see the buffer's first contents are in none of them. Feautrier, Dataflow analysis of
+    array and scalar references, 1991.
     """
+    earlier = {write: _earlier(write, read) for write in writes}
+    domains = [pairs.domain() for pairs in earlier.values()]
+    if all(pairs.is_single_valued() for pairs in earlier.values()) and all(
+        a.is_disjoint(b) for n, a in enumerate(domains) for b in domains[:n]
+    ):
+        return earlier
+    times: isl.Map | None = None
+    for write, pairs in earlier.items():
+        then = pairs.apply_range(write.time)
+        times = then if times is None else times.union(then)
+    assert times is not None
+    last = times.lexmax()
+    return {write: last.apply_range(write.time.reverse()) for write in writes}
+
+
+def _earlier(write: Access, read: Access) -> isl.Map:
+    """From iterations of a read to the earlier ones of a write to the same element."""
     pairs = read.element.apply_range(write.element.reverse())
-    pairs = pairs.intersect(write.time.lex_lt_map(read.time).reverse())
-    if pairs.is_single_valued():
-        return pairs
-    return pairs.apply_range(write.time).lexmax().apply_range(write.time.reverse())
+    return pairs.intersect(write.time.lex_lt_map(read.time).reverse())
 
 
 def as_expressions(function: isl.Map) -> list[AffineExpr] | None:

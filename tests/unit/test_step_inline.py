@@ -1,6 +1,8 @@
 """inline and reverse_inline: a scratch buffer between two nests done away with."""
 
-from stepwell.dialects.schedule.steps import Inline, ReverseInline, Split
+import pytest
+from stepwell.dialects.schedule import Step
+from stepwell.dialects.schedule.steps import Inline, Peel, ReverseInline, Split, Unroll
 
 from .producer_texts import check_refused, function, pair, product, same
 from .step_agreement import check_extents, check_steps
@@ -82,8 +84,67 @@ def test_operand_overwritten_in_the_same_loop() -> None:
 def test_result_reduction_and_several_writes() -> None:
     check_refused(same(5, scratch=False), [Inline("f/B")], "visible outside")
     check_refused(same(5, scratch=False), [ReverseInline("f/B")], "visible outside")
-    check_refused(product(4), [Inline("f/C")], "written in 2 places")
-    check_refused(product(4), [ReverseInline("f/C")], "written in 2 places")
+    check_refused(product(4), [Inline("f/C")], "from elements of its own")
+    check_refused(product(4), [ReverseInline("f/C")], "from elements of its own")
+    steps = [Peel("f/i", 1), Inline("f/B")]
+    message = r"from 2 stores: in iteration \(j=0\) from one, in \(j=1\) from another"
+    check_refused(same(5), steps, message)
+
+
+@pytest.mark.parametrize("first", [Peel("f/j", 1), Split("f/j", 4, tail="peel")])
+def test_peeled_reader(first: Step) -> None:
+    for n in (5, 8, 17):
+        assert "alloc" not in str(check_steps(same(n), [first, Inline("f/B")], native=n == 17))
+
+
+def test_each_load_with_its_own_store() -> None:
+    """A loop that writes and reads the buffer is peeled, or unrolled."""
+    text = function(
+        [("A", "memref<9xi32>"), ("C", "memref<9xi32>")],
+        """  %t = loop.alloc stack : memref<i32>
+  loop.for serial "i" %i = 0 to 9 {
+    %a = loop.load %A[%i] : memref<9xi32>
+    loop.store %a, %t[] : memref<i32>
+    %b = loop.load %t[] : memref<i32>
+    loop.store %b, %C[-%i + 8] : memref<9xi32>
+  }""",
+    )
+    for first in (Peel("f/i", 2), Unroll("f/i", 3), Unroll("f/i", 4)):
+        assert "%t" not in str(check_steps(text, [first, Inline("f/t")]))
+
+
+@pytest.mark.parametrize("bounds", ["0 to 0", "5 to 3", "4 to 5"])
+def test_hardly_any_iteration(bounds: str) -> None:
+    text = pair(9).replace("%j = 0 to 9", f"%j = {bounds}")
+    assert "alloc" not in str(check_steps(text, [Inline("f/B")], native=False))
+
+
+def test_loads_of_which_nothing_comes() -> None:
+    """The loop is gone with the first of them."""
+    store = "    loop.store %z, %C[%j] : memref<9xi32>\n"
+    assert "loop.for" not in str(check_steps(pair(9).replace(store, ""), [Inline("f/B")]))
+
+
+def test_index_used_as_a_value() -> None:
+    """A parameter that is defined further down is no part of what is inlined."""
+    text = function(
+        [("A", "memref<9xi32>"), ("C", "memref<9xi32>"), ("N", "memref<1xindex>")],
+        """  %B = loop.alloc stack : memref<9xi32>
+  loop.for parallel "i" %i = 0 to 9 {
+    %v = arith.index_cast %i : index to i32
+    loop.store %v, %B[%i] : memref<9xi32>
+  }
+  loop.for parallel "j" %j = 0 to 9 {
+    %b = loop.load %B[-%j + 8] : memref<9xi32>
+    loop.store %b, %C[%j] : memref<9xi32>
+  }
+  %n = loop.load %N[0] : memref<1xindex>
+  loop.for serial "m" %m = 0 to min(%n, 9) {
+    %c = loop.load %C[%m] : memref<9xi32>
+    loop.store %c, %A[%m] : memref<9xi32>
+  }""",
+    )
+    check_steps(text, [Inline("f/B")], native=False)
 
 
 def test_recurrence() -> None:

@@ -145,6 +145,25 @@ def test_a_statement_needs_an_iteration_to_run_in() -> None:
     assert "would not run where 'k' has no iteration" in reason(program, Reorder("f/i", ("k", "i")))
 
 
+def test_a_loop_beside_which_nothing_stands_may_end_at_a_minimum() -> None:
+    program = """
+    func.func @f(%A: memref<128xi32> {stepwell.noalias}, %B: memref<128xi32> {stepwell.noalias},
+                 %n: index) {
+      %v = arith.constant 7 : i32
+      loop.for serial "i" %i = 0 to 5 step 2 {
+        loop.for serial "i2" %i2 = %i to min(%i + 2, 5) {
+          loop.for serial "j" %j = 0 to 4 {
+            loop.store %v, %A[%i2 * 9 + %j] : memref<128xi32>
+          }
+          loop.store %v, %B[%i2] : memref<128xi32>
+        }
+      }
+      func.return
+    }
+    """
+    check(program, [Reorder("f/i", ("j", "i", "i2"))])
+
+
 def test_a_parallel_loop_that_comes_to_carry_a_dependence_is_marked_anew() -> None:
     program = """
     func.func @f(%A: memref<9x9xi32>) {

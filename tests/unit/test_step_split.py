@@ -54,6 +54,20 @@ def test_extents(factor: int, tail: str) -> None:
     check_extents(LINE, Split("f/i", factor, tail=tail))
 
 
+@pytest.mark.parametrize("factor", [2, 4, 8])
+def test_rest_of_blocks_in_blocks(factor: int) -> None:
+    """The blocks of 8 end where blocks of the factor do, so only the loop's own end leaves a rest."""
+    outer = Split("f/i", 8, inner="i")
+    check_extents(LINE, outer, Split("f/i", factor, tail="peel"))
+    split = applied(LINE.replace("{n}", "30"), outer, Split("f/i", factor, tail="peel"))
+    assert split.count("loop.for") == 4  # of 17 iterations there is always a rest
+
+
+def test_blocks_of_another_size_have_no_affine_end() -> None:
+    program = applied(LINE.replace("{n}", "30"), Split("f/i", 8, inner="i"))
+    assert "have no affine end" in reason(program, Split("f/i", 3, tail="peel"))
+
+
 @pytest.mark.parametrize("tail", ["guard", "peel"])
 def test_triangular_nests(tail: str) -> None:
     check_extents(TRIANGLE, Split("f/i", 4, tail=tail))

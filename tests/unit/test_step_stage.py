@@ -1,9 +1,12 @@
 """stage: a region of a buffer copied to a scratch buffer, in every layout, at ragged sizes."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level
 from stepwell.analysis.verify import verify
+from stepwell.dialects.loop import Scope
 from stepwell.dialects.schedule.steps import Reorder, Split, Stage, Step
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -12,6 +15,9 @@ from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
 from stepwell.transforms.schedule.nest import Nests
 from stepwell.transforms.schedule.planning import apply
+from xdsl.dialects.builtin import ModuleOp
+
+from .producer_nests import RandomProducer, check_step, loops_of
 
 
 def matmul(n: int, m: int, k: int) -> str:
@@ -123,3 +129,34 @@ def test_refusals() -> None:
     assert "may be the same memory as" in reason(OPEN, Stage("f/A", "i"))
     closed = OPEN.replace("%n: index) {", "%n: index) attributes {stepwell.noalias} {")
     assert "sizes are not all known numbers" in reason(closed, Stage("f/D", "i"))
+
+
+def test_loop_without_iterations() -> None:
+    empty = matmul(5, 5, 5).replace("%i = 0 to 5", "%i = 3 to 3")
+    assert "no iteration of 'i' uses '%A'" in reason(empty, Stage("f/A", "i"))
+
+
+def test_random_nests() -> None:
+    """Buffers that are read and written in place, with steps, negative starts and conditions."""
+    legal = refused = 0
+    for seed in range(40):
+        random = Random(seed)
+
+        def choose(module: ModuleOp, random: Random = random) -> list[Step]:
+            buffers = [name for name in "ABCD" if f"%{name}[" in str(module)]
+            names = [op.loop_name.data for op in loops_of(module)]
+            return [
+                Stage(
+                    f"f/{random.choice(buffers)}",
+                    random.choice(names),
+                    into=into,
+                    scope=random.choice([scope.value for scope in Scope]),
+                    panel=random.choice((0, 0, 2, 3)),
+                    pad=random.choice((0, 0, 2, 4)),
+                )
+                for into in ("first", "second")
+            ]
+
+        counts = check_step(RandomProducer(random).text(), choose)
+        legal, refused = legal + counts[0], refused + counts[1]
+    assert legal > 20 and refused > 10

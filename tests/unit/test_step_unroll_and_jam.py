@@ -2,10 +2,16 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.analysis.verify import verify
 from stepwell.dialects.schedule.steps import UnrollAndJam
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
+from stepwell.transforms.schedule.nest import Nests
+from stepwell.transforms.schedule.planning import apply
 
 from .loop_nests import RandomNest, check, check_extents, reason
 
@@ -133,3 +139,29 @@ def test_random_nests(seed: int) -> None:
         text,
         [UnrollAndJam(f"f/{second}", random.choice((2, 3)), tail), UnrollAndJam("f/i0", 2, tail)],
     )
+
+
+def test_views_beyond_the_end_are_not_made() -> None:
+    """`memref.subview` has no effect, and must not begin outside of its buffer either."""
+    view = "memref<1xi32, strided<[?], offset: ?>>"
+    text = f"""
+    func.func @f(%A: memref<5x2xi32>) {{
+      loop.for parallel "i" %i = 0 to 5 {{
+        loop.for parallel "j" %j = 0 to 1 {{
+          %part = memref.subview %A[%i, %j] [1, 1] [1, 1] : memref<5x2xi32> to {view}
+          func.call @kernel(%part) : ({view}) -> ()
+        }}
+      }}
+      func.return
+    }}
+    func.func private @kernel(%A: {view}) {{
+      %one = arith.constant 1 : i32
+      loop.store %one, %A[0] : {view}
+      func.return
+    }}
+    """
+    module = parse_text(text, "f.mlir")
+    before = interpret(module, [np.zeros((5, 2), np.int32)], "f")
+    apply(UnrollAndJam("f/i", 3, "guard"), Nests(module))
+    verify(module)
+    assert np.array_equal(interpret(module, [np.zeros((5, 2), np.int32)], "f"), before)

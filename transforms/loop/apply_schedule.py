@@ -93,6 +93,7 @@ class ApplySchedulePass(StepwellPass):
     name = "apply-schedule"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     file: str = ""
 

@@ -32,6 +32,7 @@ class LoopAutoFissionPass(StepwellPass):
     name = "loop-auto-fission"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         nests = Nests(op)
@@ -47,7 +48,7 @@ def _distribute_one(function: func.FuncOp, nests: Nests) -> bool:
     for for_op in sorted(loops, key=lambda op: -depth[op]):
         name = target(function, for_op.loop_name.data)
         for after in _cuts(for_op):
-            if try_step(Fission(name, after), nests, function, "makes the nest perfect"):
+            if try_step(Fission(name, after), nests, function, for_op, "makes the nest perfect"):
                 return True
     return False
 

@@ -14,9 +14,10 @@ from xdsl.ir import Block, SSAValue
 from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.schedule.steps import FuseLoops
-from ..schedule.auto import functions_with_loops, nest_of, note, target
+from ..remarks import remark
+from ..schedule.auto import call_of, functions_with_loops, nest_of, target, try_step
 from ..schedule.nest import Nest, Nests
-from ..schedule.planning import apply, plan
+from ..schedule.planning import apply
 from ..schedule.refusal import Refusal
 from ..schedule.trip_count import TripCount
 from ..stepwell_pass import StepwellPass
@@ -35,6 +36,7 @@ class LoopAutoFusePass(StepwellPass):
     name = "loop-auto-fuse"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     keep_parallel: bool = True
 
@@ -52,19 +54,20 @@ def _fuse_one(function: func.FuncOp, nests: Nests, keep_parallel: bool) -> bool:
         shared = _buffers(first) & _buffers(second)
         if not shared or first.mode is not None or second.mode is not None:
             continue
-        if TripCount(nest, first).range() != TripCount(nest, second).range():
-            continue
         step = FuseLoops(target(function, first.loop_name.data), second.loop_name.data)
-        try:
-            plan(step, nests)
-        except Refusal:
+        own, other = (TripCount(nest, for_op) for for_op in (first, second))
+        if own.range() != other.range():
+            counts = f"{own.text(first.loop_name.data)}, {other.text(second.loop_name.data)}"
+            remark(second, f"not {call_of(step)}: {counts}", missed=True)
             continue
         if keep_parallel and _loses_parallelism(step, first, second, nest):
+            remark(
+                second, f"not {call_of(step)}: both are parallel, and one loop is not", missed=True
+            )
             continue
-        apply(step, nests)
         names = ", ".join(sorted(f"%{buffer.name_hint or '?'}" for buffer in shared))
-        note(function, step, f"both use {names}")
-        return True
+        if try_step(step, nests, function, second, f"both use {names}"):
+            return True
     return False
 
 
@@ -83,13 +86,16 @@ def _buffers(for_op: loop.ForOp) -> set[SSAValue]:
 
 
 def _loses_parallelism(step: FuseLoops, first: loop.ForOp, second: loop.ForOp, nest: Nest) -> bool:
-    """Whether two parallel loops would make one that is not: tried on a copy."""
+    """Whether two parallel loops would make one that is not: tried on a copy. No when it is refused."""
     known = nest.dependences
     if not (known.is_parallel(first) and known.is_parallel(second)):
         return False
     module = nest.function.parent_op()
     assert isinstance(module, ModuleOp)
     copies = Nests(module.clone())
-    apply(step, copies)
+    try:
+        apply(step, copies)
+    except Refusal:
+        return False
     copy, name = copies.resolve(step.loop)
     return not copy.dependences.is_parallel(copy.loop(name))

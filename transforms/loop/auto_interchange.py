@@ -13,6 +13,7 @@ from ...analysis.levels import Level
 from ...analysis.locality import loop_cost, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Reorder
+from ..remarks import remark
 from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
 from ..schedule.nest import Nests
 from ..stepwell_pass import StepwellPass
@@ -32,6 +33,7 @@ class LoopAutoInterchangePass(StepwellPass):
     name = "loop-auto-interchange"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         nests = Nests(op)
@@ -50,6 +52,7 @@ def _interchange(band: Sequence[loop.ForOp], function: func.FuncOp, nests: Nests
     for order in _orders(band, costs):
         innermost = order[-1]
         if costs[innermost] > now or list(order) == list(band):
+            _keep(band, costs)
             return
         names = tuple(for_op.loop_name.data for for_op in order)
         reason = (
@@ -57,8 +60,18 @@ def _interchange(band: Sequence[loop.ForOp], function: func.FuncOp, nests: Nests
             f"{now:.0f} with '{band[-1].loop_name.data}'"
         )
         step = Reorder(target(function, band[0].loop_name.data), names)
-        if try_step(step, nests, function, reason):
+        if try_step(step, nests, function, band[0], reason):
             return
+
+
+def _keep(band: Sequence[loop.ForOp], costs: dict[loop.ForOp, float]) -> None:
+    name = band[-1].loop_name.data
+    others = ", ".join(f"{costs[op]:.0f} with '{op.loop_name.data}'" for op in band[:-1])
+    remark(
+        band[0],
+        f"order kept: {costs[band[-1]]:.0f} cache lines with '{name}' innermost, {others}",
+        missed=True,
+    )
 
 
 def _orders(

@@ -15,6 +15,7 @@ from ...analysis.levels import Level
 from ...analysis.locality import Trips
 from ...dialects import loop
 from ...dialects.schedule.steps import Parallel
+from ..remarks import remark
 from ..schedule.auto import functions_with_loops, nest_of, target, trips_inside, try_step
 from ..schedule.nest import Nests
 from ..stepwell_pass import StepwellPass
@@ -59,10 +60,16 @@ def _is_marked(for_op: loop.ForOp, grain: int, function: func.FuncOp, nests: Nes
     trips = trips_inside(nest_of(function, nests), for_op)
     work = _work(for_op, trips)
     if trips[for_op] < 2 or work < grain:
+        remark(
+            for_op,
+            f"loop '{for_op.loop_name.data}' not on threads: {trips[for_op]} iterations, {work} "
+            f"loads and stores, expected at least 2 and {grain}",
+            missed=True,
+        )
         return False
     step = Parallel(target(function, for_op.loop_name.data))
     reason = f"the outermost parallel loop, {trips[for_op]} iterations, {work} loads and stores"
-    return try_step(step, nests, function, reason)
+    return try_step(step, nests, function, for_op, reason)
 
 
 def _work(for_op: loop.ForOp, trips: Trips) -> int:

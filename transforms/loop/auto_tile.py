@@ -14,7 +14,16 @@ from ...analysis.locality import Reference, Trips, footprint, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Tile
 from ...errors import StepwellError
-from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
+from ..remarks import remark
+from ..schedule.auto import (
+    bands,
+    functions_with_loops,
+    names_of,
+    nest_of,
+    target,
+    trips_inside,
+    try_step,
+)
 from ..schedule.nest import Nests
 from ..stepwell_pass import StepwellPass
 
@@ -36,6 +45,7 @@ class LoopAutoTilePass(StepwellPass):
     name = "loop-auto-tile"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     cache_bytes: int = 32768
     tail: str = "guard"
@@ -56,6 +66,12 @@ class LoopAutoTilePass(StepwellPass):
         refs = references(band[0])
         distance = reuse_distance(refs, band, trips)
         if distance <= self.cache_bytes:
+            remark(
+                band[0],
+                f"loops {names_of(band)} not tiled: {distance} bytes between two uses of the same "
+                f"elements, which {self.cache_bytes} hold",
+                missed=True,
+            )
             return
         size = next((s for s in _SIZES if self._fits(refs, band, trips, s)), _SIZES[-1])
         for part in _parts([op for op in band if trips[op] > size], band):
@@ -65,7 +81,7 @@ class LoopAutoTilePass(StepwellPass):
                 f"{distance} bytes between two uses of the same elements, more than "
                 f"{self.cache_bytes}"
             )
-            if try_step(step, nests, function, reason):
+            if try_step(step, nests, function, band[0], reason):
                 return
 
     def _fits(

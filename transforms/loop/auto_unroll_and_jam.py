@@ -10,10 +10,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.levels import Level
-from ...analysis.locality import references
+from ...analysis.locality import Reference, references
 from ...dialects import loop
 from ...dialects.schedule.steps import UnrollAndJam
 from ...errors import StepwellError
+from ..remarks import remark
 from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
 from ..schedule.nest import Nests
 from ..stepwell_pass import StepwellPass
@@ -32,6 +33,7 @@ class LoopAutoUnrollAndJamPass(StepwellPass):
     name = "loop-auto-unroll-and-jam"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     factor: int = 4
     registers: int = 16
@@ -58,8 +60,21 @@ class LoopAutoUnrollAndJamPass(StepwellPass):
             room = (self.registers - len(shared[for_op])) // own if own else self.factor
             factor = min(self.factor, room, trips[for_op])
             if not shared[for_op] or factor < 2:
+                remark(for_op, self._declined(for_op, shared[for_op], own, factor), missed=True)
                 continue
             step = UnrollAndJam(target(function, for_op.loop_name.data), factor, self.tail)
             names = ", ".join(sorted({f"%{r.buffer.name_hint or '?'}" for r in shared[for_op]}))
-            if try_step(step, nests, function, f"the copies share elements of {names}"):
+            reason = f"the copies share elements of {names}"
+            if try_step(step, nests, function, for_op, reason):
                 return
+
+    def _declined(
+        self, for_op: loop.ForOp, shared: Sequence[Reference], own: int, factor: int
+    ) -> str:
+        name = f"loop '{for_op.loop_name.data}' not unrolled"
+        if not shared:
+            return f"{name}: its iterations use no elements in common"
+        return (
+            f"{name}: a factor of {factor} is left by {own} elements of each copy and {len(shared)} "
+            f"shared ones in {self.registers} registers, and a factor of at most {self.factor}"
+        )

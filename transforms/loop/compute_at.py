@@ -28,7 +28,7 @@ from ..schedule.new_times import first_entries
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse, refuse_dependence
 from ..schedule.rewrite import added_up, body_ops, set_subscripts, shifted_to
-from ..schedule.scratch import check_affine, check_certain, check_unchanged
+from ..schedule.scratch import check_affine, check_certain, check_unchanged, iteration_text
 from ..schedule.touches import Touch, make_serial, weaken
 
 
@@ -288,13 +288,14 @@ class _Planner:
         narrowing, name = self.narrowing, self.name
         for write in self.writes:
             into = narrowing.into(write)
-            if not narrowing.certain or not write.domain.is_subset(into.domain()):
+            missing = write.domain.subtract(into.domain()) if narrowing.certain else write.domain
+            if not missing.is_empty():
                 reader = outside[0][1].op if outside else None
                 who = "the caller sees" if reader is None else f"'{reader.name}' elsewhere reads"
                 raise refuse(
                     self.step,
                     f"{who} elements of '%{name}' that loop '{self.step.at}' does not need, so they "
-                    "would not be computed",
+                    f"would not be computed, as that of iteration {iteration_text(write, missing)}",
                     remedy="keep the producer where it is",
                 )
             for other in self.writes:

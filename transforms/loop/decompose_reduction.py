@@ -19,7 +19,7 @@ from ..schedule.order import check_effects, check_structured
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import insert_before, rename_inside
-from ..schedule.slices import slice_of, used_from_outside
+from ..schedule.slices import may_repeat, used_from_outside
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,18 @@ class DecomposeReductionPlan:
             if old not in self.kept and is_inside_kept and not isinstance(op, loop.YieldOp):
                 op.detach()
                 op.erase()
+            elif isinstance(op, loop.IfOp) and old.is_ancestor(self.store):
+                _drop_empty_else(op)
         init.loop_name = StringAttr(self.name)
         rename_inside(init, ".init", self.nest.taken_names())
         insert_before(self.at, [init])
         erase_dead(self.store)
+
+
+def _drop_empty_else(op: loop.IfOp) -> None:
+    blocks = op.else_region.blocks
+    if blocks and isinstance(blocks[0].first_op, loop.YieldOp):
+        op.else_region.erase_block(blocks[0])
 
 
 @planner(DecomposeReduction)
@@ -77,7 +85,7 @@ def plan_decompose_reduction(step: DecomposeReduction, nests: Nests) -> Decompos
             f"'%{name}' is made inside of loop '{step.at}'",
             remedy="choose a loop further in",
         )
-    kept = _kept(step, nest, at, store)
+    kept = _kept(step, at, store)
     moved = [a for a in scop.inside(at) if a.op in kept]
     position = nest.time_position(at)
     times = {
@@ -117,16 +125,8 @@ def _initialisation(
     return rest[0]
 
 
-def _kept(
-    step: DecomposeReduction, nest: Nest, at: loop.ForOp, store: loop.StoreOp
-) -> frozenset[Operation]:
+def _kept(step: DecomposeReduction, at: loop.ForOp, store: loop.StoreOp) -> frozenset[Operation]:
     """The store, what computes its operands, and the loops and conditions around these."""
-    value = slice_of(store.value, nest.function)
-    if isinstance(value, Operation):
-        raise refuse(
-            step,
-            f"the initial value comes from '{value.name}', which cannot be repeated",
-        )
     found: set[Operation] = set()
     pending: list[Operation] = [store]
     while pending:
@@ -137,11 +137,21 @@ def _kept(
         around = op.parent_op()
         if around is not None:
             pending.append(around)
-        values = op.operands if isinstance(op, loop.ForOp) else used_from_outside(op)
-        if isinstance(op, loop.IfOp) and op.is_ancestor(store):
-            values = op.operands
-        elif not isinstance(op, loop.ForOp):
+        if op.is_ancestor(store):
+            values = tuple(op.operands)
+            if op.results:
+                raise refuse(
+                    step,
+                    f"the initialisation stands inside of '{op.name}' with results, which others use",
+                    remedy="write its condition twice",
+                )
+        elif may_repeat(op):
+            values = tuple(used_from_outside(op))
             found.update(op.walk())
+        else:
+            raise refuse(
+                step, f"the initialisation needs what '{op.name}' gives, which cannot be repeated"
+            )
         pending.extend(v.owner for v in values if isinstance(v.owner, Operation))
     return frozenset(found)
 

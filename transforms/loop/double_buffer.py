@@ -183,6 +183,9 @@ def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
         )
     if alloc.dynamic_sizes:
         raise refuse(step, f"the size of '%{name}' is not constant")
+    for use in buffer.uses:
+        if not isinstance(use.operation, loop.LoadOp | loop.StoreOp | loop.PrefetchOp):
+            raise refuse(step, f"'{use.operation.name}' uses the whole of '%{name}'")
     if at.mode is not None and at.mode.data is not RunMode.UNROLL:
         raise refuse(
             step,
@@ -275,13 +278,21 @@ def _check_earlier(
     alloc: loop.AllocOp,
     fill: Sequence[Operation],
 ) -> None:
-    """Raise the refusal when something that the filling reads is written in the iteration before."""
+    """
+    Raise the refusal when something that the filling reads is written before it and would be after.
+
+    All of it moves to where its first operation stands in the iteration before.
+    """
     space = TimeSpace(nest)
     position = nest.time_position(at)
     stride = constant(space.space, at.step.value.data)
+    place = constant(space.space, at.body.block.get_operation_index(fill[0]))
 
     def earlier(entries: list[isl.PwAff]) -> list[isl.PwAff]:
-        return [e.sub(stride) if n == position else e for n, e in enumerate(entries)]
+        moved = list(entries)
+        moved[position] = entries[position].sub(stride)
+        moved[position + 1] = place
+        return moved
 
     order = space.map(earlier)
     scop = nest.dependences.scop

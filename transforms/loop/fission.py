@@ -248,4 +248,4 @@ def _remedy(dependence: Dependence, for_op: loop.ForOp) -> str:
     return "leave these two in one loop"
 
 
-LoopFissionPass = step_pass(Fission)
+LoopFissionPass = step_pass(Fission, numerics="reassociates")

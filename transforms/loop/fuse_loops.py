@@ -432,4 +432,4 @@ class _Pieces:
         return Part(part, of_first, is_front, tuple(lower), tuple(upper))
 
 
-LoopFuseLoopsPass = step_pass(FuseLoops)
+LoopFuseLoopsPass = step_pass(FuseLoops, numerics="reassociates")

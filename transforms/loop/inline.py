@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -12,14 +13,20 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.alias import is_allocation
 from ...analysis.scop import Access
-from ...analysis.values import as_expressions, last_write
+from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.schedule.steps import Inline
 from ..schedule.dead import erase_dead
 from ..schedule.nest import Nest, Nests
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
-from ..schedule.scratch import check_unchanged, iteration_text, one_write, scratch_buffer
+from ..schedule.scratch import (
+    check_unchanged,
+    iteration_text,
+    known_accesses,
+    scratch_buffer,
+    sources,
+)
 from ..schedule.slices import Slice, slice_of
 from ..schedule.touches import Touch, make_serial, weaken
 
@@ -29,6 +36,10 @@ class Replacement:
     """A load of the buffer, and the iteration of the producer that computes what it reads."""
 
     load: loop.LoadOp
+    slice: Slice
+    """what computes the value that the producer stores"""
+    variables: tuple[SSAValue, ...]
+    """of the loops around that store"""
     point: tuple[AffineExpr, ...]
     values: tuple[SSAValue, ...]
     """what the expressions of the point are over"""
@@ -36,12 +47,10 @@ class Replacement:
 
 @dataclass(frozen=True)
 class InlinePlan:
-    """The one store to the buffer, what computes its value, and the loads that take it directly."""
+    """The stores to the buffer and the loads, each of which takes the value of one store directly."""
 
     alloc: loop.AllocOp
-    store: loop.StoreOp
-    slice: Slice
-    variables: tuple[SSAValue, ...]
+    stores: tuple[Operation, ...]
     replacements: tuple[Replacement, ...]
     serial: tuple[loop.ForOp, ...]
 
@@ -49,43 +58,38 @@ class InlinePlan:
         """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for j: C[j] = g(f(A[j]))`."""
         for each in self.replacements:
             builder = Builder(InsertPoint.before(each.load))
-            value = self.slice.copy(builder, self.variables, each.point, each.values)
+            value = each.slice.copy(builder, each.variables, each.point, each.values)
             each.load.result.replace_all_uses_with(value)
-            erase_dead(each.load)
-        erase_dead(self.store)
-        for use in list(self.alloc.buffer.uses):  # prefetches
-            erase_dead(use.operation)
-        if self.alloc.parent is not None:
-            erase_dead(self.alloc)
+        loads = [each.load for each in self.replacements]
+        prefetches = [u.operation for u in self.alloc.buffer.uses if u.operation not in loads]
+        for op in (*loads, *self.stores, *prefetches, self.alloc):
+            if op.parent is not None:  # not gone already with a loop that was left empty
+                erase_dead(op)
         make_serial(self.serial)
 
 
 @planner(Inline)
 def plan_inline(step: Inline, nests: Nests) -> InlinePlan:
     """
-    Legal when every value read comes from one store, in an iteration that is affine in the reader's,
-    and can be computed again there because nothing it is computed from has changed since.
+    Legal when all values that a load reads come from one store, in an iteration that is affine in the
+    load's, and can be computed again there because nothing they are computed from has changed since.
     """
     nest, name = nests.resolve(step.buffer)
     alloc = scratch_buffer(step, nest, name)
-    write, reads = one_write(step, nest, alloc)
-    assert isinstance(write.op, loop.StoreOp)
-    slice_ = _slice(step, nest, write, name)
-    operands = [
-        access
-        for access in nest.dependences.scop.accesses
-        if not access.is_write and slice_.contains(access.op)
-    ]
+    writes, reads = known_accesses(step, nest, alloc)
+    slices = {write: _slice(step, nest, write, name) for write in writes}
     replacements: list[Replacement] = []
     touches: list[Touch] = []
     for read in reads:
-        source = _source(step, write, read, name)
-        touches += [_touch(step, nest, read, source, operand) for operand in operands]
-        replacements.append(_replacement(step, nest, read, source, name))
+        write, source = _source(step, writes, read, name)
+        slice_ = slices[write]
+        for operand in nest.dependences.scop.accesses:
+            if not operand.is_write and slice_.contains(operand.op):
+                touches.append(_touch(step, nest, read, source, operand))
+        replacements.append(_replacement(step, nest, slice_, write, read, source))
     around = dict.fromkeys(for_op for read in reads for for_op in read.loops)
-    serial = weaken(step, nest, list(around), touches, (write, *reads))
-    variables = tuple(op.induction_variable for op in write.loops)
-    return InlinePlan(alloc, write.op, slice_, variables, tuple(replacements), serial)
+    serial = weaken(step, nest, list(around), touches, (*writes, *reads))
+    return InlinePlan(alloc, tuple(w.op for w in writes), tuple(replacements), serial)
 
 
 def _slice(step: Inline, nest: Nest, write: Access, name: str) -> Slice:
@@ -107,31 +111,47 @@ def _slice(step: Inline, nest: Nest, write: Access, name: str) -> Slice:
     return found
 
 
-def _source(step: Inline, write: Access, read: Access, name: str) -> isl.Map:
-    """The iteration of the store that each iteration of the load gets its value from."""
-    source = last_write(write, read)
-    missing = read.domain.subtract(source.domain())
-    if not missing.is_empty():
+def _source(
+    step: Inline, writes: Sequence[Access], read: Access, name: str
+) -> tuple[Access, isl.Map]:
+    """The store that a load gets its values from, and in which iteration for each of the load's."""
+    found = sources(step, writes, read)
+    if not found:  # it never runs
+        nothing = read.element.apply_range(writes[0].element.reverse())
+        return writes[0], nothing.subtract(nothing)
+    if len(found) > 1:
+        first, second = (
+            iteration_text(read, source.domain()) for source in list(found.values())[:2]
+        )
         raise refuse(
             step,
-            f"the load of '%{name}' reads an element that nothing has written, in iteration "
-            f"{iteration_text(read, missing)}",
+            f"a load of '%{name}' gets values from {len(found)} stores: in iteration {first} from one, "
+            f"in {second} from another",
+            remedy="split the reader's loops with index_set_split first, so that each load has one store",
         )
-    return source
+    return next(iter(found.items()))
 
 
-def _replacement(step: Inline, nest: Nest, read: Access, source: isl.Map, name: str) -> Replacement:
+def _replacement(
+    step: Inline, nest: Nest, slice_: Slice, write: Access, read: Access, source: isl.Map
+) -> Replacement:
     assert isinstance(read.op, loop.LoadOp)
-    point = as_expressions(source)
-    if point is None:
-        raise refuse(
-            step,
-            f"the iteration that computes the element of '%{name}' that a load reads is no single "
-            "affine function of the load's iteration",
-            remedy="split the reader's loops with index_set_split first",
-        )
+    variables = tuple(op.induction_variable for op in write.loops)
+    point = [AffineExpr.constant(0)] * len(variables)
+    if not source.is_empty():
+        found = as_expressions(source)
+        if found is None:
+            raise refuse(
+                step,
+                f"the iteration that computes the element of '%{read.buffer.name_hint}' that a load reads "
+                "is no single affine function of the load's iteration",
+                remedy="split the reader's loops with index_set_split first",
+            )
+        point = found
     values = (op.induction_variable for op in read.loops)
-    return Replacement(read.op, tuple(point), (*values, *nest.dependences.scop.parameters))
+    return Replacement(
+        read.op, slice_, variables, tuple(point), (*values, *nest.dependences.scop.parameters)
+    )
 
 
 def _touch(step: Inline, nest: Nest, read: Access, source: isl.Map, operand: Access) -> Touch:

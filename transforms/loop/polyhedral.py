@@ -8,6 +8,7 @@ and Cohen, Polyhedral AST generation is more than scanning polyhedra, 2015).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from ...analysis.levels import Level
 from ...analysis.statements import Statement, find_statements, is_free
 from ...dialects import loop
 from ...errors import StepwellError
+from ..remarks import remark
 from ..schedule.isl_ast import AstToLoops
 from ..schedule.rewrite import substitute
 from ..stepwell_pass import StepwellPass
@@ -46,6 +48,7 @@ class LoopPolyhedralPass(StepwellPass):
     name = "loop-polyhedral"
     level_in = Level.LOOP
     level_out = Level.LOOP
+    numerics = "reassociates"
 
     tile: int = 32
     fuse: str = "max"
@@ -74,7 +77,10 @@ def reschedule(function: func.FuncOp, tile: int, fuse: str) -> None:
     found = dependences(function)
     _check_affine(function, found)
     statements = find_statements(found.scop)
+    if not statements:
+        return
     schedule = compute_schedule(found, statements, fuse)
+    _report(found, statements, schedule, tile)
     if tile:
         schedule = schedule.map_schedule_node_bottom_up(lambda node: _tiled(node, tile))
     schedule = schedule.map_schedule_node_bottom_up(_with_kinds)
@@ -119,7 +125,16 @@ def compute_schedule(
     constraints = constraints.set_coincidence(validity)
     constraints = constraints.set_proximity(validity)
     with _serialized_components(fuse == "min"):
-        return constraints.compute_schedule()
+        try:
+            return constraints.compute_schedule()
+        except isl.Error:  # statements that depend on each other both ways in one iteration
+            name = found.scop.function.sym_name.data
+            raise StepwellError(
+                f"found no schedule of '{name}' that keeps all dependences: a value is loaded before and "
+                "used after another statement that overwrites it; load it where it is used, or store it "
+                "to a buffer of its own",
+                op=found.scop.function,
+            ) from None
 
 
 @contextmanager
@@ -134,13 +149,69 @@ def _serialized_components(wanted: bool) -> Generator[None]:
         context.set_schedule_serialize_sccs(before)
 
 
+def _report(
+    found: Dependences, statements: Sequence[Statement], schedule: isl.Schedule, tile: int
+) -> None:
+    """Remark on each band of loops: when each of its statements runs, what is parallel, what is tiled."""
+    names = [value.name_hint or "?" for value in found.scop.parameters]
+
+    for band in _bands(schedule.get_root()):
+        times = _times(band, names)
+        own = [statement for statement in statements if statement.name in times]
+        count = band.band_n_member()
+        free = [str(n + 1) for n in range(count) if band.band_member_get_coincident(n)]
+        parts = [
+            f"a band of {count} loops" if count > 1 else "a loop of its own",
+            "permutable" if band.band_get_permutable() else "in this order only",
+            f"tiled by {tile}" if tile and _is_tilable(band) else "not tiled",
+            f"parallel: {', '.join(free) or 'none'}",
+            *(f"{_statement_text(s)} at ({', '.join(times[s.name])})" for s in own),
+        ]
+        remark(own[0].ops[-1], "; ".join(parts))
+
+
+def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of a schedule, outermost first."""
+    if node.get_type() == isl.schedule_node_type.band:
+        yield node
+    for n in range(node.n_children()):
+        yield from _bands(node.child(n))
+
+
+def _times(band: isl.ScheduleNode, parameters: Sequence[str]) -> dict[str, list[str]]:
+    """For each statement by name the expressions of its loops' variables that the band's loops count."""
+    times: dict[str, list[str]] = {}
+    functions = band.band_get_partial_schedule()
+    for n in range(band.band_n_member()):
+        parts = functions.get_union_pw_aff(n).get_pw_aff_list()
+        for function in (parts.get_at(m) for m in range(parts.n_pw_aff())):
+            # isl prints `[p0] -> { S0[t, i] -> [(t + i)] }`.
+            text = re.sub(r".*?\[\((.*?)\)\].*", r"\1", str(function), flags=re.DOTALL)
+            text = re.sub(r"\bp(\d+)\b", lambda found: f"%{parameters[int(found[1])]}", text)
+            name = function.get_space().get_tuple_name(isl.dim_type.in_)
+            times.setdefault(name or "", []).append(text)
+    return times
+
+
+def _statement_text(statement: Statement) -> str:
+    """`the store to '%A'`"""
+    written = [access.buffer for access in statement.accesses if access.is_write]
+    names = ", ".join(dict.fromkeys(f"'%{buffer.name_hint or '?'}'" for buffer in written))
+    around = ", ".join(for_op.loop_name.data for for_op in statement.loops)
+    return (f"the store to {names}" if names else "the loads") + f" of ({around})"
+
+
+def _is_tilable(node: isl.ScheduleNode) -> bool:
+    return bool(
+        node.get_type() == isl.schedule_node_type.band
+        and node.band_get_permutable()
+        and node.band_n_member() > 1
+    )
+
+
 def _tiled(node: isl.ScheduleNode, size: int) -> isl.ScheduleNode:
     """The node with its band tiled, when it is a permutable band of two or more loops."""
-    if (
-        node.get_type() != isl.schedule_node_type.band
-        or not node.band_get_permutable()
-        or node.band_n_member() < 2
-    ):
+    if not _is_tilable(node):
         return node
     sizes = isl.MultiVal.zero(node.band_get_space())
     for n in range(node.band_n_member()):

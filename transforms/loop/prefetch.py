@@ -69,7 +69,11 @@ class PrefetchPlan:
         builder.insert(loop.PrefetchOp(self.buffer, map_, values, is_write=self.is_written))
 
     def _elements_of_a_line(self) -> int:
-        element = memref_type(self.buffer).get_element_type()
+        """How many elements along the last axis one hint brings in."""
+        type_ = memref_type(self.buffer)
+        strides, element = type_.get_strides(), type_.get_element_type()
+        if not strides or strides[-1] != 1:
+            return 1
         return max(1, LINE_BYTES // (max(8, bit_width(element)) // 8))
 
 
@@ -106,7 +110,11 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     depth = len(loops_around(at)) + 1
     region = touched(inside, depth)
     assert region is not None
-    box = bounding_box(region, depth, memref_type(root).get_num_dims())
+    rank = memref_type(root).get_num_dims()
+    if region.is_empty():  # it never runs, so any element will do
+        box = Box((AffineExpr.constant(0),) * rank, (1,) * rank)
+    else:
+        box = bounding_box(region, depth, rank)
     if box is None:
         raise refuse(
             step,

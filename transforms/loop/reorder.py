@@ -246,4 +246,4 @@ def _new_bounds(
     return NewBounds(bounds, variables, tuple(nest.dependences.scop.parameters))
 
 
-LoopReorderPass = step_pass(Reorder)
+LoopReorderPass = step_pass(Reorder, numerics="reassociates")

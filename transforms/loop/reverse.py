@@ -107,4 +107,4 @@ def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePl
     )
 
 
-LoopReversePass = step_pass(Reverse)
+LoopReversePass = step_pass(Reverse, numerics="reassociates")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import islpy as isl
@@ -50,8 +51,7 @@ class ReverseComputeAtPlan:
             block.insert_op_before(op, self.head)
         self.narrowing.apply()
         for op in self.consumers:
-            op.detach()
-            self.at.body.block.insert_op_before(op, last)
+            self.at.body.block.insert_op_before(self.narrowing.guarded(op), last)
         rename(self.names)
         set_kinds(self.kinds)
 
@@ -60,7 +60,8 @@ class ReverseComputeAtPlan:
 def plan_reverse_compute_at(step: ReverseComputeAt, nests: Nests) -> ReverseComputeAtPlan:
     """
     Legal when each iteration of the consumer finds one iteration of the loop after which all it reads is
-    there, and no other dependence is turned around.
+    there, and no other dependence is turned around. Where the consumer's bounds cannot say which one, it
+    gets a condition.
     """
     nest, name = nests.resolve(step.buffer)
     at = nest.loop(step.at)
@@ -112,7 +113,8 @@ def _narrowed(step: ReverseComputeAt, nest: Nest, at: loop.ForOp, common: Common
     The consumers' loops with the bounds of those iterations that become possible in one of `at`.
 
     As many of their loops as can be are narrowed: what is left for a later iteration of `at` comes with
-    the outermost loop that knows which one that is.
+    the outermost loop that knows which one that is. Where no loop does, as at the last iteration of a
+    reduction, the consumer gets a condition on `at` and the loops around it.
     """
     narrowing = Narrowing(nest, at, common.depth)
     if not narrowing.certain:
@@ -120,8 +122,9 @@ def _narrowed(step: ReverseComputeAt, nest: Nest, at: loop.ForOp, common: Common
     for consumer in common.others:
         chain = _shared_loops(nest, consumer)
         problem: Refusal | None = None
-        for depth in range(len(chain), -1, -1):
-            _narrow(nest, narrowing, at, consumer, chain[:depth])
+        for depth, limited in _ways(len(chain)):
+            if not _narrow(nest, narrowing, at, consumer, chain[:depth], limited=limited):
+                continue
             found = _problem(step, nest, narrowing, consumer)
             problem = problem or found
             if found is None:
@@ -130,6 +133,13 @@ def _narrowed(step: ReverseComputeAt, nest: Nest, at: loop.ForOp, common: Common
             assert problem is not None
             raise problem
     return narrowing
+
+
+def _ways(depth: int) -> Iterator[tuple[int, bool]]:
+    """How many loops to narrow and whether to set a condition, the best first."""
+    for limited in (False, True):
+        for count in range(depth, -1, -1):
+            yield count, limited
 
 
 def _shared_loops(nest: Nest, consumer: Operation) -> list[loop.ForOp]:
@@ -154,17 +164,30 @@ def _narrow(
     at: loop.ForOp,
     consumer: Operation,
     chain: list[loop.ForOp],
-) -> None:
-    """Narrow the loops of `chain` to when all that an iteration of them waits for is done."""
+    *,
+    limited: bool,
+) -> bool:
+    """
+    Narrow the loops of `chain` to when all that an iteration of them waits for is done.
+
+    With `limited` the consumer runs only where there is such an iteration. False when that cannot be said.
+    """
     wanted: dict[loop.ForOp, isl.Set] = {}
     latest = _latest(nest, narrowing, at, consumer, len(chain))
+    when: isl.Set | None = None
     if latest is not None:
         depth = len(narrowing.outer)
         together = narrowing.lift(latest.reverse())
         for n, for_op in enumerate(chain):
             extra = len(chain) - n - 1
             wanted[for_op] = together.project_out(isl.dim_type.set, depth + n + 1, extra)
+        when = together.project_out(isl.dim_type.set, depth, len(chain))
+    if limited and when is None:
+        return False
+    if not narrowing.limit(consumer, when if limited else None):
+        return False
     narrowing.narrow([consumer], wanted.get)
+    return True
 
 
 def _latest(
@@ -212,11 +235,12 @@ def _problem(
         if not into.is_single_valued():
             return refuse(
                 step,
-                f"{what} would run in more than one iteration of '{step.at}', because no bounds of its "
-                "loops say when what it reads is complete",
+                f"{what} would run in more than one iteration of '{step.at}', because neither bounds of its "
+                "loops nor one condition on the loops around say when what it reads is complete (an "
+                "approximation: other conditions are not looked for)",
                 remedy="choose a loop further out",
             )
     return None
 
 
-LoopReverseComputeAtPass = step_pass(ReverseComputeAt)
+LoopReverseComputeAtPass = step_pass(ReverseComputeAt, numerics="reassociates")

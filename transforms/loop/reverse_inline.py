@@ -15,7 +15,7 @@ from ...analysis.alias import is_allocation
 from ...analysis.isl_affine import constraint_exprs
 from ...analysis.scop import Access
 from ...analysis.statements import is_free, is_structure
-from ...analysis.values import as_expressions, last_write
+from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseInline
@@ -26,27 +26,66 @@ from ..schedule.order import check_effects
 from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import insert_before
-from ..schedule.scratch import check_certain, iteration_text, one_write, scratch_buffer
+from ..schedule.scratch import check_certain, known_accesses, scratch_buffer, sources
 from ..schedule.slices import copy_at, used_from_outside
 
 
 @dataclass(frozen=True)
-class ReverseInlinePlan:
-    """The store to the buffer and the statement that goes to it, at which of its iterations."""
+class Part:
+    """Operations of one block that use loaded elements, and all that those are used with."""
 
-    alloc: loop.AllocOp
-    store: loop.StoreOp
-    loads: tuple[loop.LoadOp, ...]
+    number: int
+    """how many such parts come before it"""
+    reads: tuple[Access, ...]
     ops: tuple[Operation, ...]
-    """the consumer's operations, in order, those that load the buffer left out"""
+    """in order, the loads left out"""
+
+    def accesses(self, nest: Nest) -> list[Access]:
+        """The loads and stores that move with it."""
+        return [a for op in self.ops for a in nest.dependences.scop.inside(op)]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A part that goes to a store, and in which of the store's iterations."""
+
+    part: Part
+    write: Access
+    consumed: isl.Map
+    """from iterations of the store to those of the part"""
     free: tuple[Operation, ...]
-    """constants and index arithmetic they use, in order"""
-    variables: tuple[SSAValue, ...]
+    """constants and index arithmetic that the part uses, in order"""
     point: tuple[AffineExpr, ...]
     values: tuple[SSAValue, ...]
     """what the expressions of the point and the condition are over"""
     condition: tuple[AffineConstraintExpr, ...]
     """when an element that is produced is consumed at all"""
+
+    def apply(self, builder: Builder) -> None:
+        """Insert a copy of the part."""
+        if self.condition:
+            branch = Block([loop.YieldOp()])
+            builder.insert(loop.IfOp(self.condition, self.values, Region(branch)))
+            last = branch.last_op
+            assert last is not None
+            builder = Builder(InsertPoint.before(last))
+        store = self.write.op
+        assert isinstance(store, loop.StoreOp)
+        loaded: list[SSAValue] = [v for read in self.part.reads for v in read.op.results]
+        known = dict.fromkeys(loaded, store.value)
+        variables = tuple(op.induction_variable for op in self.part.reads[0].loops)
+        ops = [*self.free, *self.part.ops]
+        copy_at(ops, builder, variables, self.point, self.values, known)
+
+
+@dataclass(frozen=True)
+class ReverseInlinePlan:
+    """The stores to the buffer, and the parts of the consumer that go to them."""
+
+    alloc: loop.AllocOp
+    stores: tuple[Operation, ...]
+    parts: tuple[Part, ...]
+    placements: tuple[Placement, ...]
     hoisted: tuple[tuple[loop.AllocOp, Operation], ...]
     """the consumer's buffers that are made too late, each with what it has to go in front of"""
     kinds: dict[loop.ForOp, LoopKind]
@@ -55,23 +94,14 @@ class ReverseInlinePlan:
         """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for i: C[i] = g(f(A[i]))`."""
         for maker, there in self.hoisted:
             insert_before(there, [_detached(maker)])
-        builder = Builder(InsertPoint.after(self.store))
-        if self.condition:
-            branch = Block([loop.YieldOp()])
-            builder.insert(loop.IfOp(self.condition, self.values, Region(branch)))
-            last = branch.last_op
-            assert last is not None
-            builder = Builder(InsertPoint.before(last))
-        known: dict[SSAValue, SSAValue] = {load.result: self.store.value for load in self.loads}
-        copy_at([*self.free, *self.ops], builder, self.variables, self.point, self.values, known)
-        for op in reversed(self.ops):
-            if op.parent is not None:
+        builders = {op: Builder(InsertPoint.after(op)) for op in self.stores}
+        for placement in self.placements:
+            placement.apply(builders[placement.write.op])
+        moved = [op for part in self.parts for op in reversed(part.ops)]
+        uses = [use.operation for use in self.alloc.buffer.uses]  # stores, loads and prefetches
+        for op in (*moved, *uses, self.alloc):
+            if op.parent is not None:  # not gone already with a loop that was left empty
                 erase_dead(op)
-        erase_dead(self.store)
-        for use in list(self.alloc.buffer.uses):  # loads and prefetches
-            erase_dead(use.operation)
-        if self.alloc.parent is not None:
-            erase_dead(self.alloc)
         set_kinds(self.kinds)
 
 
@@ -83,75 +113,118 @@ def _detached(op: Operation) -> Operation:
 @planner(ReverseInline)
 def plan_reverse_inline(step: ReverseInline, nests: Nests) -> ReverseInlinePlan:
     """
-    Legal when each element is consumed in at most one iteration of one statement, and no dependence is
-    turned around when that runs as soon as the element is produced.
+    Legal when each element is consumed in at most one iteration of each statement that reads it, and no
+    dependence is turned around when that runs as soon as the element is produced.
     """
     nest, name = nests.resolve(step.buffer)
     alloc = scratch_buffer(step, nest, name)
-    write, reads = one_write(step, nest, alloc)
+    writes, reads = known_accesses(step, nest, alloc)
     if not reads:
         raise refuse(step, f"nothing reads '%{name}'")
-    ops = _statement(step, nest, reads, name)
-    free = _free_operands(step, nest, write, ops)
-    consumed = _consumed(step, write, reads, name)
-    point = as_expressions(consumed)
-    if point is None:
-        raise refuse(
-            step,
-            f"the iteration that reads an element of '%{name}' is no single affine function of the one "
-            "that produces it",
-            remedy="split the producer's loops with index_set_split first",
-        )
-    condition = _condition(step, write, consumed, name)
-    moved = [a for op in ops for a in nest.dependences.scop.inside(op)]
-    at_store = consumed.reverse().apply_range(write.time)
-    times = NewTimes(
-        nest,
-        {
-            a: followed_by(at_store.set_tuple_name(isl.dim_type.in_, a.name), [1, a.time])
-            for a in moved
-        },
-        (write, *reads),
-    )
+    parts = _parts(step, writes, reads, name)
+    placements = [p for part in parts for p in _placements(step, nest, writes, part, name)]
+    moved: dict[Access, isl.Map] = {}
+    for placement in placements:
+        at_store = placement.consumed.reverse().apply_range(placement.write.time)
+        for access in placement.part.accesses(nest):
+            to_store = at_store.set_tuple_name(isl.dim_type.in_, access.name)
+            time = followed_by(to_store, [1 + placement.part.number, access.time])
+            moved[access] = moved[access].union(time) if access in moved else time
+    gone = [access for access in nest.dependences.scop.accesses if access.buffer is alloc.buffer]
+    # What never runs is gone as well.
+    gone += [a for part in parts for a in part.accesses(nest) if a not in moved]
+    times = NewTimes(nest, moved, gone)
     times.check(step, "compute it in a loop of its own, with reverse_compute_at")
-    loops = [(op, nest.time_position(op)) for op in write.loops]
-    assert isinstance(write.op, loop.StoreOp)
-    values = (op.induction_variable for op in write.loops)
+    around = dict.fromkeys(op for placement in placements for op in placement.write.loops)
+    loops = [(op, nest.time_position(op)) for op in around]
     return ReverseInlinePlan(
         alloc,
-        write.op,
-        tuple(a.op for a in reads if isinstance(a.op, loop.LoadOp)),
-        ops,
-        free,
-        tuple(op.induction_variable for op in reads[0].loops),
-        tuple(point),
-        (*values, *nest.dependences.scop.parameters),
-        condition,
-        _hoisted(step, write, moved, consumed),
+        tuple(write.op for write in writes),
+        parts,
+        tuple(placements),
+        _hoisted(step, nest, placements),
         times.kinds(step, loops),
     )
+
+
+def _placements(
+    step: ReverseInline, nest: Nest, writes: Sequence[Access], part: Part, name: str
+) -> list[Placement]:
+    """Where a part goes: to each store that it gets elements from."""
+    found: list[Placement] = []
+    for write, consumed in _consumed(step, writes, part, name).items():
+        point = as_expressions(consumed)
+        if point is None:
+            raise refuse(
+                step,
+                f"the iteration that reads an element of '%{name}' is no single affine function of the "
+                "one that produces it",
+                remedy="split the producer's loops with index_set_split first",
+            )
+        variables = (op.induction_variable for op in write.loops)
+        found.append(
+            Placement(
+                part,
+                write,
+                consumed,
+                _free_operands(step, nest, write, part.ops),
+                tuple(point),
+                (*variables, *nest.dependences.scop.parameters),
+                _condition(step, write, consumed, name),
+            )
+        )
+    return found
 
 
 # The consumer.
 
 
-def _statement(
-    step: ReverseInline, nest: Nest, reads: list[Access], name: str
-) -> tuple[Operation, ...]:
-    """The operations of one block that use the loaded elements, and all that those are used with."""
-    block = reads[0].op.parent
+def _parts(
+    step: ReverseInline, writes: Sequence[Access], reads: Sequence[Access], name: str
+) -> tuple[Part, ...]:
+    """What uses the loaded elements, cut into parts that share nothing but constants and indices."""
+    parts: list[Part] = []
+    left = list(reads)
+    while left:
+        used = _used_together(step, left[0].op, name)
+        members = tuple(read for read in left if read.op in used)
+        left = [read for read in left if read not in members]
+        block = members[0].op.parent
+        assert block is not None
+        loads = {read.op for read in members}
+        ops = tuple(op for op in block.ops if op in used and op not in loads)
+        check_effects(step, ops)
+        for op in ops:
+            if any(isinstance(inner, loop.ForOp | loop.AllocOp) for inner in op.walk()):
+                raise refuse(step, f"the consumer of '%{name}' has loops or buffers of its own")
+            if any(op.is_ancestor(write.op) for write in writes):
+                raise refuse(
+                    step,
+                    f"'%{name}' is computed from elements of its own (a reduction or recurrence)",
+                    remedy="use reverse_compute_at",
+                )
+            if any(read.op is not op and op.is_ancestor(read.op) for read in reads):
+                raise refuse(
+                    step, f"'%{name}' is read in a branch inside of a statement that reads it"
+                )
+        parts.append(Part(len(parts), members, ops))
+    return tuple(parts)
+
+
+def _used_together(step: ReverseInline, load: Operation, name: str) -> set[Operation]:
+    """The load, the operations of its block that use its value, and all that those are used with."""
+    block = load.parent
     assert block is not None
-    loads = {read.op for read in reads}
     found: set[Operation] = set()
-    pending: list[Operation] = list(loads)
+    pending = [load]
     while pending:
         op = pending.pop()
         if op in found:
             continue
-        if op.parent is not block or is_structure(op):
+        if op.parent is not block or is_structure(op) or isinstance(op, loop.YieldOp):
             raise refuse(
                 step,
-                f"'%{name}' is read in more than one place, or what is read is used in a loop further in",
+                f"what is read of '%{name}' is used in a loop or branch further in, or goes out of one",
                 remedy="fission the consumer first",
             )
         found.add(op)
@@ -163,12 +236,7 @@ def _statement(
             for use in result.uses:
                 user = block.find_ancestor_op_in_block(use.operation)
                 pending.append(use.operation if user is None else user)
-    ops = tuple(op for op in block.ops if op in found and op not in loads)
-    check_effects(step, ops)
-    for op in ops:
-        if any(isinstance(inner, loop.ForOp | loop.AllocOp) for inner in op.walk()):
-            raise refuse(step, f"the consumer of '%{name}' has loops or buffers of its own")
-    return ops
+    return found
 
 
 def _free_operands(
@@ -204,30 +272,30 @@ def _reads(op: loop.LoadOp, write: Access) -> bool:
     return op.buffer is write.buffer
 
 
-def _consumed(step: ReverseInline, write: Access, reads: list[Access], name: str) -> isl.Map:
-    """The iteration of the consumer that uses each element produced."""
-    first: isl.Map | None = None
-    for read in reads:
+def _consumed(
+    step: ReverseInline, writes: Sequence[Access], part: Part, name: str
+) -> dict[Access, isl.Map]:
+    """For each store whose elements a part uses, the iteration of the part that uses each of them."""
+    first: dict[Access, isl.Map] | None = None
+    for read in part.reads:
         check_certain(step, read)
-        source = last_write(write, read)
-        missing = read.domain.subtract(source.domain())
-        if not missing.is_empty():
-            raise refuse(
-                step,
-                f"the load of '%{name}' reads an element that nothing has written, in iteration "
-                f"{iteration_text(read, missing)}",
-            )
-        source = source.set_tuple_name(isl.dim_type.in_, "")
-        if first is not None and not first.is_equal(source):
+        found = {
+            write: source.set_tuple_name(isl.dim_type.in_, "")
+            for write, source in sources(step, writes, read).items()
+        }
+        if first is None:
+            first = found
+        elif first.keys() != found.keys() or any(
+            not source.is_equal(first[write]) for write, source in found.items()
+        ):
             raise refuse(
                 step,
                 f"an iteration of the consumer reads more than one element of '%{name}'",
                 remedy="use inline, compute_at or reverse_compute_at",
             )
-        first = source
     assert first is not None
-    consumed = first.reverse()
-    if not consumed.is_single_valued():
+    consumed = {write: source.reverse() for write, source in first.items()}
+    if not all(pairs.is_single_valued() for pairs in consumed.values()):
         raise refuse(
             step,
             f"an element of '%{name}' is read in more than one iteration of the consumer",
@@ -250,38 +318,51 @@ def _condition(
             return tuple(constraints)
     raise refuse(
         step,
-        f"not every element of '%{name}' that is produced is read, and no affine condition says which",
+        f"not every element of '%{name}' that is produced is read, and no affine condition says which "
+        "(an approximation: divisions and alternatives are not looked for)",
         remedy="produce those only that are read",
     )
 
 
 def _hoisted(
-    step: ReverseInline, write: Access, moved: Sequence[Access], consumed: isl.Map
+    step: ReverseInline, nest: Nest, placements: Sequence[Placement]
 ) -> tuple[tuple[loop.AllocOp, Operation], ...]:
     """The consumer's buffers that are made too late, each with what it has to go in front of."""
     found: dict[loop.AllocOp, Operation] = {}
-    for access in moved:
-        maker = access.buffer.owner
-        if not is_allocation(access.buffer) or not isinstance(maker, Operation):
-            continue
-        block = maker.parent
-        there = None if block is None else block.find_ancestor_op_in_block(write.op)
-        same = consumed
-        for n in range(access.private):
-            same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-        if there is not None and consumed.is_subset(same):
-            if maker.is_before_in_block(there):
-                continue
-            if isinstance(maker, loop.AllocOp) and not maker.dynamic_sizes:
-                found[maker] = there
-                continue
-        raise refuse(
-            step,
-            f"the consumer uses '%{access.buffer.name_hint}', which is not there where "
-            f"'%{write.buffer.name_hint}' is produced",
-            remedy="allocate it before the producer",
-        )
+    for placement in placements:
+        for access in placement.part.accesses(nest):
+            late = _made_late(step, placement, access)
+            if late is not None:
+                maker, there = late
+                known = found.get(maker)
+                if known is None or there.is_before_in_block(known):
+                    found[maker] = there
     return tuple(found.items())
 
 
-LoopReverseInlinePass = step_pass(ReverseInline)
+def _made_late(
+    step: ReverseInline, placement: Placement, access: Access
+) -> tuple[loop.AllocOp, Operation] | None:
+    maker = access.buffer.owner
+    if not is_allocation(access.buffer) or not isinstance(maker, Operation):
+        return None
+    write, consumed = placement.write, placement.consumed
+    block = maker.parent
+    there = None if block is None else block.find_ancestor_op_in_block(write.op)
+    same = consumed
+    for n in range(access.private):
+        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    if there is not None and consumed.is_subset(same):
+        if maker.is_before_in_block(there):
+            return None
+        if isinstance(maker, loop.AllocOp) and not maker.dynamic_sizes:
+            return maker, there
+    raise refuse(
+        step,
+        f"the consumer uses '%{access.buffer.name_hint}', which is not there where "
+        f"'%{write.buffer.name_hint}' is produced",
+        remedy="allocate it before the producer",
+    )
+
+
+LoopReverseInlinePass = step_pass(ReverseInline, numerics="reassociates")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,21 +14,22 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.dependence import DependenceKind
 from ...analysis.reductions import ReductionUpdate
 from ...analysis.regions import Box, bounding_box, touched
 from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float
-from ...dialects.loop import LoopKind, LoopKindAttr
+from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import Rfactor
 from ...dialects.shaped import memref_type
 from ..schedule.bounds import NestBounds, nest_bounds
-from ..schedule.modes import check_unmarked
+from ..schedule.modes import check_marks_around, check_unmarked
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.order import check_effects, check_structured
 from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..schedule.refusal import Refusal, refuse, refuse_dependence
 from ..schedule.rewrite import BoundExprs, added_up, as_bound, set_subscripts, shifted_to
 from ..schedule.scratch import check_affine, check_certain
 from ..schedule.trip_count import TripCount
@@ -38,22 +39,31 @@ STACK_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True)
+class PartialPlace:
+    """Partial results initialised in front of a loop and combined after it."""
+
+    outermost: loop.ForOp
+    box: Box
+    """the elements that the loop reduces into"""
+    axes: tuple[int, ...]
+    """of the box, those with more than one element"""
+    bounds: NestBounds
+    """of loops over the elements of these axes, over the variables around and the function's parameters"""
+
+
+@dataclass(frozen=True)
 class RfactorPlan:
-    """The update, the outermost loop of its reduction, and where the partial results stand."""
+    """The update, the loop that gets partial results, and where these stand."""
 
     update: ReductionUpdate
-    outermost: loop.ForOp
+    place: PartialPlace
     factored: loop.ForOp
     identity: FloatAttr | IntegerAttr
     name: str
     names: tuple[str, ...]
     """of the loops that initialise, then of those that combine"""
-    box: Box
-    axes: tuple[int, ...]
-    """of the box, those with more than one element"""
-    bounds: NestBounds
-    """of the loops over the elements of these axes, over `outer`, the ones before, and `parameters`"""
     outer: tuple[SSAValue, ...]
+    """the variables of the loops around the place"""
     parameters: tuple[SSAValue, ...]
     """what the expressions of the box are over, after `outer`"""
     first: BoundExprs
@@ -62,24 +72,30 @@ class RfactorPlan:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (*(self.box.extents[axis] for axis in self.axes), self.count)
+        return (*(self.place.box.extents[axis] for axis in self.place.axes), self.count)
 
     def apply(self) -> None:
         """
         `for k: C[i] += A[i, k]` → `for l: C.rf[l] = 0`, `for k: C.rf[l] += A[i, k]`,
         `for l: C[i] += C.rf[l]`.
         """
-        before = Builder(InsertPoint.before(self.outermost))
+        before = Builder(InsertPoint.before(self.place.outermost))
         element = self.update.load.result.type
         type_ = MemRefType(element, self.shape)
         size = prod(self.shape) * bit_width(element) // 8
-        scope = loop.Scope.STACK if size <= STACK_BYTES else loop.Scope.ARENA
-        partial = before.insert(loop.AllocOp(scope, type_)).buffer
+        partial = before.insert(loop.AllocOp(self._scope(size), type_)).buffer
         partial.name_hint = self.name
         self._initialise(before, partial)
-        self._combine(Builder(InsertPoint.after(self.outermost)), partial)
+        self._combine(Builder(InsertPoint.after(self.place.outermost)), partial)
         self._redirect(partial)
         self.factored.kind = LoopKindAttr(self.kind)
+
+    def _scope(self, size: int) -> loop.Scope:
+        """Where so many bytes go: an arena is for all threads, so inside of their loop they have their own."""
+        if size <= STACK_BYTES:
+            return loop.Scope.STACK
+        modes = [op.mode.data for op in loops_around(self.place.outermost) if op.mode]
+        return loop.Scope.THREAD if RunMode.THREADS in modes else loop.Scope.ARENA
 
     def _initialise(self, builder: Builder, partial: SSAValue) -> None:
         identity = builder.insert(arith.ConstantOp(self.identity)).result
@@ -93,12 +109,12 @@ class RfactorPlan:
     def _combine(self, builder: Builder, partial: SSAValue) -> None:
         names = self.names[len(self.shape) :]
         variables: list[SSAValue] = []
-        if self.bounds.guard:
+        if self.place.bounds.guard:
             values = (*self.outer, *self.parameters)
             branch = Block([loop.YieldOp()])
-            builder.insert(loop.IfOp(self.bounds.guard, values, Region(branch)))
+            builder.insert(loop.IfOp(self.place.bounds.guard, values, Region(branch)))
             builder = _at_end(branch)
-        for name, level in zip(names, self.bounds.levels, strict=False):
+        for name, level in zip(names, self.place.bounds.levels, strict=False):
             values = (*self.outer, *variables, *self.parameters)
             for_op = loop.ForOp(
                 name,
@@ -112,11 +128,11 @@ class RfactorPlan:
         builder = _into(builder, over)
         here = [*self.outer, *self.parameters, *variables, over.induction_variable]
         count = len(here) - len(variables) - 1
-        elements = list(self.box.lower)
+        elements = list(self.place.box.lower)
         offsets: list[AffineExpr] = []
-        for n, axis in enumerate(self.axes):
+        for n, axis in enumerate(self.place.axes):
             elements[axis] = AffineExpr.dimension(count + n)
-            offsets.append(elements[axis] - self.box.lower[axis])
+            offsets.append(elements[axis] - self.place.box.lower[axis])
         offsets.append(AffineExpr.dimension(len(here) - 1))
         target = AffineMap(len(here), 0, tuple(elements))
         source = AffineMap(len(here), 0, tuple(added_up(offsets, here)[0]))
@@ -136,13 +152,14 @@ class RfactorPlan:
         for op, position in ((self.update.load, 0), (self.update.store, 1)):
             values = list(op.operands_)
             count = len(values)
-            lower = shifted_to(self.box.lower, count)
-            exprs = [op.map.data.results[axis] - lower[axis] for axis in self.axes]
+            lower = shifted_to(self.place.box.lower, count)
+            exprs = [op.map.data.results[axis] - lower[axis] for axis in self.place.axes]
             values += [*self.outer, *self.parameters, variable]
             own = AffineExpr.dimension(len(values) - 1)
             (first,) = shifted_to(self.first[0], len(values))
             values += self.first[1]
-            exprs.append((own - first) // step if step != 1 else own - first)
+            (number,), values = added_up([own - first], values)
+            exprs.append(number // step if step != 1 else number)
             op.operands[position] = partial
             set_subscripts(op, *added_up(exprs, values))
 
@@ -163,32 +180,17 @@ def _at_end(block: Block) -> Builder:
 @planner(Rfactor)
 def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
     """
-    Legal when the loop reduces with an operator that may be reassociated, and nothing else touches the
-    elements while the reduction goes on.
+    Legal when the loop reduces with an operator that may be reassociated, and nothing needs the elements
+    between an update and the end of the loop after which the partial results are combined.
+
+    That loop is the outermost one possible of those that carry the reduction. A floating-point sum of
+    nothing but negative zeros may come out as a positive one.
     """
     nest, name = nests.resolve(step.loop)
     factored = nest.loop(name)
     check_unmarked(step, factored)
     check_structured(step, factored)
-    check_effects(step, factored)
-    update = _update(step, nest, factored)
-    outermost = _outermost(nest, update, factored)
-    access = next(a for a in nest.dependences.scop.of(update.store) if a.is_write)
-    check_affine(step, access)
-    check_certain(step, access)
-    depth = len(loops_around(outermost))
-    region = touched([access], depth)
-    assert region is not None
-    _check_alone(step, nest, update, outermost, region)
-    box = bounding_box(region, depth, memref_type(access.buffer).get_num_dims())
-    if box is None:
-        raise refuse(
-            step,
-            f"the elements of '%{access.buffer.name_hint}' that '{outermost.loop_name.data}' reduces into "
-            "have no constant number",
-            remedy="reorder the loops so that the reduction is further in",
-        )
-    axes = tuple(axis for axis, extent in enumerate(box.extents) if extent != 1)
+    check_marks_around(step, factored, (RunMode.VECTOR,))
     trip_count = TripCount(nest, factored)
     first, (_, count) = trip_count.first(), trip_count.range()
     if first is None or count is None:
@@ -197,19 +199,18 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
             f"loop '{name}' has no greatest number of iterations, or no single first one",
             remedy="split it, and factor the inner loop",
         )
-    buffer_name = access.buffer.name_hint or "partial"
+    update = _update(step, nest, factored)
+    place = _place(step, nest, update, factored)
+    buffer_name = update.store.buffer.name_hint or "partial"
     chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
     return RfactorPlan(
         update,
-        outermost,
+        place,
         factored,
         _identity(step, update),
         chosen,
-        _loop_names(nest, factored, chosen, axes),
-        box,
-        axes,
-        _scan(step, nest, outermost, region, axes),
-        tuple(op.induction_variable for op in loops_around(outermost)),
+        _loop_names(nest, factored, chosen, place.axes),
+        tuple(op.induction_variable for op in loops_around(place.outermost)),
         tuple(nest.dependences.scop.parameters),
         first,
         max(count, 1),
@@ -218,12 +219,15 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
 
 
 def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
-    """The only update that the loop carries."""
+    """The only update that the loop carries, or would if it had more iterations."""
+    carried = nest.dependences.carried_by(factored)
     found: list[ReductionUpdate] = []
-    for dependence in nest.dependences.carried_by(factored):
+    for dependence in carried:
         update = dependence.reduction
         if update is not None and update not in found and dependence.sink.op in _ends(update):
             found.append(update)
+    if not carried:
+        found = list(_updates_of_one_element(nest, factored))
     if len(found) == 1:
         return found[0]
     name = factored.loop_name.data
@@ -234,52 +238,105 @@ def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
             f"loop '{name}' reduces in {len(found)} places, into {buffers}",
             remedy="fission it first",
         )
-    raise refuse(
-        step,
-        f"loop '{name}' carries no reduction by an operator that may be reassociated",
-        remedy="floating-point additions and products need fastmath<reassoc>",
-    )
+    remedy = "floating-point additions and products need fastmath<reassoc>"
+    if carried:
+        flows = [d for d in carried if d.kind is DependenceKind.FLOW]
+        chosen = (flows or carried)[0]
+        pairs = chosen.carried_by(factored)
+        raise refuse_dependence(
+            step, nest.dependences, chosen, pairs, what="computed apart", remedy=remedy
+        )
+    raise refuse(step, f"loop '{name}' carries no reduction", remedy=remedy)
+
+
+def _updates_of_one_element(nest: Nest, factored: loop.ForOp) -> Iterator[ReductionUpdate]:
+    """The updates inside of a loop that go to the same element in all of its iterations."""
+    for op, update in nest.dependences.updates.items():
+        if op is not update.store or not factored.is_ancestor(op):
+            continue
+        accesses = nest.dependences.scop.of(op)
+        position = accesses[0].loops.index(factored)
+        if accesses[0].exact and not accesses[0].subscripts.involves_dims(
+            isl.dim_type.in_, position, 1
+        ):
+            yield update
 
 
 def _ends(update: ReductionUpdate) -> tuple[Operation, Operation]:
     return update.load, update.store
 
 
-def _outermost(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> loop.ForOp:
-    """The outermost loop that carries the reduction, which may be around the factored one."""
+def _place(
+    step: Rfactor, nest: Nest, update: ReductionUpdate, factored: loop.ForOp
+) -> PartialPlace:
+    """Where the partial results stand: around the outermost loop around which they can."""
     own = [
         d
         for d in nest.dependences.all
         if d.source.op in _ends(update) and d.sink.op in _ends(update)
     ]
-    for for_op in loops_around(factored):
-        if any(d.is_carried_by(for_op) for d in own):
-            return for_op
-    return factored
+    carrying = [op for op in loops_around(factored) if any(d.is_carried_by(op) for d in own)]
+    for outermost in carrying:
+        try:
+            return _place_at(step, nest, update, outermost)
+        except Refusal:  # further in there may be a place
+            continue
+    return _place_at(step, nest, update, factored)
 
 
-def _check_alone(
-    step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp, region: isl.Set
-) -> None:
-    """Raise the refusal when something else touches the elements while they are reduced into."""
-    scop = nest.dependences.scop
-    buffer = scop.aliases.root(update.store.buffer)
+def _place_at(
+    step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp
+) -> PartialPlace:
+    """The place around a loop. Raises the refusal when it is none."""
+    check_effects(step, outermost)
+    access = next(a for a in nest.dependences.scop.of(update.store) if a.is_write)
+    check_affine(step, access)
+    check_certain(step, access)
+    _check_late(step, nest, update, outermost)
     depth = len(loops_around(outermost))
-    for access in scop.inside(outermost):
-        if access.op in _ends(update):
-            continue
-        if access.buffer is buffer:
-            other = touched([access], depth)
-            if other is not None and other.intersect(region).is_empty():
-                continue
-        elif not scop.aliases.may_alias(access.buffer, buffer):
-            continue
+    region = touched([access], depth)
+    assert region is not None
+    rank = memref_type(access.buffer).get_num_dims()
+    if region.is_empty():  # it never runs, and neither do loops along all axes
+        box = Box((AffineExpr.constant(0),) * rank, (1,) * rank)
+        return PartialPlace(
+            outermost, box, tuple(range(rank)), _scan(step, nest, outermost, region, range(rank))
+        )
+    box = bounding_box(region, depth, rank)
+    if box is None:
         raise refuse(
             step,
-            f"'{access.op.name}' of '%{access.buffer.name_hint}' inside of loop "
-            f"'{outermost.loop_name.data}' may touch elements that are not complete there",
-            remedy="decompose_reduction or fission moves it out",
+            f"the elements of '%{access.buffer.name_hint}' that '{outermost.loop_name.data}' reduces into "
+            "have no constant number",
+            remedy="reorder the loops so that the reduction is further in",
         )
+    axes = tuple(axis for axis, extent in enumerate(box.extents) if extent != 1)
+    bounds = _scan(step, nest, outermost, region, axes)
+    return PartialPlace(outermost, box, axes, bounds)
+
+
+def _check_late(step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp) -> None:
+    """Raise the refusal when something in the loop needs an element after an update of it."""
+    depth = len(loops_around(outermost))
+    for dependence in nest.dependences.all:
+        if (
+            dependence.source.op not in _ends(update)
+            or dependence.reduction is not None
+            or not outermost.is_ancestor(dependence.sink.op)
+        ):
+            continue
+        pairs = dependence.relation
+        for n in range(depth):
+            pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+        if not pairs.is_empty():
+            raise refuse_dependence(
+                step,
+                nest.dependences,
+                dependence,
+                pairs,
+                what=f"swapped, since updates are combined after loop '{outermost.loop_name.data}'",
+                remedy="decompose_reduction or fission moves it out",
+            )
 
 
 def _identity(step: Rfactor, update: ReductionUpdate) -> FloatAttr | IntegerAttr:
@@ -323,11 +380,11 @@ def _loop_names(
 
 
 def _kind_without(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> LoopKind:
-    """What the loop is once its iterations do not share the element they reduce into."""
+    """What the loop is once its updates go to an element of each iteration's own."""
     rest = [
         d
         for d in nest.dependences.carried_by(factored)
-        if not (d.source.op in _ends(update) and d.sink.op in _ends(update))
+        if d.source.op not in _ends(update) and d.sink.op not in _ends(update)
     ]
     if not rest:
         return LoopKind.PARALLEL
@@ -335,4 +392,4 @@ def _kind_without(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> 
     return LoopKind.SERIAL if shares else LoopKind.REDUCTION
 
 
-LoopRfactorPass = step_pass(Rfactor)
+LoopRfactorPass = step_pass(Rfactor, numerics="reassociates")

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+)
 
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
 from ..schedule.dead_conditions import simplify_condition
+from ..schedule.divided_subscripts import simplify_subscripts
 from ..schedule.nest import Nest, Nests
 from ..schedule.planning import planner, step_pass
 from ..schedule.rewrite import (
@@ -56,14 +62,31 @@ class SimplifyPlan:
                 return simplify_condition(function, op)
             case loop.ForOp():
                 return (
-                    _drop_dead(function, op)
-                    or _tighten(function, op)
-                    or _replace_by_body(self.nest, op)
-                    or _take_in_condition(op)
-                    or _count_by_one(op)
+                    _simplify_bounds(self.nest, op) or _take_in_condition(op) or _count_by_one(op)
                 )
+            case loop.LoadOp() | loop.StoreOp():
+                return simplify_subscripts(function, op)
             case _:
                 return False
+
+
+def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
+    """What takes isl to decide: superfluous in a loop that is plain."""
+    function = nest.function
+    return not _is_plain(for_op) and (
+        _drop_dead(function, for_op) or _tighten(function, for_op) or _replace_by_body(nest, for_op)
+    )
+
+
+def _is_plain(for_op: loop.ForOp) -> bool:
+    """Whether the loop has something to do, and runs from one number to another more than once."""
+    if for_op.lower_operands or for_op.upper_operands or not body_ops(for_op):
+        return False
+    match (for_op.lower_map.data.results, for_op.upper_map.data.results):
+        case ((AffineConstantExpr(value=first),), (AffineConstantExpr(value=end),)):
+            return end - first > for_op.step.value.data
+        case _:
+            return False
 
 
 def _drop_dead(function: func.FuncOp, for_op: loop.ForOp) -> bool:

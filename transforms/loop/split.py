@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
 from ..schedule.modes import check_unmarked
@@ -16,6 +17,7 @@ from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import (
     BoundExprs,
+    added_up,
     clone_loop,
     insert_after,
     is_sure_maximum,
@@ -93,15 +95,33 @@ def blocks_and_rest(
     The bounds of the whole blocks of a loop `L..U` and of its rest: `L..M` and `max(L, M)..U`.
 
     `M` is `L + (U - L + step - 1) floordiv span * span`; `check_peelable` tells whether it can be computed.
+    Where `U` is a minimum, the ends in it that are whole blocks away from `L` stay as they are.
     """
     lower, upper = plain_bounds(nest.function, for_op)
-    ((low,), low_values), ((high,), high_values) = lower, upper
-    (high,) = shifted_to([high], len(low_values))
+    ((low,), low_values), (highs, high_values) = lower, upper
     values = [*low_values, *high_values]
-    length = (high - low + (for_op.step.value.data - 1)).simplify(len(values), 0)
+    middles = shifted_to(highs, len(low_values))
+    uneven = _uneven(lower, upper, span)[0]
+    length = (middles[uneven] - low + (for_op.step.value.data - 1)).simplify(len(values), 0)
     middle = (low + length // span * span).simplify(len(values), 0)
+    middles[uneven] = middle
     start = [middle] if is_sure_maximum(middle, low) else [low, middle]
-    return (lower, ([middle], values)), ((start, values), upper)
+    return (lower, (middles, values)), ((start, values), upper)
+
+
+def _uneven(lower: BoundExprs, upper: BoundExprs, span: int) -> list[int]:
+    """Which ends in the upper bound are not known to be a multiple of `span` away from the lower bound."""
+    ((low,), low_values), (highs, high_values) = lower, upper
+    if len(highs) == 1:
+        return [0]
+    values = [*low_values, *high_values]
+    lengths, _ = added_up([h - low for h in shifted_to(highs, len(low_values))], values)
+    linear = [linear_form(length, len(values)) for length in lengths]
+    return [
+        n
+        for n, form in enumerate(linear)
+        if form is None or any(number % span for number in (*form[0], form[1]))
+    ]
 
 
 @planner(Split)
@@ -148,14 +168,16 @@ def plan_tail(
         check_overrun(step, nest, {for_op: factor})
         return "whole"
     if tail == "peel":
-        check_peelable(step, nest, for_op)
+        check_peelable(step, nest, for_op, factor)
     return tail
 
 
-def check_peelable(step: Step, nest: Nest, for_op: loop.ForOp) -> None:
+def check_peelable(step: Step, nest: Nest, for_op: loop.ForOp, factor: int) -> None:
     """Raise the refusal of `step` unless the end of the loop's whole blocks is an affine expression."""
     lower, upper = plain_bounds(nest.function, for_op)
-    if len(lower[0]) == len(upper[0]) == 1:
+    span = factor * for_op.step.value.data
+    # Of several ends, all but one have to be ends of blocks: then the rest begins after that one's.
+    if len(lower[0]) == 1 and len(_uneven(lower, upper, span)) == 1:
         return
     raise refuse(
         step,

@@ -218,6 +218,8 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     depth = len(loops_around(at)) + 1
     region = touched(inside, depth)
     assert region is not None
+    if region.is_empty():
+        raise refuse(step, f"no iteration of '{step.at}' uses '%{name}'")
     type_ = memref_type(root)
     if not type_.has_static_shape():
         # The box may reach beyond what is used, and nothing tells where such a buffer ends.

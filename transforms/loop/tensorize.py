@@ -24,8 +24,10 @@ from ...analysis.alias import Aliases
 from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.affine_text import compact
+from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
 from ...dialects.shaped import Buffer, memref_type
+from ..schedule.modes import check_marks_around
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.order import check_structured
 from ..schedule.planning import planner, step_pass
@@ -153,6 +155,7 @@ def plan_tensorize(step: Tensorize, nests: Nests) -> TensorizePlan:
     nest, name = nests.resolve(step.loop)
     root = nest.loop(name)
     check_structured(step, root)
+    check_marks_around(step, root, (RunMode.VECTOR,))
     kernel = _kernel(step, nests, nest)
     unifier = Unifier(kernel, nest, root)
     try:
@@ -209,9 +212,14 @@ def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
             continue
         here = ours.root(unifier.buffers[a]), ours.root(unifier.buffers[b])
         if ours.may_alias(*here):
+            first, second = (buffer.name_hint for buffer in here)
             raise Mismatch(
                 f"'%{a.name_hint}' and '%{b.name_hint}' of the kernel are separate, and "
-                f"'%{here[0].name_hint}' and '%{here[1].name_hint}' may be the same memory"
+                + (
+                    f"both stand for '%{first}'"
+                    if here[0] is here[1]
+                    else f"'%{first}' and '%{second}' may be the same memory"
+                )
             )
 
 
@@ -362,12 +370,18 @@ class _Subscripts:
         yield 1
         if own is None:
             return
-        size = isl.Map.from_pw_aff(self._our_values[own]).intersect_domain(self._around.domain)
-        theirs = isl.Map.from_pw_aff(self._their_values[axis])
-        theirs = theirs.intersect_domain(self._around.domain)
-        spread, their_spread = _spread(size), _spread(theirs)
+        spread = self._spread(self._our_values[own])
+        their_spread = self._spread(self._their_values[axis])
         if spread and their_spread and their_spread > spread and their_spread % spread == 0:
             yield their_spread // spread
+
+    def _spread(self, value: isl.PwAff) -> int | None:
+        """The greatest difference of two of its values in one iteration of the loops around the nest."""
+        values = isl.Map.from_pw_aff(value).intersect_domain(self._around.domain)
+        inner = values.dim(isl.dim_type.in_) - self._depth
+        values = values.project_out(isl.dim_type.in_, self._depth, inner)
+        greatest = values.reverse().apply_range(values).deltas().dim_max_val(0)
+        return greatest.to_python() if greatest.is_int() else None
 
     def offset(self, axis: int, own: int | None, stride: int) -> AffineExpr:
         """The nest's subscript minus the kernel's in the first iteration of both, over `values`."""
@@ -398,13 +412,6 @@ class _Subscripts:
         zero = AffineExpr.constant(0)
         placed = [zero if p is None else p for p in positions]
         return collected.replace_dims_and_symbols(placed, ()).simplify(len(self.values), 0)
-
-
-def _spread(values: isl.Map) -> int | None:
-    """The difference of the greatest and the least value within one iteration of no loop at all."""
-    reached = values.range()
-    low, high = reached.dim_min_val(0), reached.dim_max_val(0)
-    return high.to_python() - low.to_python() if low.is_int() and high.is_int() else None
 
 
 LoopTensorizePass = step_pass(Tensorize)

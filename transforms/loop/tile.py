@@ -217,7 +217,7 @@ def _axis(step: Tile, nest: Nest, chain: Sequence[loop.ForOp], number: int) -> A
     if step.tail == "perfect":
         raise _not_whole(step, nest, for_op, factor)
     if step.tail == "peel":
-        check_peelable(step, nest, for_op)
+        check_peelable(step, nest, for_op, factor)
         for other in chain[number + 1 :]:
             if for_op.induction_variable in (*other.lower_operands, *other.upper_operands):
                 raise refuse(
@@ -310,4 +310,4 @@ def _with_kinds(step: Tile, nest: Nest, axes: Sequence[Axis], sinking: Sinking) 
     ]
 
 
-LoopTilePass = step_pass(Tile)
+LoopTilePass = step_pass(Tile, numerics="reassociates")

@@ -373,4 +373,4 @@ def _depth(outer: loop.ForOp, inner: loop.ForOp) -> int:
     return list(regions_around(inner)).index(outer)
 
 
-LoopUnrollAndJamPass = step_pass(UnrollAndJam)
+LoopUnrollAndJamPass = step_pass(UnrollAndJam, numerics="reassociates")

@@ -298,4 +298,4 @@ def _least_distance(dependence: Dependence, for_op: loop.ForOp) -> int | None:
     return least.to_python() if least.is_int() else None
 
 
-LoopVectorizePass = step_pass(Vectorize)
+LoopVectorizePass = step_pass(Vectorize, numerics="reassociates")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.locality import Trips
 from ...dialects import loop
 from ...dialects.schedule import Step
+from ..remarks import remark
 from .nest import Nest, Nests
-from .planning import apply, plan
+from .planning import apply
 from .refusal import Refusal, describe
 from .rewrite import body_ops
 from .trip_count import TripCount
@@ -44,26 +46,31 @@ def target(function: func.FuncOp, name: str) -> str:
     return f"{function.sym_name.data}/{name}"
 
 
-def try_step(step: Step, nests: Nests, function: func.FuncOp, reason: str) -> bool:
-    """Apply the step and note it with its reason, if it is legal; whether it is."""
+def try_step(step: Step, nests: Nests, function: func.FuncOp, op: Operation, reason: str) -> bool:
+    """Apply the step, which is about `op`, and note it with its reason, if it is legal; whether it is."""
     try:
-        plan(step, nests)
-    except Refusal:
+        apply(step, nests)
+    except Refusal as refusal:
+        remark(op, f"not {call_of(step)}: {refusal.reason}", missed=True)
         return False
-    apply(step, nests)
-    note(function, step, reason)
-    return True
-
-
-def note(function: func.FuncOp, step: Step, reason: str) -> None:
-    """Add a step to those the function says it has been given, without quotes for the names in it."""
+    text = f"{call_of(step)}: {reason}"
+    remark(op, text)
     match function.attributes.get(CHOSEN):
         case ArrayAttr(data=before):
             pass
         case _:
             before = ()
-    call = describe(step).replace('"', "")
-    function.attributes[CHOSEN] = ArrayAttr([*before, StringAttr(f"{call}: {reason}")])
+    function.attributes[CHOSEN] = ArrayAttr([*before, StringAttr(text)])
+    return True
+
+
+def call_of(step: Step) -> str:
+    """The step as a call, without quotes for the names in it."""
+    return describe(step).replace('"', "")
+
+
+def names_of(band: Sequence[loop.ForOp]) -> str:
+    return ", ".join(f"'{for_op.loop_name.data}'" for for_op in band)
 
 
 def bands(function: func.FuncOp) -> list[list[loop.ForOp]]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import islpy as isl
 from xdsl.dialects import affine
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
-from ...analysis.isl_affine import lower_bounds, upper_bounds
+from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
 from ...analysis.scop import Access, Surroundings, constant_value, loop_range
 from ...dialects import loop
 from .nest import Nest, loops_around
@@ -40,6 +40,13 @@ class Narrowing:
         self.certain = around.certain
         """Whether the loop moved into runs in all of its domain."""
         self.bounds: dict[loop.ForOp, tuple[BoundExprs, BoundExprs]] = {}
+        self.conditions: dict[Operation, tuple[AffineConstraintExpr, ...]] = {}
+        """When moved operations run at all, for those that do not always, over `values`."""
+        self.values = (
+            *(op.induction_variable for op in self.outer),
+            *nest.dependences.scop.parameters,
+        )
+        self._around: dict[Operation, isl.Set] = {}
         self._domains: dict[loop.ForOp, isl.Set] = {}
 
     def narrow(self, ops: Sequence[Operation], wanted: Wanted) -> None:
@@ -49,16 +56,50 @@ class Narrowing:
                 if isinstance(op, loop.ForOp):
                     self._narrow_loop(op, wanted(op))
 
+    def limit(self, root: Operation, when: isl.Set | None) -> bool:
+        """
+        Let a moved operation run in some iterations of `outer` only, from the next `narrow` on.
+
+        In all of them with None. False, and all of them, when no affine condition says which.
+        """
+        self._around.pop(root, None)
+        self.conditions.pop(root, None)
+        if when is None:
+            return True
+        inside = self.domain.intersect(when).coalesce()
+        simple = inside.gist(self.domain).coalesce()
+        if inside.is_equal(self.domain) or simple.n_basic_set() != 1:
+            return False
+        constraints = constraint_exprs(simple.get_basic_sets()[0])
+        if not constraints:
+            return False
+        self._around[root] = inside
+        self.conditions[root] = tuple(constraints)
+        return True
+
     def apply(self) -> None:
         """Give the loops their bounds."""
         for for_op, (lower, upper) in self.bounds.items():
             set_bounds(for_op, lower, upper)
 
+    def guarded(self, root: Operation) -> Operation:
+        """A moved operation, taken out of its block, with the condition around it that it needs."""
+        root.detach()
+        condition = self.conditions.get(root)
+        if condition is None:
+            return root
+        return loop.IfOp(condition, self.values, Region(Block([root, loop.YieldOp()])))
+
     def iterations(self, access: Access) -> isl.Set:
         """When a moved access is made."""
         inner = access.loops[self.common :]
-        domain = self._domains[inner[-1]] if inner else self.domain
+        domain = self._domains[inner[-1]] if inner else self._domain_around(access.op)
         return domain.intersect(self._lifted(access.domain))
+
+    def _domain_around(self, op: Operation) -> isl.Set:
+        """The iterations of `outer` in which the moved operation runs that is or holds `op`."""
+        limited = (around for root, around in self._around.items() if root.is_ancestor(op))
+        return next(limited, self.domain)
 
     def into(self, access: Access) -> isl.Map:
         """From a moved access's old iterations to those of the loop moved into."""
@@ -93,7 +134,7 @@ class Narrowing:
 
     def _narrow_loop(self, for_op: loop.ForOp, wanted: isl.Set | None) -> None:
         chain = self.chain(for_op)
-        around = self._domains[chain[-2]] if len(chain) > 1 else self.domain
+        around = self._domains[chain[-2]] if len(chain) > 1 else self._domain_around(for_op)
         domain = around.set_tuple_name("").add_dims(isl.dim_type.set, 1)
         values = [op.induction_variable for op in (*self.outer, *chain)]
         terms = _Terms(self.nest, domain, values)

@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.levels import Level
 from ...dialects.schedule import TAILS, Step
-from ..stepwell_pass import StepwellPass
+from ..stepwell_pass import NumericalEffect, StepwellPass
 from .nest import Nests
-from .refusal import refuse
+from .refusal import Refusal, refuse
+from .subject import place_of
 
 
 class Plan(Protocol):
@@ -46,12 +47,16 @@ def plan(step: Step, nests: Nests) -> Plan:
     Decide what the step will do.
 
     Raises StepwellError when its parameters make no sense here, and Refusal (one of them) when it would
-    change results.
+    change results. A refusal says where the loop or buffer stands that the step is about.
     """
     if type(step) not in _PLANNERS:
         import_module(f"..loop.{step.keyword}", __package__)
-    _check_tail(step)
-    return _PLANNERS[type(step)](step, nests)
+    try:
+        _check_tail(step)
+        return _PLANNERS[type(step)](step, nests)
+    except Refusal as refusal:
+        refusal.where = refusal.where or place_of(step, nests)
+        raise
 
 
 def apply(step: Step, nests: Nests) -> None:
@@ -80,8 +85,13 @@ class StepPass(StepwellPass):
         apply(step, Nests(op))
 
 
-def step_pass(step_class: type[Step]) -> type[StepPass]:
-    """The pass `loop-<keyword>` of a step."""
+def step_pass(step_class: type[Step], *, numerics: NumericalEffect = "exact") -> type[StepPass]:
+    """
+    The pass `loop-<keyword>` of a step.
+
+    `numerics` is what the step does to floating-point results: it `reassociates` when it may change the
+    order in which a reduction joins its values, where the operations' flags allow that.
+    """
     hints = get_type_hints(step_class)
     options = [
         (f.name, hints[f.name], field() if f.default is MISSING else field(default=f.default))
@@ -95,6 +105,7 @@ def step_pass(step_class: type[Step]) -> type[StepPass]:
             "__doc__": step_class.__doc__,
             "name": "loop-" + step_class.keyword.replace("_", "-"),
             "step_class": step_class,
+            "numerics": numerics,
         },
         frozen=True,
     )

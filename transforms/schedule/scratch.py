@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
 from ...analysis.scop import Access
-from ...analysis.values import written_between
+from ...analysis.values import last_writes, written_between
 from ...dialects import loop
 from ...dialects.schedule import Step
 from .nest import Nest
@@ -26,25 +28,42 @@ def scratch_buffer(step: Step, nest: Nest, name: str) -> loop.AllocOp:
     return buffer.owner
 
 
-def one_write(step: Step, nest: Nest, alloc: loop.AllocOp) -> tuple[Access, list[Access]]:
+def known_accesses(
+    step: Step, nest: Nest, alloc: loop.AllocOp
+) -> tuple[list[Access], list[Access]]:
     """
-    The only access that writes a buffer, and those that read it.
+    The accesses that write a buffer, and those that read it.
 
-    Raises the refusal when there are more that write, or one that is not known exactly.
+    Raises the refusal when one of them is not known exactly, or none writes.
     """
-    buffer, name = alloc.buffer, alloc.buffer.name_hint
-    accesses = [a for a in nest.dependences.scop.accesses if a.buffer is buffer]
+    accesses = [a for a in nest.dependences.scop.accesses if a.buffer is alloc.buffer]
     for access in accesses:
         check_affine(step, access)
     writes = [access for access in accesses if access.is_write]
-    if len(writes) != 1:
-        several = "; only a buffer whose elements are set once can be done away with"
+    if not writes:
+        raise refuse(step, f"nothing writes '%{alloc.buffer.name_hint}'")
+    for write in writes:
+        check_certain(step, write)
+    return writes, [access for access in accesses if not access.is_write]
+
+
+def sources(step: Step, writes: Sequence[Access], read: Access) -> dict[Access, isl.Map]:
+    """
+    The stores that a load gets its values from, and in which of their iterations; empty when it never runs.
+
+    Raises the refusal when it may read an element that nothing has written.
+    """
+    found = last_writes(writes, read)
+    missing = read.domain
+    for source in found.values():
+        missing = missing.subtract(source.domain())
+    if not missing.is_empty():
         raise refuse(
             step,
-            f"'%{name}' is written in {len(writes)} places, expected one{several if writes else ''}",
+            f"the load of '%{read.buffer.name_hint}' reads an element that nothing has written, in "
+            f"iteration {iteration_text(read, missing)}",
         )
-    check_certain(step, writes[0])
-    return writes[0], [access for access in accesses if not access.is_write]
+    return {write: source for write, source in found.items() if not source.is_empty()}
 
 
 def check_affine(step: Step, access: Access) -> None:

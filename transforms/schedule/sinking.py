@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import islpy as isl
+from xdsl.dialects import memref
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 from xdsl.traits import is_side_effect_free
@@ -97,7 +98,7 @@ class Sinking:
         found = [entries[self.nest.time_position(self.chain[0])]]
         nothing = isl.Set.empty(space.space)
         before, after, inside = nothing, nothing, isl.Set.universe(space.space)
-        for outer, inner in pairwise(self.chain):
+        for level, (outer, inner) in enumerate(pairwise(self.chain)):
             if not self.segments:
                 found.append(entries[self.nest.time_position(inner)])
                 continue
@@ -108,7 +109,8 @@ class Sinking:
             inside = inside.intersect(here.eq_set(position))
             own = entries[self.nest.time_position(inner)].intersect_domain(inside)
             for where, first in ((before, True), (after, False)):
-                if not where.is_empty():
+                # Where nothing stands, the extreme may be no single expression.
+                if any(s.is_before is first and s.level <= level for s in self.segments):
                     value = self.value(space, found, inner, first=first)
                     own = own.union_add(value.intersect_domain(where))
             found.append(own)
@@ -149,10 +151,15 @@ def plan_sinking(step: Step, nest: Nest, chain: tuple[loop.ForOp, ...]) -> Sinki
 
 
 def bound_to_effects(ops: Sequence[Operation]) -> list[Operation]:
-    """The operations with an effect, and those that use what they compute."""
+    """
+    The operations with an effect, and those that use what they compute.
+
+    So are views, which must not begin outside of their buffer.
+    """
     bound: list[Operation] = []
     for op in ops:
-        if not is_side_effect_free(op) or any(v.owner in bound for v in _used(op)):
+        is_pure = is_side_effect_free(op) and not isinstance(op, memref.SubviewOp)
+        if not is_pure or any(v.owner in bound for v in _used(op)):
             bound.append(op)
     return bound
 

@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.traits import get_effects
 
 from ...dialects import loop
+from ...dialects.affine_text import compact
 from .rewrite import substitute
 
 
@@ -56,15 +57,16 @@ def copy_at(
     mapping = dict(known or {})
     placed: list[affine.ApplyOp] = []
     for variable, expr in zip(variables, point, strict=True):
-        map_ = AffineMapAttr(AffineMap(len(values), 0, (expr,)))
-        apply = builder.insert(affine.ApplyOp(values, map_))
+        # Only what is used: some of the values may be defined further down.
+        exprs, used = compact([expr], values)
+        apply = builder.insert(affine.ApplyOp(used, AffineMapAttr(AffineMap(len(used), 0, exprs))))
         apply.result.name_hint = variable.name_hint
         mapping[variable] = apply.result
         placed.append(apply)
     for op in ops:
         builder.insert(op.clone(mapping))
-    for apply, expr in zip(placed, point, strict=True):
-        substitute(apply.result, expr, values)
+    for apply in placed:
+        substitute(apply.result, apply.map.data.results[0], apply.mapOperands)
         apply.detach()
         apply.erase()
     return mapping

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import affine, arith, func
+from xdsl.dialects import affine, arith
+from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
@@ -13,6 +14,7 @@ from xdsl.traits import IsTerminator
 from ...dialects import loop
 from ...dialects.shaped import memref_type
 from .nest import Nest
+from .slices import may_repeat
 from .trip_count import TripCount
 
 COMMUTATIVE = (
@@ -119,6 +121,8 @@ class Unifier:
             raise Mismatch(f"the kernel has a value of type {ours.type}, the nest of {theirs.type}")
         if self.values.get(ours) is theirs:
             return
+        if isinstance(ours.type, MemRefType):
+            raise Mismatch(f"the kernel uses '%{ours.name_hint}' other than by loop.load")
         a, b = ours.owner, theirs.owner
         if isinstance(a, Block):
             self._argument(ours, theirs)
@@ -222,10 +226,15 @@ class Unifier:
         """A load of what is written must stand between the same statements."""
         scop = self.nest.dependences.scop
         root = scop.aliases.root(theirs.buffer)
-        if not any(a.is_write and a.buffer is root for a in scop.inside(self.root)):
+        is_inside = self.root.is_ancestor(theirs)
+        writes = scop.inside(self.root) if is_inside else scop.accesses
+        if not any(
+            a.is_write and (a.buffer is root or scop.aliases.may_alias(a.buffer, root))
+            for a in writes
+        ):
             return
         a, b = _block_of(ours), _block_of(theirs)
-        if self._blocks.get(a) is not b or _position(ours) != _position(theirs):
+        if not is_inside or self._blocks.get(a) is not b or _position(ours) != _position(theirs):
             raise Mismatch(
                 f"the load of '%{ours.buffer.name_hint}' stands at another place in the nest"
             )
@@ -238,14 +247,14 @@ def _block_of(op: Operation) -> Block:
 
 def _effects(block: Block) -> list[Operation]:
     """The operations that do something, in order; those that only give values come with their users."""
-    plain = (loop.LoadOp, loop.AllocOp, loop.PrefetchOp)
-    return [
-        op
-        for op in block.ops
-        if not op.has_trait(IsTerminator)
-        and not isinstance(op, plain)
-        and (isinstance(op, loop.ForOp | loop.StoreOp | func.CallOp) or not op.results)
-    ]
+    return [op for op in block.ops if not op.has_trait(IsTerminator) and not _only_gives(op)]
+
+
+def _only_gives(op: Operation) -> bool:
+    """Whether the operation, when nothing uses its results, might as well not be there."""
+    if isinstance(op, loop.AllocOp | loop.PrefetchOp):
+        return True
+    return bool(op.results) and may_repeat(op)
 
 
 def _position(op: Operation) -> int:

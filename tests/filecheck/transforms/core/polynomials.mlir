@@ -1,0 +1,67 @@
+// RUN: stepwell-opt %s -p core-expand-math --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p core-expand-math{fp=strict} --split-input-file | filecheck %s --check-prefix=STRICT
+
+// The exponential: clamped, reduced by two fused multiply-adds, scaled in two steps.
+// CHECK-LABEL: func.func @exponential
+// CHECK:         %[[LOW:.*]] = arith.maximumf %x, %{{.*}} : vector<8xf32>
+// CHECK:         %[[CLAMPED:.*]] = arith.minimumf %[[LOW]], %{{.*}} : vector<8xf32>
+// CHECK:         %[[SHIFTED:.*]] = math.fma %[[CLAMPED]], %{{.*}}, %[[MAGIC:.*]] : vector<8xf32>
+// CHECK-NEXT:    %[[N:.*]] = arith.subf %[[SHIFTED]], %[[MAGIC]] : vector<8xf32>
+// CHECK:         %[[PARTLY:.*]] = math.fma %[[N]], %{{.*}}, %[[CLAMPED]] : vector<8xf32>
+// CHECK:         %[[REDUCED:.*]] = math.fma %[[N]], %{{.*}}, %[[PARTLY]] : vector<8xf32>
+// CHECK:         %[[BITS:.*]] = arith.bitcast %[[SHIFTED]] : vector<8xf32> to vector<8xi32>
+// CHECK-COUNT-6: math.fma %{{.*}}, %[[REDUCED]], %{{.*}} : vector<8xf32>
+// CHECK:         arith.shrsi %[[BITS]]
+// CHECK:         %[[ONCE:.*]] = arith.mulf
+// CHECK-NEXT:    %r = arith.mulf %[[ONCE]], %{{.*}} : vector<8xf32>
+// CHECK-NEXT:    func.return %r
+// STRICT-LABEL: func.func @exponential
+// STRICT-NEXT:    %r = math.exp %x : vector<8xf32>
+func.func @exponential(%x: vector<8xf32>) -> vector<8xf32> {
+  %r = math.exp %x : vector<8xf32>
+  func.return %r : vector<8xf32>
+}
+
+// -----
+
+// The same on a scalar.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT:     vector
+// CHECK-NOT:     math.exp
+// CHECK:         func.return %r : f64
+func.func @scalar(%x: f64) -> f64 {
+  %r = math.exp %x : f64
+  func.return %r : f64
+}
+
+// -----
+
+// The C library's sine is asked for only where a lane is beyond the reach of the reduction.
+// CHECK-LABEL: func.func @sine
+// CHECK:         %[[LARGEST:.*]] = vector.reduction <maxsi>, %{{.*}} : vector<4xi64> into i64
+// CHECK:         %[[BEYOND:.*]] = arith.cmpi sgt, %[[LARGEST]], %{{.*}} : i64
+// CHECK-NEXT:    %r = scf.if %[[BEYOND]] -> (vector<4xf64>) {
+// CHECK-NEXT:      math.sin %x {stepwell.libm} : vector<4xf64>
+// CHECK:         } else {
+// CHECK-NEXT:      scf.yield
+func.func @sine(%x: vector<4xf64>) -> vector<4xf64> {
+  %r = math.sin %x : vector<4xf64>
+  func.return %r : vector<4xf64>
+}
+
+// -----
+
+// A sigmoid is recognised: its exponential is of -|x|.
+// CHECK-LABEL: func.func @sigmoid
+// CHECK:         %[[MAGNITUDE:.*]] = math.absf %x : f32
+// CHECK-NEXT:    arith.negf %[[MAGNITUDE]] : f32
+// STRICT-LABEL: func.func @sigmoid
+// STRICT:         math.exp
+func.func @sigmoid(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %minus = arith.negf %x : f32
+  %e = math.exp %minus : f32
+  %sum = arith.addf %one, %e : f32
+  %r = arith.divf %one, %sum : f32
+  func.return %r : f32
+}

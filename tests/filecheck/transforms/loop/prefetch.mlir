@@ -1,0 +1,50 @@
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j}' | filecheck %s --check-prefix ELEMENT
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=3}' | filecheck %s --check-prefix ROW
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i}' | filecheck %s --check-prefix COLUMN
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=0}' 2>&1 | filecheck %s --check-prefix DISTANCE
+// RUN: not stepwell-opt %s -p 'loop-vectorize{loop=rows/j},loop-prefetch{buffer=rows/A at=j}' 2>&1 | filecheck %s --check-prefix LANES
+// RUN: not stepwell-opt %s -p 'loop-stage{buffer=rows/A at=i},loop-prefetch{buffer=rows/A.staged at=i}' 2>&1 | filecheck %s --check-prefix ANEW
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=open/A at=i}' 2>&1 | filecheck %s --check-prefix OPEN
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=open/B at=j}' 2>&1 | filecheck %s --check-prefix UNUSED
+
+// ELEMENT-LABEL: func.func private @rows
+// ELEMENT-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
+// ELEMENT-NEXT:     loop.for parallel "j" %j = 0 to 40 {
+// ELEMENT-NEXT:       loop.prefetch %A[%i + 2, %j + 1], read, locality<3>
+// ELEMENT-NEXT:       %a = loop.load %A[%i + 2, %j]
+// Three iterations later is six further on; a line of 64 bytes holds 16 elements.
+// ROW-LABEL: func.func private @rows
+// ROW-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
+// ROW-NEXT:     loop.for parallel "A.prefetch0" %A_prefetch0 = 0 to 40 step 16 {
+// ROW-NEXT:       loop.prefetch %A[%i + 8, %A_prefetch0], read, locality<3>
+// ROW-NEXT:     }
+// ROW-NEXT:     loop.for parallel "j" %j = 0 to 40 {
+// Each element of a column stands in a line of its own, and all are only written.
+// COLUMN-LABEL: func.func private @rows
+// COLUMN-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
+// COLUMN-NEXT:     loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 40 {
+// COLUMN-NEXT:       loop.prefetch %C[%C_prefetch0, %i + 4], write, locality<3>
+// DISTANCE: error: {{.*}}prefetch.mlir:31:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
+// LANES: error: {{.*}}prefetch.mlir:32:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:31:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
+  loop.for parallel "i" %i = -2 to 30 step 2 {
+    loop.for parallel "j" %j = 0 to 40 {
+      %a = loop.load %A[%i + 2, %j] : memref<40x40xi32>
+      loop.store %a, %C[%j, %i + 2] : memref<40x40xi32>
+    }
+  }
+  func.return
+}
+
+// OPEN: error: {{.*}}prefetch.mlir:43:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:44:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
+  loop.for parallel "i" %i = 0 to %n {
+    loop.for parallel "j" %j = 0 to %i {
+      %a = loop.load %A[%i, %j] : memref<?x?xi32>
+      loop.store %a, %A[%i, %j] : memref<?x?xi32>
+    }
+  }
+  func.return
+}

@@ -1,0 +1,77 @@
+"""Subscripts with floordiv and mod after `simplify`, where blocks of loops decide them."""
+
+from __future__ import annotations
+
+import pytest
+from stepwell.dialects.schedule.steps import Simplify, Split, Stage, Unroll
+
+from .loop_nests import applied, check_extents
+
+COPY = """
+func.func @f(%A: memref<40xi32> {stepwell.noalias}, %B: memref<10x4xi32> {stepwell.noalias}) {
+  loop.for parallel "i" %i = 0 to {n} {
+    %a = loop.load %A[%i] : memref<40xi32>
+    loop.store %a, %B[%i floordiv 4, %i mod 4] : memref<10x4xi32>
+  }
+  func.return
+}
+"""
+
+
+def stored_at(text: str) -> list[str]:
+    """The subscripts of the stores to %B."""
+    lines = [
+        line.split("%B[")[1].split("]")[0] for line in text.splitlines() if "loop.store" in line
+    ]
+    return [line.replace("%", "") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("factor", "subscripts"),
+    [
+        (4, "i_outer, i - i_outer * 4"),
+        (8, "i floordiv 4, i mod 4"),
+        (2, "i_outer * 2 floordiv 4, i_outer * 2 mod 4 + (i - i_outer * 2)"),
+        (3, "i floordiv 4, i mod 4"),
+    ],
+)
+def test_blocks_decide(factor: int, subscripts: str):
+    steps = (Split("f/i", factor), Simplify("f"))
+    check_extents(COPY, *steps)
+    assert stored_at(applied(COPY.replace("{n}", "37"), *steps)) == [subscripts]
+
+
+def test_constants_are_taken_apart():
+    steps = (Split("f/i", 4, tail="peel"), Unroll("f/i.inner"), Simplify("f"))
+    check_extents(COPY, *steps)
+    found = stored_at(applied(COPY.replace("{n}", "36"), *steps))
+    assert found == [f"i_outer, {n}" for n in range(4)]
+
+
+def test_factors_are_divided():
+    text = COPY.replace("%i floordiv 4, %i mod 4", "(%i * 4 + 3) floordiv 4, (%i * 4 + 3) mod 4")
+    text = text.replace("{n}", "10")
+    assert stored_at(applied(text, Simplify("f"))) == ["i, 3"]
+
+
+def test_panels_of_a_staged_buffer():
+    """Blocks of blocks: where a panel begins is a multiple of its size away from the buffer's start."""
+    program = """
+func.func @f(%A: memref<40xi32> {stepwell.noalias}, %B: memref<40xi32> {stepwell.noalias}) {
+  loop.for parallel "i" %i = 0 to {n} {
+    %a = loop.load %A[%i] : memref<40xi32>
+    loop.store %a, %B[%i] : memref<40xi32>
+  }
+  func.return
+}
+"""
+    steps = (
+        Split("f/i", 12, outer="block", inner="i"),
+        Split("f/i", 4, outer="tile", inner="i"),
+        Stage("f/A", at="block", into="packed", panel=4),
+        Simplify("f"),
+    )
+    check_extents(program, *steps)
+    text = applied(program.replace("{n}", "38"), *steps)
+    (load,) = [line for line in text.splitlines() if "loop.load %packed" in line]
+    assert "floordiv" not in load and "mod" not in load

@@ -1,0 +1,145 @@
+"""prefetch: hints for what later iterations use, which change nothing, at many extents."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule import Step
+from stepwell.dialects.schedule.steps import Prefetch, Split, Stage, Unroll, Vectorize
+
+from .loop_nests import RandomNest, applied, check, check_extents, reason
+from .producer_texts import function
+
+EXTENTS = (1, 2, 3, 5, 7, 17, 31, 33)
+SQUARE = "memref<{n}x{n}xi32>"
+
+
+def rows(bounds: str = "0 to {n}", element: str = "i32") -> str:
+    """`C[j, i] = A[i, j] - C[j, i]`, for the columns of `A` that `bounds` says."""
+    return function(
+        [("A", SQUARE), ("C", SQUARE)],
+        f"""
+  loop.for parallel "i" %i = 0 to {{n}} {{
+    loop.for parallel "j" %j = {bounds} {{
+      %a = loop.load %A[%i, %j] : {SQUARE}
+      %c = loop.load %C[%j, %i] : {SQUARE}
+      %s = arith.subi %a, %c : i32
+      loop.store %s, %C[%j, %i] : {SQUARE}
+    }}
+  }}""",
+    ).replace("i32", element)
+
+
+def hints(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if "loop.prefetch" in line]
+
+
+STEPS: dict[str, list[Step]] = {
+    "an element": [Prefetch("f/A", "j", 4)],
+    "a row": [Prefetch("f/A", "i")],
+    "a column, which is written too": [Prefetch("f/C", "i", 2)],
+    "in blocks": [Split("f/i", 4), Split("f/j", 4), Prefetch("f/A", "i.outer", 2)],
+    "and split after": [
+        Prefetch("f/A", "i"),
+        Prefetch("f/A", "j"),
+        Split("f/i", 4),
+        Unroll("f/j", 2),
+    ],
+    "of a staged region": [Stage("f/A", "i", scope="register"), Prefetch("f/A.staged", "j")],
+    "at a loop around lanes": [Vectorize("f/j", 4), Prefetch("f/C", "i")],
+    "where nothing runs": [Split("f/i", 40, tail="peel"), Prefetch("f/A", "i.inner")],
+}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS.keys())
+def test_results_stay(steps: list[Step]) -> None:
+    check_extents(rows(), *steps, extents=EXTENTS)
+
+
+@pytest.mark.parametrize(
+    "bounds", ["%i to {n}", "0 to %i step 3", "{n} - 1 to {n}", "0 to min(%i + 4, {n})"]
+)
+def test_bounds(bounds: str) -> None:
+    for at in "ij":
+        check_extents(rows(bounds), Prefetch("f/A", at, 3), extents=EXTENTS)
+
+
+def test_negative_bounds_and_a_step() -> None:
+    program = rows("-3 to {n} - 3 step 2").replace("%j]", "%j + 3]").replace("[%j", "[%j + 3")
+    check_extents(program, Prefetch("f/A", "j", 3), extents=EXTENTS)
+    text = applied(program.replace("{n}", "9"), Prefetch("f/A", "j", 3))
+    assert hints(text) == ["loop.prefetch %A[%i, %j + 9], read, locality<3> : memref<9x9xi32>"]
+
+
+def test_one_hint_for_each_cache_line() -> None:
+    for element, count in (("i8", 64), ("i32", 16), ("i64", 8)):
+        text = applied(rows(element=element).replace("{n}", "99"), Prefetch("f/A", "i"))
+        assert f'"A.prefetch0" %A_prefetch0 = 0 to 99 step {count}' in text
+        assert hints(text)[0].startswith("loop.prefetch %A[%i + 1, %A_prefetch0], read")
+
+
+def test_each_element_of_a_column_has_a_line_of_its_own() -> None:
+    columns = "memref<99x99xi32, strided<[1, 99]>>"
+    program = rows().replace("{n}", "99").replace("memref<99x99xi32>", columns)
+    assert '"A.prefetch0" %A_prefetch0 = 0 to 99 {' in applied(program, Prefetch("f/A", "i"))
+
+
+def test_hints_say_what_is_only_written() -> None:
+    program = rows().replace("%c = loop.load %C[%j, %i]", "%c = loop.load %A[%j, %i]")
+    assert ", write," in hints(applied(program.replace("{n}", "9"), Prefetch("f/C", "j")))[0]
+    assert ", read," in hints(applied(rows().replace("{n}", "9"), Prefetch("f/C", "j")))[0]
+
+
+def test_a_value_made_later_is_not_used() -> None:
+    # `%m` stands behind the loop, so nothing in it can be given in terms of it.
+    program = function(
+        [("A", "memref<9xi32>")],
+        """
+  loop.for serial "i" %i = 0 to 9 {
+    %a = loop.load %A[%i] : memref<9xi32>
+    loop.store %a, %A[%i] : memref<9xi32>
+  }
+  %x = loop.load %A[0] : memref<9xi32>
+  %m = arith.index_cast %x : i32 to index
+  loop.for serial "z" %z = 0 to %m { }""",
+    )
+    assert "loop.prefetch %A[%i + 1]" in applied(program, Prefetch("f/A", "i"))
+
+
+def test_refusals() -> None:
+    five = rows().replace("{n}", "5")
+    message = reason(five, Prefetch("f/A", "j", 0))
+    assert "distance is 0, expected at least 1" in message
+    assert "loop 'k' does not use '%D'" in reason(
+        five.replace(
+            "func.return",
+            '%D = loop.alloc stack : memref<1xi32>\nloop.for serial "k" %k = 0 to 3 { }\nfunc.return',
+        ),
+        Prefetch("f/D", "k"),
+    )
+    lanes = five.replace('parallel "j"', 'parallel vector "j"')
+    message = reason(lanes, Prefetch("f/A", "j"))
+    assert "loop 'j' runs in vector lanes; prefetch at a loop around it" in message
+    staged = applied(five, Stage("f/A", "i"))
+    message = reason(staged, Prefetch("f/A.staged", "i"))
+    assert "'%A.staged' is made anew in each iteration of 'i'" in message
+    opened = rows("0 to %n").replace("noalias})", "noalias}, %n: index)")
+    opened = opened.replace("memref<{n}x{n}xi32>", "memref<?x?xi32>").replace("{n}", "5")
+    message = reason(opened, Prefetch("f/A", "i"))
+    assert "the part of '%A' that one iteration of 'i' uses has no constant size" in message
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    random = Random(seed)
+    nest = RandomNest(random, depth=2)
+    text = nest.text()
+    check(
+        text,
+        [
+            Prefetch(f"f/{random.choice('AB')}", random.choice(nest.loops), random.randint(1, 4))
+            for _ in range(2)
+        ],
+    )
