@@ -86,12 +86,20 @@ def _tightest(along: isl.Set, depth: int) -> tuple[AffineExpr, int] | None:
     dims += [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
     here = variable(space, depth)
     best: tuple[AffineExpr, int] | None = None
-    for candidate in lower_bounds(along.simple_hull(), depth):
+    hull = along.simple_hull()
+    # Loops of larger steps bound it through floors, which are no candidates; without them the bound is.
+    for candidate in dict.fromkeys((*lower_bounds(hull, depth), *_without_floors(hull, depth))):
         offset = here.sub(pw_aff(candidate, dims, space))
         span = isl.Map.from_pw_aff(offset).intersect_domain(along).range().dim_max_val(0)
         if span.is_int() and (best is None or span.to_python() + 1 < best[1]):
             best = candidate, span.to_python() + 1
     return best
+
+
+def _without_floors(hull: isl.BasicSet, depth: int) -> list[AffineExpr]:
+    if not hull.dim(isl.dim_type.div):
+        return []
+    return lower_bounds(hull.remove_divs(), depth)
 
 
 class BoxSpace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -15,23 +16,30 @@ from xdsl.traits import IsTerminator
 
 from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
+from ..analysis.reductions import ReductionUpdate, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.prefetch import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
+from .lane_count import lane_count
+from .lanes import LaneConverter
 
 MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
 @dataclass
-class _FunctionConverter:
+class FunctionConverter:
     """Rebuilds the body of one function at core level."""
 
     expander: AffineExpander
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     blocks: dict[Block, Block] = field(default_factory=dict[Block, Block])
+    updates: Mapping[Operation, ReductionUpdate] = field(
+        default_factory=dict[Operation, ReductionUpdate]
+    )
+    """the reductions of the function; needed where it has vector loops"""
 
     def convert(self, block: Block, builder: Builder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
@@ -39,25 +47,30 @@ class _FunctionConverter:
         for op in block.ops:
             if op is block.last_op and op.has_trait(IsTerminator):
                 self._free(builder, allocated)
-            match op:
-                case loop.YieldOp():
-                    pass
-                case loop.ForOp():
-                    self._for(op, builder)
-                case loop.IfOp():
-                    self._if(op, builder)
-                case loop.LoadOp():
-                    self._load(op, builder)
-                case loop.StoreOp():
-                    self._store(op, builder)
-                case loop.AllocOp():
-                    self._alloc(op, builder, allocated)
-                case loop.PrefetchOp():
-                    self._prefetch(op, builder)
-                case affine.ApplyOp():
-                    self._apply(op, builder)
-                case _:
-                    self._clone(op, builder)
+            if isinstance(op, loop.AllocOp):
+                self._alloc(op, builder, allocated)
+            else:
+                self.convert_op(op, builder)
+
+    def convert_op(self, op: Operation, builder: Builder) -> None:
+        """Append what one operation becomes."""
+        match op:
+            case loop.YieldOp():
+                pass
+            case loop.ForOp():
+                self._for(op, builder)
+            case loop.IfOp():
+                self._if(op, builder)
+            case loop.LoadOp():
+                self._load(op, builder)
+            case loop.StoreOp():
+                self._store(op, builder)
+            case loop.PrefetchOp():
+                self._prefetch(op, builder)
+            case affine.ApplyOp():
+                self._apply(op, builder)
+            case _:
+                self._clone(op, builder)
 
     def convert_region(self, old: Region, new: Region) -> None:
         """Fill the blocks of `new`, made by `_empty_copy`, with what those of `old` become."""
@@ -90,6 +103,16 @@ class _FunctionConverter:
         self.values[op.result] = value
 
     def _for(self, op: loop.ForOp, builder: Builder) -> None:
+        lanes = lane_count(op) if _runs_in_lanes(op) else None
+        if lanes is not None:
+            LaneConverter(self, op, lanes, builder).convert(op.body.block, builder)
+            return
+        inside = self.open_for(op, builder)
+        self.convert(op.body.block, inside)
+        inside.insert(scf.YieldOp())
+
+    def open_for(self, op: loop.ForOp, builder: Builder) -> Builder:
+        """Append the `scf.for` that a loop becomes, and give the end of its body, still empty."""
         expander = self.expander
         lower_operands = [self.values[v] for v in op.lower_operands]
         upper_operands = [self.values[v] for v in op.upper_operands]
@@ -102,13 +125,11 @@ class _FunctionConverter:
             [expander.range_of(expr, lower_operands) for expr in lower_exprs],
             [expander.range_of(expr, upper_operands) for expr in upper_exprs],
         )
-        inside = Builder(InsertPoint.at_end(body))
-        self.convert(op.body.block, inside)
-        inside.insert(scf.YieldOp())
         step = expander.constant(op.step.value.data)
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
+        return Builder(InsertPoint.at_end(body))
 
     def _if(self, op: loop.IfOp, builder: Builder) -> None:
         operands = [self.values[v] for v in op.condition_operands]
@@ -166,6 +187,10 @@ class _FunctionConverter:
             builder.insert(memref.DeallocOp.get(buffer))
 
 
+def _runs_in_lanes(op: Operation) -> bool:
+    return isinstance(op, loop.ForOp) and op.mode == loop.RunModeAttr(loop.RunMode.VECTOR)
+
+
 def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
     """What is known of a loop variable from what is known of its bounds."""
     lows = [low for low, _ in lower if low is not None]
@@ -178,9 +203,10 @@ class ConvertLoopToCorePass(StepwellPass):
     """
     Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
 
-    A loop marked `threads`, `vector` or `unroll` runs one iteration after the other: that is a correct
-    way to run it, as its iterations may run in any order the mark allows. The mark stays visible as the
-    attribute `stepwell.mode = "vector"` of the `scf.for`, which nothing below has to know.
+    A loop marked `vector` becomes operations on vectors of as many lanes as it has iterations. Where
+    that cannot be, and for a loop marked `threads` or `unroll`, one iteration runs after the other:
+    a correct way to run it, as its iterations may run in any order the mark allows. Then the mark stays
+    visible as the attribute `stepwell.mode = "vector"` of the `scf.for`.
     """
 
     name = "convert-loop-to-core"
@@ -198,9 +224,11 @@ def _empty_copy(region: Region) -> list[Block]:
 
 
 def _convert_function(function: func.FuncOp) -> None:
+    has_lanes = any(_runs_in_lanes(op) for op in function.walk())
+    updates = find_updates(function) if has_lanes else {}
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
-    converter = _FunctionConverter(AffineExpander(new.blocks[0]))
+    converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates)
     converter.convert_region(old, new)
     old.drop_all_references()

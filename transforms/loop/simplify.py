@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+)
 
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
@@ -18,6 +23,7 @@ from ..schedule.nest import Nest, Nests
 from ..schedule.planning import planner, step_pass
 from ..schedule.rewrite import (
     BoundExprs,
+    added_up,
     body_ops,
     erase_body,
     insert_before,
@@ -29,6 +35,7 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
+from ..schedule.tidy import tidy_expressions
 from ..schedule.tight_bounds import tight_bounds
 from ..schedule.trip_count import TripCount
 
@@ -42,7 +49,7 @@ class SimplifyPlan:
     def apply(self) -> None:
         changed = True
         while changed:
-            changed = False
+            changed = tidy_expressions(self.nest.function)
             for op in list(self.nest.function.body.walk()):
                 changed |= self._simplify(op)
 
@@ -61,6 +68,7 @@ class SimplifyPlan:
                     or _replace_by_body(self.nest, op)
                     or _take_in_condition(op)
                     or _count_by_one(op)
+                    or _start_at_zero(op)
                 )
             case _:
                 return False
@@ -178,6 +186,23 @@ def _count_by_one(for_op: loop.ForOp) -> bool:
     if depends or decides:
         normalise_step(for_op)
     return depends or decides
+
+
+def _start_at_zero(for_op: loop.ForOp) -> bool:
+    """`for i in L..L + 16: S(i)` → `for i in 0..16: S(L + i)`, for loops over tiles of a fixed size."""
+    if for_op.step.value.data != 1 or len(for_op.lower_map.data.results) != 1:
+        return False
+    if not any(isinstance(v, BlockArgument) and _is_variable(v) for v in for_op.lower_operands):
+        return False
+    (low,), low_values = lower_bound(for_op)
+    highs, high_values = upper_bound(for_op)
+    spans, _ = added_up(
+        [high - low for high in shifted_to(highs, len(low_values))], [*low_values, *high_values]
+    )
+    if not any(isinstance(span, AffineConstantExpr) for span in spans):
+        return False
+    normalise_step(for_op)
+    return True
 
 
 def _is_variable(value: BlockArgument) -> bool:
