@@ -1,4 +1,4 @@
-"""Which loops can run as one vector, and of how many lanes."""
+"""Which loops are written out, and which can run as one vector of how many lanes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
+from ..dialects.loop import RunMode, RunModeAttr
 
 MOST_LANES = 256
 """A loop with more iterations is not made one vector of: the code would grow without end."""
+
+
+def is_written_out(for_op: loop.ForOp) -> bool:
+    """Whether the loop is marked `unroll`, and numbers in its bounds say how far that goes."""
+    return (
+        for_op.mode == RunModeAttr(RunMode.UNROLL)
+        and len(for_op.lower_map.data.results) == 1
+        and for_op.greatest_trip_count() is not None
+    )
 
 
 def lane_count(for_op: loop.ForOp) -> int | None:
@@ -45,7 +55,7 @@ def _can_run(block: Block) -> bool:
     for op in block.ops:
         match op:
             case loop.ForOp():
-                if op.mode is not None or not _can_run(op.body.block):
+                if not (op.mode is None or is_written_out(op)) or not _can_run(op.body.block):
                     return False
             case loop.IfOp():
                 if not all(_can_run(inner) for r in op.regions for inner in r.blocks):

@@ -7,7 +7,7 @@ Every operation of the body runs for all lanes before the next one does, which i
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, cast
 
@@ -35,6 +35,7 @@ from ..dialects.dtypes import is_float
 from ..dialects.shaped import memref_type
 from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from .affine_to_arith import AffineExpander
+from .lane_count import is_written_out
 
 
 class ScalarConverter(Protocol):
@@ -47,6 +48,8 @@ class ScalarConverter(Protocol):
     def convert_op(self, op: Operation, builder: Builder) -> None: ...
 
     def open_for(self, op: loop.ForOp, builder: Builder) -> Builder: ...
+
+    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]: ...
 
 
 class LaneConverter:
@@ -122,6 +125,9 @@ class LaneConverter:
             match op:
                 case loop.YieldOp():
                     pass
+                case loop.ForOp() if is_written_out(op):
+                    for inside in self.scalar.open_copies(op, builder):
+                        self.convert(op.body.block, inside)
                 case loop.ForOp():
                     inside = self.scalar.open_for(op, builder)
                     self.convert(op.body.block, inside)

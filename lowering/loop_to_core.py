@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
@@ -22,7 +22,7 @@ from ..dialects.affine_bounds import Range
 from ..dialects.prefetch import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
-from .lane_count import lane_count
+from .lane_count import is_written_out, lane_count
 from .lanes import LaneConverter
 
 MODE = "stepwell.mode"
@@ -107,9 +107,35 @@ class FunctionConverter:
         if lanes is not None:
             LaneConverter(self, op, lanes, builder).convert(op.body.block, builder)
             return
+        if is_written_out(op):
+            for inside in self.open_copies(op, builder):
+                self.convert(op.body.block, inside)
+            return
         inside = self.open_for(op, builder)
         self.convert(op.body.block, inside)
         inside.insert(scf.YieldOp())
+
+    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]:
+        """For each iteration of a loop that is written out: where its operations go."""
+        count, step = op.greatest_trip_count(), op.step.value.data
+        assert count is not None
+        (low,) = op.lower_map.data.results
+        assert isinstance(low, AffineConstantExpr)
+        operands = [self.values[v] for v in op.upper_operands]
+        limits = [e for e in op.upper_map.data.results if not isinstance(e, AffineConstantExpr)]
+        for number in range(count):
+            value = low.value + number * step
+            self.values[op.induction_variable] = self.expander.constant(value)
+            if not limits:
+                yield builder
+                continue
+            left = [loop.at_least_zero(limit - (value + 1)) for limit in limits]
+            condition = self.expander.condition(builder, left, operands)
+            block = Block()
+            inside = Builder(InsertPoint.at_end(block))
+            yield inside
+            inside.insert(scf.YieldOp())
+            builder.insert(scf.IfOp(condition, [], Region(block), Region()))
 
     def open_for(self, op: loop.ForOp, builder: Builder) -> Builder:
         """Append the `scf.for` that a loop becomes, and give the end of its body, still empty."""
@@ -203,8 +229,9 @@ class ConvertLoopToCorePass(StepwellPass):
     """
     Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
 
-    A loop marked `vector` becomes operations on vectors of as many lanes as it has iterations. Where
-    that cannot be, and for a loop marked `threads` or `unroll`, one iteration runs after the other:
+    A loop marked `vector` becomes operations on vectors of as many lanes as it has iterations, one
+    marked `unroll` its iterations one after the other. Where that cannot be, and for a loop marked
+    `threads`, it stays a loop:
     a correct way to run it, as its iterations may run in any order the mark allows. Then the mark stays
     visible as the attribute `stepwell.mode = "vector"` of the `scf.for`.
     """

@@ -118,11 +118,13 @@ class Unroll(Step):
     Write a loop's body out, once for each iteration, or `factor` times in a loop of larger step.
 
     Before: `for i in 0..4: S(i)`. After: `S(0); S(1); S(2); S(3)`.
+    With `mark` the loop stays as it is, marked `unroll`, and is written out on the way down.
     """
 
     loop: str
     factor: int = 0
     tail: str = "peel"
+    mark: bool = False
 
 
 @step
