@@ -297,7 +297,8 @@ class Stage(Step):
     Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
     `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
     at the end when the region is written. `order` permutes the scratch buffer's axes, `panel` packs its
-    last axis into panels of so many elements, `pad` rounds its sizes up to multiples.
+    last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and
+    `pads` each axis's.
     """
 
     buffer: str
@@ -307,6 +308,7 @@ class Stage(Step):
     order: tuple[int, ...] = ()
     panel: int = 0
     pad: int = 0
+    pads: tuple[int, ...] = ()
 
 
 @step

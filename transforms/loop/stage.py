@@ -259,7 +259,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         space.inside(box),
         copies_in=copies_in,
         copies_out=copies_out,
-        fills_padding=step.pad > 0 or layout.extents != box.extents,
+        fills_padding=layout.extents != box.extents,
         serial=weaken(step, nest, loops, copies, inside),
     )
 
@@ -300,14 +300,20 @@ def _layout(step: Stage, box: Box) -> Layout:
     order = step.order or tuple(range(rank))
     if sorted(order) != list(range(rank)):
         raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
-    if step.panel < 0 or step.pad < 0:
+    if step.panel < 0 or step.pad < 0 or any(pad < 0 for pad in step.pads):
         raise refuse(step, "panel and pad must not be negative")
+    if step.pads and len(step.pads) != rank:
+        raise refuse(
+            step, f"pads has {len(step.pads)} numbers, expected one for each of {rank} axes"
+        )
     if (step.panel or step.pad) and rank == 0:
         raise refuse(step, "a buffer without axes has nothing to pack or pad")
+    units = [pad or 1 for pad in step.pads] or [1] * rank
+    if rank:
+        units[-1] = lcm(units[-1], step.pad or 1, step.panel or 1)
     extents = list(box.extents)
-    if step.pad or step.panel:
-        unit = lcm(step.pad or 1, step.panel or 1)
-        extents[order[-1]] = -(-extents[order[-1]] // unit) * unit
+    for axis, unit in zip(order, units, strict=True):
+        extents[axis] = -(-extents[axis] // unit) * unit
     return Layout(tuple(extents), tuple(order), step.panel)
 
 
