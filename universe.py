@@ -24,8 +24,12 @@ _DIALECTS = {
     "schedule": "dialects.schedule:Schedule",
 }
 
-_EXTENDED = {"memref": "dialects.prefetch:MemRef"}
-"""Upstream dialects of which xDSL lacks an operation that we need."""
+_EXTENDED = {
+    "arith": "dialects.vector_ops:Arith",
+    "llvm": "dialects.vector_ops:Llvm",
+    "memref": "dialects.prefetch:MemRef",
+}
+"""Upstream dialects of which xDSL lacks an operation that we need, or has it on scalars only."""
 
 _STEPS = (
     "split",

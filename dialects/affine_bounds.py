@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -89,6 +89,70 @@ def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
     if expr.kind is AffineBinaryOpKind.Mul:
         return _scaled(lhs, factor)
     return _divided(expr.kind, lhs, factor)
+
+
+def without_divisions(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
+    """
+    The expression with the floordiv and mod that its dimensions' ranges decide worked out.
+
+    `(d0 * 16 + d1) floordiv 16` is `d0` and `(d0 * 16 + d1) mod 16` is `d1` where `0 <= d1 < 16`.
+    """
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return expr
+    lhs, rhs = without_divisions(expr.lhs, ranges), without_divisions(expr.rhs, ranges)
+    match expr.kind:
+        case AffineBinaryOpKind.Add:
+            return lhs + rhs
+        case AffineBinaryOpKind.Mul:
+            return lhs * rhs
+        case AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.Mod if isinstance(
+            rhs, AffineConstantExpr
+        ):
+            return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges)
+        case _:
+            return AffineBinaryOpExpr(expr.kind, lhs, rhs)
+
+
+def _quotient_or_rest(
+    kind: AffineBinaryOpKind, dividend: AffineExpr, divisor: int, ranges: Sequence[Range]
+) -> AffineExpr:
+    """What is a multiple of the divisor leaves the division: `(16 a + b) // 16` is `a + b // 16`."""
+    quotient = rest = AffineExpr.constant(0)
+    for term, factor in sum_of_terms(dividend):
+        whole, left = divmod(factor, divisor)
+        if left == 0:
+            quotient = quotient + term * whole
+        elif isinstance(term, AffineConstantExpr):
+            quotient, rest = quotient + whole, rest + left
+        else:
+            rest = rest + term * factor
+    low, high = bounds(rest, ranges)
+    is_small = low is not None and high is not None and low >= 0 and high < divisor
+    if kind is AffineBinaryOpKind.Mod:
+        return rest if is_small else rest % divisor
+    return quotient if is_small else quotient + rest // divisor
+
+
+def sum_of_terms(expr: AffineExpr) -> list[tuple[AffineExpr, int]]:
+    """What an expression is a sum of, each term once with its factor; a number as so many times 1."""
+    factors: dict[AffineExpr, int] = {}
+    for term, factor in terms(expr):
+        factors[term] = factors.get(term, 0) + factor
+    return [(term, factor) for term, factor in factors.items() if factor]
+
+
+def terms(expr: AffineExpr, factor: int = 1) -> Iterator[tuple[AffineExpr, int]]:
+    """What an expression is a sum of, each with its factor, as it is written."""
+    match expr:
+        case AffineConstantExpr():
+            yield AffineExpr.constant(1), factor * expr.value
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            yield from terms(expr.lhs, factor)
+            yield from terms(expr.rhs, factor)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
+            yield from terms(expr.lhs, factor * by)
+        case _:
+            yield expr, factor
 
 
 def _divided(kind: AffineBinaryOpKind, lhs: Range, divisor: int) -> Range:

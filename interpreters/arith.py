@@ -30,6 +30,7 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.resources import elements_to_numpy
+from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..errors import StepwellError
 from .evaluators import (
     Evaluator,
@@ -251,7 +252,7 @@ def _compare_indices(compare: Evaluator) -> Evaluator:
     return evaluate
 
 
-def _compare_integers(op: arith.CmpiOp) -> Evaluator:
+def _compare_integers(op: arith.CmpiOp | VectorCmpiOp) -> Evaluator:
     info = integer_info(op.lhs.type, op)
     predicate = op.predicate.value.data
     unsigned = predicate >= 6
@@ -456,6 +457,9 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: lambda op: _FLOAT_COMPARISONS[op.predicate.value.data],
     arith.SelectOp: _plain(select),
+    VectorCmpiOp: _compare_integers,
+    VectorCmpfOp: lambda op: _FLOAT_COMPARISONS[op.predicate.value.data],
+    VectorSelectOp: _plain(select),
     arith.AddfOp: _plain(operator.add),
     arith.SubfOp: _plain(operator.sub),
     arith.MulfOp: _plain(operator.mul),

@@ -38,6 +38,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
+from ..dialects.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
 from ..errors import StepwellError
 
 EXTERNAL_ALIGNMENT = 64
@@ -394,7 +395,7 @@ _PREDICATES = {"_false": "false", "_true": "true"}
 
 
 def _emit_fcmp(e: _FunctionEmitter, op: Operation) -> None:
-    assert isinstance(op, llvm.FCmpOp)
+    assert isinstance(op, llvm.FCmpOp | VectorFCmpOp)
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value
     predicate = _PREDICATES.get(predicate, predicate)
     lhs, rhs = e.operands(op)
@@ -406,15 +407,24 @@ def _emit_fcmp(e: _FunctionEmitter, op: Operation) -> None:
 
 
 def _emit_select(e: _FunctionEmitter, op: Operation) -> None:
-    assert isinstance(op, llvm.SelectOp)
+    assert isinstance(op, llvm.SelectOp | VectorLlvmSelectOp)
     is_float = isinstance(get_element_type_or_self(op.res.type), AnyFloat)
     flags = _flags(op.fastmathFlags) if is_float else ()
     condition, if_true, if_false = e.operands(op)
     e.values[op.res] = e.builder.select(condition, if_true, if_false, flags=flags)
 
 
+def _emit_extract_element(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, ExtractElementOp)
+    vector, lane = e.operands(op)
+    e.values[op.res] = e.builder.extract_element(vector, lane)
+
+
 _HANDLERS: dict[type[Operation], _Handler] = {
     llvm.AddressOfOp: _emit_address_of,
+    ExtractElementOp: _emit_extract_element,
+    VectorFCmpOp: _emit_fcmp,
+    VectorLlvmSelectOp: _emit_select,
     llvm.AllocaOp: _emit_alloca,
     llvm.BrOp: _emit_branch,
     llvm.CallOp: _emit_call,

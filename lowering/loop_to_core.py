@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -9,24 +10,27 @@ from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator
 
 from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
+from ..analysis.reductions import ReductionUpdate, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.prefetch import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
+from .lane_count import is_written_out, lane_count
+from .lanes import LaneConverter
 
 MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
 @dataclass
-class _FunctionConverter:
+class FunctionConverter:
     """Rebuilds the body of one function at core level."""
 
     expander: AffineExpander
@@ -34,6 +38,10 @@ class _FunctionConverter:
     blocks: dict[Block, Block] = field(default_factory=dict[Block, Block])
     parallel: list[Block] = field(default_factory=list[Block])
     """The bodies of `scf.parallel` that are being filled, innermost last."""
+    updates: Mapping[Operation, ReductionUpdate] = field(
+        default_factory=dict[Operation, ReductionUpdate]
+    )
+    """the reductions of the function; needed where it has vector loops"""
 
     def convert(self, block: Block, builder: Builder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
@@ -41,25 +49,30 @@ class _FunctionConverter:
         for op in block.ops:
             if op is block.last_op and op.has_trait(IsTerminator):
                 self._free(builder, allocated)
-            match op:
-                case loop.YieldOp():
-                    pass
-                case loop.ForOp():
-                    self._for(op, builder)
-                case loop.IfOp():
-                    self._if(op, builder)
-                case loop.LoadOp():
-                    self._load(op, builder)
-                case loop.StoreOp():
-                    self._store(op, builder)
-                case loop.AllocOp():
-                    self._alloc(op, builder, allocated)
-                case loop.PrefetchOp():
-                    self._prefetch(op, builder)
-                case affine.ApplyOp():
-                    self._apply(op, builder)
-                case _:
-                    self._clone(op, builder)
+            if isinstance(op, loop.AllocOp):
+                self._alloc(op, builder, allocated)
+            else:
+                self.convert_op(op, builder)
+
+    def convert_op(self, op: Operation, builder: Builder) -> None:
+        """Append what one operation becomes."""
+        match op:
+            case loop.YieldOp():
+                pass
+            case loop.ForOp():
+                self._for(op, builder)
+            case loop.IfOp():
+                self._if(op, builder)
+            case loop.LoadOp():
+                self._load(op, builder)
+            case loop.StoreOp():
+                self._store(op, builder)
+            case loop.PrefetchOp():
+                self._prefetch(op, builder)
+            case affine.ApplyOp():
+                self._apply(op, builder)
+            case _:
+                self._clone(op, builder)
 
     def convert_region(self, old: Region, new: Region) -> None:
         """Fill the blocks of `new`, made by `_empty_copy`, with what those of `old` become."""
@@ -96,6 +109,49 @@ class _FunctionConverter:
         self.values[op.result] = value
 
     def _for(self, op: loop.ForOp, builder: Builder) -> None:
+        lanes = lane_count(op) if _runs_in_lanes(op) else None
+        if lanes is not None:
+            LaneConverter(self, op, lanes, builder).convert(op.body.block, builder)
+            return
+        if is_written_out(op):
+            for inside in self.open_copies(op, builder):
+                self.convert(op.body.block, inside)
+            return
+        inside = self.open_for(op, builder)
+        if not _runs_on_threads(op):
+            self.convert(op.body.block, inside)
+            inside.insert(scf.YieldOp())
+            return
+        body = inside.insertion_point.block
+        self.parallel.append(body)
+        self.convert(op.body.block, inside)
+        self.parallel.pop()
+        inside.insert(scf.ReduceOp())
+
+    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]:
+        """For each iteration of a loop that is written out: where its operations go."""
+        count, step = op.greatest_trip_count(), op.step.value.data
+        assert count is not None
+        (low,) = op.lower_map.data.results
+        assert isinstance(low, AffineConstantExpr)
+        operands = [self.values[v] for v in op.upper_operands]
+        limits = [e for e in op.upper_map.data.results if not isinstance(e, AffineConstantExpr)]
+        for number in range(count):
+            value = low.value + number * step
+            self.values[op.induction_variable] = self.expander.constant(value)
+            if not limits:
+                yield builder
+                continue
+            left = [loop.at_least_zero(limit - (value + 1)) for limit in limits]
+            condition = self.expander.condition(builder, left, operands)
+            block = Block()
+            inside = Builder(InsertPoint.at_end(block))
+            yield inside
+            inside.insert(scf.YieldOp())
+            builder.insert(scf.IfOp(condition, [], Region(block), Region()))
+
+    def open_for(self, op: loop.ForOp, builder: Builder) -> Builder:
+        """Append the `scf.for` (or `scf.parallel`) that a loop becomes; the end of its body, still empty."""
         expander = self.expander
         lower_operands = [self.values[v] for v in op.lower_operands]
         upper_operands = [self.values[v] for v in op.upper_operands]
@@ -108,20 +164,14 @@ class _FunctionConverter:
             [expander.range_of(expr, lower_operands) for expr in lower_exprs],
             [expander.range_of(expr, upper_operands) for expr in upper_exprs],
         )
-        inside = Builder(InsertPoint.at_end(body))
-        if on_threads := _runs_on_threads(op):
-            self.parallel.append(body)
-        self.convert(op.body.block, inside)
         step = expander.constant(op.step.value.data)
-        if on_threads:
-            self.parallel.pop()
-            inside.insert(scf.ReduceOp())
+        if _runs_on_threads(op):
             builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
-            return
-        inside.insert(scf.YieldOp())
+            return Builder(InsertPoint.at_end(body))
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
+        return Builder(InsertPoint.at_end(body))
 
     def _if(self, op: loop.IfOp, builder: Builder) -> None:
         operands = [self.values[v] for v in op.condition_operands]
@@ -184,6 +234,10 @@ class _FunctionConverter:
             builder.insert(memref.DeallocOp.get(buffer))
 
 
+def _runs_in_lanes(op: Operation) -> bool:
+    return isinstance(op, loop.ForOp) and op.mode == loop.RunModeAttr(loop.RunMode.VECTOR)
+
+
 def _runs_on_threads(op: loop.ForOp) -> bool:
     """A mark is not enough: hand-written text may have it on a loop whose iterations must run in order."""
     is_parallel = op.kind.data is loop.LoopKind.PARALLEL
@@ -210,9 +264,10 @@ class ConvertLoopToCorePass(StepwellPass):
     Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
 
     A loop marked `threads` becomes an scf.parallel, whose iterations have stack buffers of their own, if
-    it is parallel too. A loop marked `vector` or `unroll` runs one iteration after the other: that is a
-    correct way to run it, as its iterations may run in any order the mark allows. The mark stays visible
-    as the attribute `stepwell.mode = "vector"` of the `scf.for`, which nothing below has to know.
+    it is parallel too; one marked `vector` operations on vectors of as many lanes as it has iterations;
+    one marked `unroll` its iterations one after the other. Where that cannot be it stays a loop, a
+    correct way to run it, as its iterations may run in any order the mark allows. Then the mark stays
+    visible as the attribute `stepwell.mode = "vector"` of the `scf.for`.
     """
 
     name = "convert-loop-to-core"
@@ -230,9 +285,11 @@ def _empty_copy(region: Region) -> list[Block]:
 
 
 def _convert_function(function: func.FuncOp) -> None:
+    has_lanes = any(_runs_in_lanes(op) for op in function.walk())
+    updates = find_updates(function) if has_lanes else {}
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
-    converter = _FunctionConverter(AffineExpander(new.blocks[0]))
+    converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates)
     converter.convert_region(old, new)
     old.drop_all_references()

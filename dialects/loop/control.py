@@ -12,7 +12,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap, AffineSet
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -114,6 +120,14 @@ class ForOp(IRDLOperation):
         low = max(expr.eval((), ()) for expr in bounds[0].results)
         high = min(expr.eval((), ()) for expr in bounds[1].results)
         return max(0, -(-(high - low) // self.step.value.data))
+
+    def greatest_trip_count(self) -> int | None:
+        """The most iterations there can be, when a number among the bounds says so, else None."""
+        lows = [e.value for e in self.lower_map.data.results if isinstance(e, AffineConstantExpr)]
+        highs = [e.value for e in self.upper_map.data.results if isinstance(e, AffineConstantExpr)]
+        if not lows or not highs:
+            return None
+        return max(0, -(-(min(highs) - max(lows)) // self.step.value.data))
 
     def verify_(self) -> None:
         verify_map("lower bound", self.lower_map.data, self.lower_operands)

@@ -30,7 +30,8 @@ _MEANINGS: dict[str, str] = {
     "by": "The loop around it whose variable is added, by its name.",
     "scope": 'Where the buffer lives: "register", "stack", "thread" or "arena".',
     "panel": "Into panels of how many elements the last axis is packed; 0 for none.",
-    "pad": "Sizes are rounded up to a multiple of this; 0 leaves them.",
+    "pad": "The last axis's size is rounded up to a multiple of this; 0 leaves it.",
+    "pads": "The same for each axis of the scratch buffer; empty for none.",
     "distance": "How many iterations ahead.",
     "axis": "The axis to pad, counted from 0; the stride is that of the axis before it.",
     "offset": "What the stride is to be modulo `factor`.",
@@ -40,6 +41,7 @@ _MEANINGS: dict[str, str] = {
     # Where a step means something else by the word.
     "fuse.inner": "The loop inside of it, by its name.",
     "fuse.into": 'The name of the fused loop; "<loop>.<inner>" when it is empty.',
+    "mark": "Whether to mark the loop only, and leave the writing out to the lowering.",
     "unroll.factor": "How many iterations to write out; 0 for all of them.",
     "unroll_and_jam.factor": "How many iterations of the loop to join.",
     "index_set_split.at": "Where the second loop begins, an affine expression over the loops around.",

@@ -118,11 +118,13 @@ class Unroll(Step):
     Write a loop's body out, once for each iteration, or `factor` times in a loop of larger step.
 
     Before: `for i in 0..4: S(i)`. After: `S(0); S(1); S(2); S(3)`.
+    With `mark` the loop stays as it is, marked `unroll`, and is written out on the way down.
     """
 
     loop: str
     factor: int = 0
     tail: str = "peel"
+    mark: bool = False
 
 
 @step
@@ -295,7 +297,8 @@ class Stage(Step):
     Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
     `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
     at the end when the region is written. `order` permutes the scratch buffer's axes, `panel` packs its
-    last axis into panels of so many elements, `pad` rounds its sizes up to multiples.
+    last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and
+    `pads` each axis's.
     """
 
     buffer: str
@@ -305,6 +308,7 @@ class Stage(Step):
     order: tuple[int, ...] = ()
     panel: int = 0
     pad: int = 0
+    pads: tuple[int, ...] = ()
 
 
 @step

@@ -23,6 +23,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ...dialects.vector_ops import (
+    ExtractElementOp,
+    VectorCmpfOp,
+    VectorCmpiOp,
+    VectorFCmpOp,
+    VectorLlvmSelectOp,
+    VectorSelectOp,
+)
 from .emitter import (
     NO_FASTMATH,
     NO_OVERFLOW,
@@ -157,35 +165,24 @@ def intrinsic(name: str) -> Handler:
 
 
 def _convert_cmpi(e: Emitter, op: Operation) -> None:
-    assert isinstance(op, arith.CmpiOp)
+    assert isinstance(op, arith.CmpiOp | VectorCmpiOp)
     properties = {"predicate": op.predicate}
     e.bind(op.result, e.emit(llvm.ICmpOp, e.values(op.operands), result_type(op), properties))
 
 
 def _convert_cmpf(e: Emitter, op: Operation) -> None:
-    """
-    xDSL's `llvm.fcmp` takes no vectors: those are compared by lane, and LLVM puts them together. Nor does
-    it print fast-math flags: they are permissions, and not taken here.
-    """
-    assert isinstance(op, arith.CmpfOp)
+    """xDSL does not print the fast-math flags of a comparison: permissions that are not taken here."""
+    assert isinstance(op, arith.CmpfOp | VectorCmpfOp)
     properties = {"predicate": op.predicate, "fastmathFlags": NO_FASTMATH}
     a, b = e.values(op.operands)
-    if not is_vector(a.type):
-        e.bind(op.result, e.emit(llvm.FCmpOp, (a, b), i1, properties))
-        return
-    type_ = result_type(op)
-    result = e.emit(llvm.UndefOp, (), type_)
-    for lane in range(a.type.get_shape()[0]):
-        operands = (extract_lane(e, a, lane), extract_lane(e, b, lane))
-        flag = e.emit(llvm.FCmpOp, operands, i1, properties)
-        result = e.emit(llvm.InsertElementOp, (result, flag, e.constant(lane, i32)), type_)
-    e.bind(op.result, result)
+    compare = VectorFCmpOp if is_vector(a.type) else llvm.FCmpOp
+    e.bind(op.result, e.emit(compare, (a, b), result_type(op), properties))
 
 
 def extract_lane(e: Emitter, vector: SSAValue, lane: int) -> SSAValue:
-    """One element of a vector: for want of `extractelement`, a shuffle to one lane and a bitcast."""
-    one = shuffle(e, vector, vector, (lane,))
-    return e.emit(llvm.BitcastOp, (one,), cast(AnyVector, vector.type).element_type)
+    """One element of a vector."""
+    element = cast(AnyVector, vector.type).element_type
+    return e.emit(ExtractElementOp, (vector, e.constant(lane, i32)), element)
 
 
 def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
@@ -199,44 +196,16 @@ def select(
     e: Emitter, condition: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
 ) -> SSAValue:
     """One of two values, by one condition or lane by lane."""
-    choose = _select_lanes if isinstance(condition.type, VectorType) else _select
-    return choose(e, condition, if_true, if_false, type_)
+    choose = VectorLlvmSelectOp if is_vector(condition.type) else llvm.SelectOp
+    return e.emit(choose, (condition, if_true, if_false), type_, {"fastmathFlags": NO_FASTMATH})
 
 
 def _convert_select(e: Emitter, op: Operation) -> None:
-    assert isinstance(op, arith.SelectOp)
+    assert isinstance(op, arith.SelectOp | VectorSelectOp)
     types = checked(op.result.type, op)
     condition = e.value(op.cond)
     pairs = zip(e.flatten((op.lhs,)), e.flatten((op.rhs,)), types, strict=True)
     e.unflatten((op.result,), [select(e, condition, *pair) for pair in pairs])
-
-
-def _select(
-    e: Emitter, condition: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
-) -> SSAValue:
-    operands = (condition, if_true, if_false)
-    return e.emit(llvm.SelectOp, operands, type_, {"fastmathFlags": NO_FASTMATH})
-
-
-def _select_lanes(
-    e: Emitter, mask: SSAValue, if_true: SSAValue, if_false: SSAValue, type_: Attribute
-) -> SSAValue:
-    """
-    mask ? if_true : if_false, lane by lane, as false ^ ((true ^ false) & sext(mask)).
-
-    xDSL's `llvm.select` takes a single condition; LLVM turns this form into a vector select.
-    """
-    bits = IntegerType(bits_of(type_))
-    integers = with_element(type_, bits)
-    if type_ != integers:
-        if_true = e.emit(llvm.BitcastOp, (if_true,), integers)
-        if_false = e.emit(llvm.BitcastOp, (if_false,), integers)
-    if bits != i1:
-        mask = e.emit(llvm.SExtOp, (mask,), integers)
-    difference = e.emit(llvm.XOrOp, (if_true, if_false), integers)
-    chosen = e.emit(llvm.AndOp, (difference, mask), integers)
-    result = e.emit(llvm.XOrOp, (chosen, if_false), integers)
-    return e.emit(llvm.BitcastOp, (result,), type_) if type_ != integers else result
 
 
 def resize(e: Emitter, value: SSAValue, to: Attribute, extension: type[Operation]) -> SSAValue:
@@ -383,6 +352,9 @@ ARITH: _Table = {
     arith.CmpiOp: _convert_cmpi,
     arith.CmpfOp: _convert_cmpf,
     arith.SelectOp: _convert_select,
+    VectorCmpiOp: _convert_cmpi,
+    VectorCmpfOp: _convert_cmpf,
+    VectorSelectOp: _convert_select,
     arith.AddUIExtendedOp: _convert_addui_extended,
     arith.MulSIExtendedOp: _extended_product(llvm.SExtOp),
     arith.MulUIExtendedOp: _extended_product(llvm.ZExtOp),

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.vector_ops import ExtractElementOp
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
@@ -121,18 +122,10 @@ def _convert_extract(e: Emitter, op: Operation) -> None:
     if lane is None:
         e.bind(op.result, e.value(op.vector))
     elif lane == DYNAMIC_INDEX:
-        e.bind(op.result, _extract_at(e, e.value(op.vector), e.value(op.dynamic_position[0])))
+        operands = (e.value(op.vector), e.value(op.dynamic_position[0]))
+        e.bind(op.result, e.emit(ExtractElementOp, operands, result_type(op)))
     else:
         e.bind(op.result, extract_lane(e, e.value(op.vector), lane))
-
-
-def _extract_at(e: Emitter, value: SSAValue, lane: SSAValue) -> SSAValue:
-    """A computed lane: chosen from all, for want of `extractelement`."""
-    result = extract_lane(e, value, 0)
-    for number in range(1, _lanes(value.type)):
-        operands = (e.equals(lane, number), extract_lane(e, value, number), result)
-        result = e.emit(llvm.SelectOp, operands, result.type, {"fastmathFlags": NO_FASTMATH})
-    return result
 
 
 def _convert_insert(e: Emitter, op: Operation) -> None:
@@ -153,10 +146,16 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.CreateMaskOp)
     type_ = result_type(op)
     lanes = _lanes(type_)
-    counted = VectorType(i64, (lanes,))
+    # In 32 bits, of which a register holds as many as of f32: below 0 and beyond the lanes all is said.
+    counted = VectorType(i32, (lanes,))
     numbers = dense_vector(counted, range(lanes))
     iota = e.emit(llvm.ConstantOp, (), counted, {"value": numbers})
-    bound = splat(e, e.value(op.mask_dim_sizes[0]), counted)
+    size = e.value(op.mask_dim_sizes[0])
+    for name, limit in (("llvm.smax.i64", 0), ("llvm.smin.i64", lanes)):
+        limited = e.call_intrinsic(name, (size, e.constant(limit)), i64)
+        assert limited is not None
+        size = limited
+    bound = splat(e, e.emit(llvm.TruncOp, (size,), i32), counted)
     e.bind(op.mask_vector, e.compare("slt", iota, bound, type_))
 
 

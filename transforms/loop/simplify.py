@@ -19,11 +19,11 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
 from ..schedule.dead_conditions import simplify_condition
-from ..schedule.divided_subscripts import simplify_subscripts
 from ..schedule.nest import Nest, Nests
 from ..schedule.planning import planner, step_pass
 from ..schedule.rewrite import (
     BoundExprs,
+    added_up,
     body_ops,
     erase_body,
     insert_before,
@@ -35,6 +35,7 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
+from ..schedule.tidy import tidy_expressions
 from ..schedule.tight_bounds import tight_bounds
 from ..schedule.trip_count import TripCount
 
@@ -48,7 +49,7 @@ class SimplifyPlan:
     def apply(self) -> None:
         changed = True
         while changed:
-            changed = False
+            changed = tidy_expressions(self.nest.function)
             for op in list(self.nest.function.body.walk()):
                 changed |= self._simplify(op)
 
@@ -62,10 +63,11 @@ class SimplifyPlan:
                 return simplify_condition(function, op)
             case loop.ForOp():
                 return (
-                    _simplify_bounds(self.nest, op) or _take_in_condition(op) or _count_by_one(op)
+                    _simplify_bounds(self.nest, op)
+                    or _take_in_condition(op)
+                    or _count_by_one(op)
+                    or _start_at_zero(op)
                 )
-            case loop.LoadOp() | loop.StoreOp():
-                return simplify_subscripts(function, op)
             case _:
                 return False
 
@@ -201,6 +203,23 @@ def _count_by_one(for_op: loop.ForOp) -> bool:
     if depends or decides:
         normalise_step(for_op)
     return depends or decides
+
+
+def _start_at_zero(for_op: loop.ForOp) -> bool:
+    """`for i in L..L + 16: S(i)` → `for i in 0..16: S(L + i)`, for loops over tiles of a fixed size."""
+    if for_op.step.value.data != 1 or len(for_op.lower_map.data.results) != 1:
+        return False
+    if not any(isinstance(v, BlockArgument) and _is_variable(v) for v in for_op.lower_operands):
+        return False
+    (low,), low_values = lower_bound(for_op)
+    highs, high_values = upper_bound(for_op)
+    spans, _ = added_up(
+        [high - low for high in shifted_to(highs, len(low_values))], [*low_values, *high_values]
+    )
+    if not any(isinstance(span, AffineConstantExpr) for span in spans):
+        return False
+    normalise_step(for_op)
+    return True
 
 
 def _is_variable(value: BlockArgument) -> bool:

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.alias import is_allocation
 from ...analysis.regions import Box, BoxSpace, bounding_box, touched
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -93,6 +94,9 @@ class StagePlan:
             self._copy(front, scratch, into_scratch=True)
         if self.copies_out:
             self._copy(Builder(InsertPoint.before(last)), scratch, into_scratch=False)
+        if isinstance(self.buffer.owner, loop.AllocOp) and not self.buffer.uses:
+            self.buffer.owner.detach()
+            self.buffer.owner.erase()
 
     def _redirect(self, access: Access, scratch: SSAValue) -> None:
         """Let a load or store use the scratch buffer."""
@@ -241,7 +245,8 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     copies_in = not writes_all or _reads_older_values(nest, inside, depth)
     private = inside[0].private
     copies = [touch_region(root, False, loops, whole, private)] if copies_in else []
-    if writes:
+    copies_out = bool(writes) and _is_read_later(nest, root, writes, at, depth)
+    if copies_out:
         copies.append(touch_region(root, True, loops, whole, private))
     return StagePlan(
         nest,
@@ -255,8 +260,8 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         tuple(inside),
         space.inside(box),
         copies_in=copies_in,
-        copies_out=bool(writes),
-        fills_padding=step.pad > 0 or layout.extents != box.extents,
+        copies_out=copies_out,
+        fills_padding=step.pad > 0 or bool(step.pads) or layout.extents != box.extents,
         serial=weaken(step, nest, loops, copies, inside),
     )
 
@@ -297,14 +302,20 @@ def _layout(step: Stage, box: Box) -> Layout:
     order = step.order or tuple(range(rank))
     if sorted(order) != list(range(rank)):
         raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
-    if step.panel < 0 or step.pad < 0:
+    if step.panel < 0 or step.pad < 0 or any(pad < 0 for pad in step.pads):
         raise refuse(step, "panel and pad must not be negative")
+    if step.pads and len(step.pads) != rank:
+        raise refuse(
+            step, f"pads has {len(step.pads)} numbers, expected one for each of {rank} axes"
+        )
     if (step.panel or step.pad) and rank == 0:
         raise refuse(step, "a buffer without axes has nothing to pack or pad")
+    units = [pad or 1 for pad in step.pads] or [1] * rank
+    if rank:
+        units[-1] = lcm(units[-1], step.pad or 1, step.panel or 1)
     extents = list(box.extents)
-    if step.pad or step.panel:
-        unit = lcm(step.pad or 1, step.panel or 1)
-        extents[order[-1]] = -(-extents[order[-1]] // unit) * unit
+    for axis, unit in zip(order, units, strict=True):
+        extents[axis] = -(-extents[axis] // unit) * unit
     return Layout(tuple(extents), tuple(order), step.panel)
 
 
@@ -330,6 +341,26 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
                     same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
                 older = older.subtract(same.range())
         if not older.is_empty():
+            return True
+    return False
+
+
+def _is_read_later(
+    nest: Nest, root: SSAValue, writes: Sequence[Access], at: loop.ForOp, depth: int
+) -> bool:
+    """Whether what is written in an iteration of the loop may be read after that iteration."""
+    if not is_allocation(root):
+        return True
+    for dependence in nest.dependences.all:
+        if dependence.source not in writes or dependence.sink.is_write:
+            continue
+        later = dependence.relation
+        if at in dependence.sink.loops:
+            same = later
+            for n in range(depth):
+                same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+            later = later.subtract(same)
+        if not later.is_empty():
             return True
     return False
 

@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.loop import RunMode, RunModeAttr
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
 from ..schedule.modes import check_unmarked
@@ -51,6 +52,17 @@ class UnrollPlan:
             substitute(copy.induction_variable, value, values)
             insert_before(self.for_op, _detached(copy))
         replace_loop(self.for_op, ())
+
+
+@dataclass(frozen=True)
+class UnrollMarkPlan:
+    """The loop that is marked."""
+
+    for_op: loop.ForOp
+
+    def apply(self) -> None:
+        """`for i in 0..4: S(i)` → `for unroll i in 0..4: S(i)`"""
+        self.for_op.mode = RunModeAttr(RunMode.UNROLL)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ def _detached(for_op: loop.ForOp) -> list[Operation]:
 
 
 @planner(Unroll)
-def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | PartialUnrollPlan:
+def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | UnrollMarkPlan | PartialUnrollPlan:
     """
     Always legal: the order of iterations stays.
 
@@ -118,6 +130,8 @@ def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | PartialUnrollPlan:
     check_unmarked(step, for_op)
     if step.factor < 0:
         raise refuse(step, f"factor is {step.factor}, expected 0 (all iterations) or more")
+    if step.mark:
+        return _plan_mark(step, for_op)
     trip_count = TripCount(nest, for_op)
     if step.factor == 0:
         return _plan_whole(step, nest, for_op, trip_count)
@@ -125,6 +139,21 @@ def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | PartialUnrollPlan:
     (rest,) = nest.chosen_names((), [f"{name}.tail"])
     tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
     return PartialUnrollPlan(nest, for_op, step.factor, tail, rest)
+
+
+def _plan_mark(step: Unroll, for_op: loop.ForOp) -> UnrollMarkPlan:
+    """Each iteration that may not run will be tested, so there must be a number that bounds them."""
+    count = for_op.greatest_trip_count()
+    if step.factor:
+        raise refuse(step, "only whole loops are marked", remedy="leave out the factor")
+    if count is None or len(for_op.lower_map.data.results) != 1:
+        raise refuse(
+            step,
+            f"the bounds of loop '{for_op.loop_name.data}' have no number in them that limits it",
+            remedy="simplify it, or split it first",
+        )
+    check_size(step, for_op, count)
+    return UnrollMarkPlan(for_op)
 
 
 def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCount) -> UnrollPlan:

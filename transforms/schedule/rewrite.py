@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine
@@ -18,8 +18,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineConstraintExpr,
     AffineExpr,
@@ -30,7 +28,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
 from ...dialects.affine_text import compact
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp
@@ -80,7 +78,7 @@ def _substitute_in(
         new, values = compact(
             [e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands]
         )
-        return compact([_collected(e) for e in new], values)
+        return compact([collected(e) for e in new], values)
 
     match user:
         case loop.LoadOp() | loop.StoreOp():
@@ -109,35 +107,22 @@ def _substitute_in(
             user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
 
 
-def _collected(expr: AffineExpr) -> AffineExpr:
+def collected(expr: AffineExpr) -> AffineExpr:
     """`i + (j - i)` as `j`; a sum in which no term is there twice stays as it is written."""
-    terms = list(_terms(expr, 1))
-    factors: dict[AffineExpr, int] = {}
-    for term, factor in terms:
-        factors[term] = factors.get(term, 0) + factor
-    if len(factors) == len(terms):
+    once = sum_of_terms(expr)
+    if len(once) == sum(1 for _ in terms(expr)):
         return expr
-    one = AffineExpr.constant(1)
-    number = factors.pop(one, 0)
-    result = AffineExpr.constant(0)
-    for term, factor in factors.items():
-        if factor:
-            result = result + term * factor
-    return result + number
-
-
-def _terms(expr: AffineExpr, factor: int) -> Iterator[tuple[AffineExpr, int]]:
-    """What an expression is a sum of, each with its factor; a number as so many times 1."""
-    match expr:
-        case AffineConstantExpr():
-            yield AffineExpr.constant(1), factor * expr.value
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            yield from _terms(expr.lhs, factor)
-            yield from _terms(expr.rhs, factor)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            yield from _terms(expr.lhs, factor * by)
-        case _:
-            yield expr, factor
+    result: AffineExpr | None = None
+    number = 0
+    for term, factor in once:
+        if isinstance(term, AffineConstantExpr):
+            number = factor
+            continue
+        scaled = term if factor == 1 else term * factor
+        result = scaled if result is None else result + scaled
+    if result is None:
+        return AffineExpr.constant(number)
+    return result + number if number else result
 
 
 def added_up(

@@ -4,9 +4,9 @@
 // CHECK-LABEL: func.func @subscripts(
 // CHECK-NEXT:    %c0 = arith.constant 0 : index
 // CHECK-NEXT:    %c8 = arith.constant 8 : index
+// CHECK-NEXT:    %c1 = arith.constant 1 : index
 // CHECK-NEXT:    %c4 = arith.constant 4 : index
 // CHECK-NEXT:    %c3 = arith.constant 3 : index
-// CHECK-NEXT:    %c1 = arith.constant 1 : index
 // CHECK-NEXT:    %c2 = arith.constant 2 : index
 // CHECK-NEXT:    scf.for %i = %c0 to %c8 step %c1 {
 // CHECK-NEXT:      %0 = arith.divui %i, %c4 : index
