@@ -1,4 +1,4 @@
-"""One arena for all the intermediate buffers of a function."""
+"""One arena for all the intermediate buffers of a function and of the kernels it calls."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     i8,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
-from ...analysis.liveness import Placement, live_ranges, place
+from ...analysis.liveness import live_ranges, place
 from ...dialects import loop
 from ...dialects.dtypes import bit_width
 from ..stepwell_pass import StepwellPass
+
+ArenaType = MemRefType[IntegerType]
 
 
 def _arena_allocs(function: func.FuncOp) -> list[loop.AllocOp]:
@@ -48,23 +51,20 @@ def _has_mark(function: func.FuncOp, mark: str) -> bool:
     )
 
 
-def _is_called(function: func.FuncOp, module: ModuleOp) -> bool:
-    return any(
-        isinstance(op, func.CallOp) and op.callee.root_reference == function.sym_name
-        for op in module.walk()
-    )
-
-
 @dataclass(frozen=True)
 class LoopPlanMemoryPass(StepwellPass):
     """
-    Places the arena buffers of each public function in one argument, by liveness.
+    Places the arena buffers of each public function, and of what it calls, in one argument, by liveness.
 
     Before: `%t = loop.alloc arena : memref<8x4xf32>`. After: a last argument
-    `%arena: memref<128xi8> {stepwell.arena}` and `%t = memref.view %arena[%c0][] : ...`. Functions
-    that others call keep their allocations, and so do those without marked results: an arena would make
-    their other buffers, which are read and written in place, inputs only. So do buffers inside of loops:
-    the iterations of a loop on threads must not share one place (each thread allocates its own, once).
+    `%arena: memref<128xi8> {stepwell.arena}` and `%t = memref.view %arena[%c0][] : ...`. A private
+    function is given a part of its caller's arena, in use while the call runs.
+
+    Three kinds keep their allocations. Functions without marked results: an arena would make their other
+    buffers, which are read and written in place, inputs only. Public functions that others call, and what
+    they call. Private ones that call themselves, or that are called from inside of a loop or branch. So do
+    buffers inside of loops: the iterations of a loop on threads must not share one place (each thread
+    allocates its own, once).
     """
 
     name = "loop-plan-memory"
@@ -72,26 +72,88 @@ class LoopPlanMemoryPass(StepwellPass):
     level_out = Level.LOOP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.ops):
-            if not isinstance(function, func.FuncOp) or len(function.body.blocks) != 1:
-                continue
-            if _has_mark(function, loop.ARENA) or not _has_mark(function, loop.RESULT):
-                continue
+        calls = _calls_in(op)
+        for function in _callees_first(op, calls):
             allocs = _arena_allocs(function)
-            if allocs and not _is_called(function, op):
-                _use_arena(function, allocs)
+            if not allocs:
+                continue
+            arena = _use_arena(function, allocs)
+            if arena is None:
+                continue
+            for call in calls.get(function.sym_name.data, ()):
+                _pass_arena(call, arena)
 
 
-def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> None:
+def _calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
+    """The calls of each function, by its name."""
+    calls: dict[str, list[func.CallOp]] = {}
+    for op in module.walk():
+        if isinstance(op, func.CallOp):
+            calls.setdefault(op.callee.root_reference.data, []).append(op)
+    return calls
+
+
+def _callees_first(module: ModuleOp, calls: dict[str, list[func.CallOp]]) -> list[func.FuncOp]:
+    """The functions that can have an arena, each before the functions that call it."""
+    able = [
+        function
+        for function in module.ops
+        if isinstance(function, func.FuncOp)
+        and len(function.body.blocks) == 1
+        and _has_mark(function, loop.RESULT)
+        and not _has_mark(function, loop.ARENA)
+    ]
+    callers_first: dict[Operation, func.FuncOp] = {}
+    grows = True
+    while grows:
+        ready = {
+            function: function
+            for function in able
+            if function not in callers_first
+            and _may_take_part(function, calls)
+            and all(
+                call.parent_op() in callers_first for call in calls.get(function.sym_name.data, ())
+            )
+        }
+        callers_first |= ready
+        grows = bool(ready)
+    return list(callers_first.values())[::-1]
+
+
+def _may_take_part(function: func.FuncOp, calls: dict[str, list[func.CallOp]]) -> bool:
+    """Whether all who call the function are known: a private one has callers, a public one has none here."""
+    is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+    return is_private == bool(calls.get(function.sym_name.data))
+
+
+def _pass_arena(call: func.CallOp, arena: ArenaType) -> None:
+    """Give the callee an arena of its own, which the caller's plan then places in the caller's arena."""
+    builder = Builder(InsertPoint.before(call))
+    part = builder.insert(loop.AllocOp(loop.Scope.ARENA, arena)).buffer
+    part.name_hint = "arena"
+    types = [result.type for result in call.res]
+    new = builder.insert(func.CallOp(call.callee, [*call.arguments, part], types))
+    new.attributes |= call.attributes
+    new.location = call.location
+    for old_result, new_result in zip(call.res, new.res, strict=True):
+        new_result.name_hint = old_result.name_hint
+        old_result.replace_all_uses_with(new_result)
+    call.detach()
+    call.erase()
+
+
+def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> ArenaType | None:
+    """Replace the allocations by views of a new argument; its type, None when nothing uses them."""
     block = function.body.block
     sizes: dict[SSAValue, int] = {}
     for alloc in allocs:
         assert isinstance(alloc.buffer.type, MemRefType)
         sizes[alloc.buffer] = _size_in_bytes(alloc.buffer.type)
     placement = place(live_ranges(block, sizes))
-    arena = _add_arena_argument(function, placement)
+    type_ = MemRefType(i8, (placement.total,))
+    arena = _add_arena_argument(function, type_) if placement.offsets else None
     for alloc in allocs:
-        if alloc.buffer in placement.offsets:
+        if arena is not None and alloc.buffer in placement.offsets:
             builder = Builder(InsertPoint.before(alloc))
             offset = builder.insert(
                 arith.ConstantOp(IntegerAttr(placement.offsets[alloc.buffer], IndexType()))
@@ -102,11 +164,11 @@ def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> None:
             alloc.buffer.replace_all_uses_with(view.result)
         alloc.detach()
         alloc.erase()
+    return None if arena is None else type_
 
 
-def _add_arena_argument(function: func.FuncOp, placement: Placement) -> SSAValue:
+def _add_arena_argument(function: func.FuncOp, type_: ArenaType) -> SSAValue:
     block = function.body.block
-    type_ = MemRefType(i8, (placement.total,))
     attributes = (
         list(function.arg_attrs)
         if function.arg_attrs is not None

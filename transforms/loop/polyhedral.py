@@ -35,6 +35,10 @@ from ..stepwell_pass import StepwellPass
 FUSIONS = ("max", "min")
 
 
+OPERATIONS = 200_000
+"""Of isl's arithmetic, a few seconds: the programs of `examples/kernels` take less than a hundredth of them."""
+
+
 @dataclass(frozen=True)
 class LoopPolyhedralPass(StepwellPass):
     """
@@ -124,29 +128,44 @@ def compute_schedule(
     constraints = constraints.set_validity(validity)
     constraints = constraints.set_coincidence(validity)
     constraints = constraints.set_proximity(validity)
-    with _serialized_components(fuse == "min"):
+    with _options(serialize=fuse == "min"):
         try:
             return constraints.compute_schedule()
-        except isl.Error:  # statements that depend on each other both ways in one iteration
-            name = found.scop.function.sym_name.data
+        except isl.Error as error:
+            function = found.scop.function
             raise StepwellError(
-                f"found no schedule of '{name}' that keeps all dependences: a value is loaded before and "
-                "used after another statement that overwrites it; load it where it is used, or store it "
-                "to a buffer of its own",
-                op=found.scop.function,
+                _why_none(function.sym_name.data, str(error)), op=function
             ) from None
 
 
+def _why_none(name: str, error: str) -> str:
+    if "maximal number of operations" in error:
+        return (
+            f"found no schedule of '{name}' in {OPERATIONS} operations of isl; use single steps, or split "
+            "the function"
+        )
+    # Statements that depend on each other both ways in one iteration.
+    return (
+        f"found no schedule of '{name}' that keeps all dependences: a value is loaded before and used "
+        "after another statement that overwrites it; load it where it is used, or store it to a buffer "
+        "of its own"
+    )
+
+
 @contextmanager
-def _serialized_components(wanted: bool) -> Generator[None]:
+def _options(*, serialize: bool) -> Generator[None]:
     """isl's options are global to its context: set for one computation, and put back."""
     context = isl.DEFAULT_CONTEXT
-    before = context.get_schedule_serialize_sccs()
-    context.set_schedule_serialize_sccs(int(wanted))
+    before, limit = context.get_schedule_serialize_sccs(), context.get_max_operations()
+    context.set_schedule_serialize_sccs(int(serialize))
+    context.reset_operations()
+    context.set_max_operations(OPERATIONS)
     try:
         yield
     finally:
         context.set_schedule_serialize_sccs(before)
+        context.set_max_operations(limit)
+        context.reset_operations()
 
 
 def _report(

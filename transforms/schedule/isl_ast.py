@@ -33,7 +33,7 @@ class AstToLoops:
         self._prefix = prefix
         self._count = 0
         self._kind = loop.LoopKind.SERIAL
-        """of the next loop, as the mark above it says"""
+        """of the loops to come, as the mark around them says"""
 
     def build(self, node: isl.AstNode, block: Block) -> None:
         """Append what the tree says to the block."""
@@ -47,8 +47,10 @@ class AstToLoops:
             for n in range(children.n_ast_node()):
                 self.build(children.get_at(n), block)
         elif kind == isl.ast_node_type.mark:
+            around = self._kind
             self._kind = loop.LoopKind(node.mark_get_id().get_name())
             self.build(node.mark_get_node(), block)
+            self._kind = around
         else:
             self._user(node, block)
 
@@ -68,9 +70,10 @@ class AstToLoops:
             kind=self._kind,
         )
         self._count += 1
-        self._kind = loop.LoopKind.SERIAL
         block.add_op(for_op)
+        around, self._kind = self._kind, loop.LoopKind.SERIAL
         self._body(node, for_op)
+        self._kind = around
 
     def _body(self, node: isl.AstNode, for_op: loop.ForOp) -> None:
         name = node.for_get_iterator().get_id().get_name()
