@@ -7,7 +7,7 @@ those of the compiler. `tests/unit/test_schedules_page.py` keeps the page as thi
 """
 
 import inspect
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import MISSING, dataclass
 from importlib import import_module
 from io import StringIO
@@ -20,6 +20,7 @@ from stepwell.dialects.schedule.script_text import script_text
 from stepwell.frontend.schedule_steps import parameter_type, type_text
 from stepwell.frontend.text import parse_file
 from stepwell.lowering.pass_manager import module_text
+from stepwell.tools.opt import main as opt
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
 from stepwell.transforms.schedule import planning
 from stepwell.transforms.schedule.refusal import describe
@@ -96,6 +97,12 @@ s.split("i", 4, tail="perfect").reorder("i.inner", ["j", "i.inner"])
 print(s)
 print(s.outline())
 """
+
+
+REMARKS = (
+    ("examples/kernels/gauss_seidel.mlir", "loop-polyhedral{tile=8}"),
+    ("examples/kernels/two_mm.mlir", "loop-auto-fuse,loop-auto-parallelize"),
+)
 
 
 @dataclass(frozen=True)
@@ -208,16 +215,32 @@ def printed() -> str:
 
 
 def automatic() -> str:
-    """The passes that choose steps by themselves."""
+    """The passes that choose steps by themselves, and how to see what they chose."""
     lines = [
         "## Without a script\n",
-        "These passes apply single steps by a stated criterion to every function of a module, and note "
-        "what they chose in the function's attribute `stepwell.chosen`.\n",
+        "The `loop-auto-` passes apply single steps by a stated criterion to every function of a module, "
+        "and note what they chose in the function's attribute `stepwell.chosen`; `loop-polyhedral` "
+        "schedules functions as a whole. With `--remarks` each says on stderr what it decided and by "
+        "which numbers, or why it left something as it was, in one line:\n",
+        f"```\n{remarks()}```\n",
+        "From Python: `with stepwell.transforms.remarks.listening(found.append): …`.\n",
     ]
     for name, load in STEPWELL_UNIVERSE.all_passes.items():
-        if name.startswith("loop-auto-"):
+        if name.startswith("loop-auto-") or name == "loop-polyhedral":
             lines.append(f"### {name}\n\n{inspect.getdoc(load())}\n")
     return "\n".join(lines)
+
+
+def remarks() -> str:
+    """What the driver prints for `REMARKS`, run in the repository's root."""
+    lines: list[str] = []
+    for path, pipeline in REMARKS:
+        lines.append(f'$ stepwell-opt {path} --remarks -p "{pipeline}" >/dev/null')
+        stream = StringIO()
+        with redirect_stderr(stream), redirect_stdout(StringIO()), chdir(DOCS.parent):
+            opt([path, "--remarks", "-p", pipeline])
+        lines += stream.getvalue().splitlines()
+    return "\n".join(lines) + "\n"
 
 
 def page() -> str:

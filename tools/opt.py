@@ -117,6 +117,11 @@ class StepwellOptMain(xDSLOptMain):
         )
         add("--check-seed", type=int, default=0, help="seed of the inputs of --check-each")
         add(
+            "--remarks",
+            action="store_true",
+            help="print what passes chose, and why, on stderr: a line for each decision",
+        )
+        add(
             "--why-not",
             action="append",
             metavar="STEP",
@@ -206,6 +211,10 @@ class StepwellOptMain(xDSLOptMain):
             )
         if args.print_between_passes and self._passes:
             watchers.append(_PrintBetweenPasses(self._passes[-1]))
+        if args.remarks:
+            from .remark_printing import RemarkPrinting
+
+            watchers.append(RemarkPrinting())
         if args.check_each:
             from .check_each import CheckEach
 

@@ -21,7 +21,11 @@ from stepwell.transforms.schedule.auto import CHOSEN, bands
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-KERNELS = sorted((Path(__file__).parents[2] / "examples" / "kernels").glob("*.mlir"))
+KERNELS = sorted(
+    path
+    for path in (Path(__file__).parents[2] / "examples" / "kernels").glob("*.mlir")
+    if not path.stem.endswith(".schedule")
+)
 PIPELINES = (
     "loop-auto-fission",
     "loop-auto-fuse",

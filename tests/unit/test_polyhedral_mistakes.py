@@ -1,0 +1,84 @@
+"""Programs with which the schedule fuzzer found mistakes of `loop-polyhedral`."""
+
+import pytest
+from differential.iteration_trace import racing, trace
+from stepwell.dialects import loop
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.loop.polyhedral import LoopPolyhedralPass
+from xdsl.context import Context
+from xdsl.dialects import func
+
+
+def test_loops_without_statements_stay() -> None:
+    module = parse_text(
+        """
+        func.func @f() {
+          loop.for serial "i" %i = 0 to 3 {
+          }
+          func.return
+        }
+        """,
+        "f.mlir",
+    )
+    before = str(module)
+    LoopPolyhedralPass().apply(Context(), module)
+    assert str(module) == before
+
+
+def test_statements_that_depend_on_each_other_both_ways_in_one_iteration() -> None:
+    """`x` is loaded before the store of 1, and stored after it."""
+    module = parse_text(
+        """
+        func.func @f(%A: memref<5xi32>, %B: memref<5xi32>) {
+          loop.for serial "i" %i = 0 to 5 {
+            %x = loop.load %A[%i] : memref<5xi32>
+            %one = arith.constant 1 : i32
+            loop.store %one, %A[%i] : memref<5xi32>
+            loop.store %x, %A[%i] : memref<5xi32>
+          }
+          func.return
+        }
+        """,
+        "f.mlir",
+    )
+    before = str(module)
+    with pytest.raises(StepwellError, match="no schedule of 'f' that keeps all dependences"):
+        LoopPolyhedralPass().apply(Context(), module)
+    assert str(module) == before
+
+
+def test_a_mark_says_nothing_of_loops_after_what_it_is_around() -> None:
+    """isl has a parallel loop of one value here, which it leaves out, in front of a serial one."""
+    module = parse_text(
+        """
+        func.func @f(%A: memref<5x4xi32>, %C: memref<6x3xi32>, %n: index) attributes {stepwell.noalias} {
+          loop.for serial "i0" %i0 = 0 to %n step 3 {
+            %v1x = arith.constant 1 : i32
+            loop.store %v1x, %A[1, %i0] : memref<5x4xi32>
+            loop.for serial "i1" %i1 = %n - 4 to %n + 1 step 2 {
+              loop.for serial "i2" %i2 = 1 to 4 {
+                %v2x = loop.if (%i2 mod 2 == 0) -> (i32) {
+                  %v3x = loop.load %C[%i1 + 1, %i2 - 1] : memref<6x3xi32>
+                  loop.yield %v3x : i32
+                } else {
+                  %v4x = arith.constant 1 : i32
+                  loop.yield %v4x : i32
+                }
+                loop.store %v2x, %C[%i2 + 2, %i0] : memref<6x3xi32>
+                %v5x = loop.load %A[%i1 + 1, %i2] : memref<5x4xi32>
+                loop.store %v5x, %C[%i1 + 2, %i2 - 1] : memref<6x3xi32>
+              }
+            }
+          }
+          func.return
+        }
+        """,
+        "f.mlir",
+    )
+    LoopPolyhedralPass(tile=0).apply(Context(), module)
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    touches = trace(function, {"n": 3})
+    for op in function.walk():
+        if isinstance(op, loop.ForOp) and op.kind.data is loop.LoopKind.PARALLEL:
+            assert not list(racing(touches, op, reductions=True)), op.loop_name.data
