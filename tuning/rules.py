@@ -1,0 +1,111 @@
+"""
+Schedules for kernels by rule: small functions from what the loops are and what the target is to steps.
+
+A rule sees extents, strides and the target, and nothing else. Every step it takes is proved legal; where one
+is refused the next rule is tried, and a kernel for which none is left stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ..analysis.levels import Level
+from ..dialects import loop
+from ..runtime.target import Target
+from ..transforms.remarks import remark
+from ..transforms.schedule.refusal import Refusal
+from ..transforms.stepwell_pass import StepwellPass
+from .contraction import recognise, schedule_contraction
+from .facts import PerfectNest, top_nests
+from .session import Session
+
+Rule = Callable[[Session, Target], bool]
+"""Schedules the session's function; False when the function is not what the rule is for."""
+
+
+def contraction(session: Session, target: Target) -> bool:
+    """One matrix product, with the nests that initialise and finish its result."""
+    nests = list(top_nests(session.nest.function))
+    found = [(n, c) for n, nest in enumerate(nests) if (c := recognise(nest)) is not None]
+    if len(found) != 1 or len(nests) > 3:
+        return False
+    position, update = found[0]
+    before, after = nests[:position], nests[position + 1 :]
+    if len(before) > 1 or len(after) > 1:
+        return False
+    init = before[0] if before else None
+    finish = after[0] if after else None
+    if init is not None and not _is_like(init, update.store):
+        return False
+    if finish is not None and not _reads_as(finish, update.store):
+        return False
+    schedule_contraction(session, target, update, init, finish)
+    return True
+
+
+def _is_like(nest: PerfectNest, store: loop.StoreOp) -> bool:
+    """Whether the nest sets the stored buffer's elements, by loops in the order of its axes."""
+    return (
+        nest.is_flat
+        and len(nest.stores) == 1
+        and nest.stores[0].buffer is store.buffer
+        and len(nest.loops) == len(store.map.data.results)
+    )
+
+
+def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
+    return (
+        nest.is_flat
+        and len(nest.loops) == len(store.map.data.results)
+        and any(load.buffer is store.buffer for load in nest.loads)
+    )
+
+
+RULES: tuple[Rule, ...] = (contraction,)
+"""In the order in which they are tried."""
+
+
+@dataclass(frozen=True)
+class ScheduleByRulesPass(StepwellPass):
+    """
+    Schedules the kernels of a module by rule, for a target.
+
+    Before: `for i: for j: for k: C[i, j] += A[i, k] * B[k, j]`. After: blocked, packed, in vectors. Only
+    functions that te → loop has made are scheduled (those that are private).
+    """
+
+    name = "schedule-by-rules"
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+    numerics = "reassociates"
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.parse(self.target)
+        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        for function in functions:
+            if function.sym_visibility is not None:
+                schedule(op, function, target)
+
+
+def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
+    """Schedule one function by the first rule that fits; None when none does."""
+    for rule in RULES:
+        before = function.body.clone()
+        session = Session(module, function)
+        try:
+            if rule(session, target):
+                remark(function, f"scheduled by rule '{rule.__name__}' in {len(session.steps)} steps")
+                return session
+        except Refusal as refusal:
+            remark(function, f"rule '{rule.__name__}': {refusal.message}", missed=True)
+        function.detach_region(function.body)
+        function.add_region(before)
+    remark(function, "no rule has a schedule for it", missed=True)
+    return None

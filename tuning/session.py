@@ -1,0 +1,53 @@
+"""A schedule in the making: steps applied to one function and kept, so that they can be printed."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ..dialects import loop
+from ..dialects.schedule import Step
+from ..transforms.schedule.nest import Nest, Nests
+from ..transforms.schedule.planning import apply
+from ..transforms.schedule.trip_count import TripCount
+
+
+class Session:
+    """
+    The steps a rule takes on a function. Every one is proved legal as any other step is.
+
+    Loops and buffers are called by their names without the function's. A refusal leaves the session with
+    the steps before it; `rules.py` then puts the function back as it was.
+    """
+
+    def __init__(self, module: ModuleOp, function: func.FuncOp):
+        self.name = function.sym_name.data
+        self.steps: list[Step] = []
+        self._nests = Nests(module)
+
+    @property
+    def nest(self) -> Nest:
+        """The function as it is now."""
+        return self._nests.resolve(f"{self.name}/")[0]
+
+    def named(self, name: str) -> str:
+        """The name as a step takes it."""
+        return f"{self.name}/{name}"
+
+    def apply(self, step: Step) -> None:
+        """Apply one step. Raises its Refusal."""
+        apply(step, self._nests)
+        self.steps.append(step)
+
+    def loop(self, name: str) -> loop.ForOp | None:
+        """The loop of that name, if there is one still."""
+        found = [op for op in self.nest.loops() if op.loop_name.data == name]
+        return found[0] if len(found) == 1 else None
+
+    def trips(self, name: str) -> tuple[int, int | None]:
+        """The least and the greatest number of iterations of a loop; (1, 1) of one that is gone."""
+        for_op = self.loop(name)
+        if for_op is None:
+            return 1, 1
+        count = for_op.constant_trip_count()
+        return (count, count) if count is not None else TripCount(self.nest, for_op).range()
