@@ -5,11 +5,21 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, cast
 
 from llvmlite import binding
 
 from ..errors import StepwellError
+from .machine import (
+    DEFAULT_CACHES,
+    Cache,
+    Measured,
+    core_cpus,
+    detect_caches,
+    load_measured,
+    measured_file,
+)
 
 _VECTOR_BITS = {
     "x86_64": {
@@ -62,18 +72,31 @@ def initialize_llvm() -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """A CPU as LLVM knows it. `vector_bits` is the width of its widest vector registers."""
+    """
+    A CPU as LLVM knows it. `vector_bits` is the width of its widest vector registers.
+
+    `cores` and `caches` are this machine's for the host, and modest guesses for a CPU that is only named.
+    `measured` is what `stepwell probe` found on this machine, None where it has not run.
+    """
 
     name: str
     triple: str
     cpu: str
     features: str
     vector_bits: int
+    cores: int = 1
+    caches: tuple[Cache, ...] = DEFAULT_CACHES
+    measured: Measured | None = None
 
     @staticmethod
     def host() -> Target:
         """The machine this process runs on."""
         return _host()
+
+    @staticmethod
+    def forget_host() -> None:
+        """Let `host` look at the machine again: what was measured may have changed."""
+        _host.cache_clear()
 
     @staticmethod
     def parse(name: str) -> Target:
@@ -92,6 +115,16 @@ class Target:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.cpu}, {self.vector_bits}-bit vectors)"
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vector registers there are: 32 with AVX-512 and on AArch64, otherwise 16."""
+        return 32 if self.vector_bits == 512 or self.triple.startswith("aarch64") else 16
+
+    @property
+    def measured_file(self) -> Path:
+        """Where the measurements of this CPU are kept."""
+        return measured_file(self.cpu, self.features, self.cores)
 
     @property
     def runs_here(self) -> bool:
@@ -130,8 +163,17 @@ def _host() -> Target:
         bits = 256
     else:
         bits = 128
+    flags = binding.get_host_cpu_features().flatten()
+    cores = len(core_cpus())
     return Target(
-        "host", binding.get_process_triple(), cpu, binding.get_host_cpu_features().flatten(), bits
+        "host",
+        binding.get_process_triple(),
+        cpu,
+        flags,
+        bits,
+        cores,
+        detect_caches(),
+        load_measured(measured_file(cpu, flags, cores)),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from . import compile as compile_command
+from . import probe as probe_command
 from . import run as run_command
 from .diagnostics import OneLineArgumentParser, run_tool
 
@@ -28,6 +29,7 @@ def _run(args: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run_command.register(commands)
     compile_command.register(commands)
+    probe_command.register(commands)
     parsed = parser.parse_args(args)
     return parsed.command(parsed)
 
