@@ -91,15 +91,19 @@ def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
     return _divided(expr.kind, lhs, factor)
 
 
-def without_divisions(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
+def without_divisions(
+    expr: AffineExpr, ranges: Sequence[Range], multiples: Sequence[int]
+) -> AffineExpr:
     """
-    The expression with the floordiv and mod that its dimensions' ranges decide worked out.
+    The expression with the floordiv and mod worked out that are decided by what is known of its
+    dimensions: their ranges, and a number that each is a multiple of.
 
     `(d0 * 16 + d1) floordiv 16` is `d0` and `(d0 * 16 + d1) mod 16` is `d1` where `0 <= d1 < 16`.
     """
     if not isinstance(expr, AffineBinaryOpExpr):
         return expr
-    lhs, rhs = without_divisions(expr.lhs, ranges), without_divisions(expr.rhs, ranges)
+    lhs = without_divisions(expr.lhs, ranges, multiples)
+    rhs = without_divisions(expr.rhs, ranges, multiples)
     match expr.kind:
         case AffineBinaryOpKind.Add:
             return lhs + rhs
@@ -108,13 +112,17 @@ def without_divisions(expr: AffineExpr, ranges: Sequence[Range]) -> AffineExpr:
         case AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.Mod if isinstance(
             rhs, AffineConstantExpr
         ):
-            return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges)
+            return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges, multiples)
         case _:
             return AffineBinaryOpExpr(expr.kind, lhs, rhs)
 
 
 def _quotient_or_rest(
-    kind: AffineBinaryOpKind, dividend: AffineExpr, divisor: int, ranges: Sequence[Range]
+    kind: AffineBinaryOpKind,
+    dividend: AffineExpr,
+    divisor: int,
+    ranges: Sequence[Range],
+    multiples: Sequence[int],
 ) -> AffineExpr:
     """What is a multiple of the divisor leaves the division: `(16 a + b) // 16` is `a + b // 16`."""
     quotient = rest = AffineExpr.constant(0)
@@ -124,6 +132,8 @@ def _quotient_or_rest(
             quotient = quotient + term * whole
         elif isinstance(term, AffineConstantExpr):
             quotient, rest = quotient + whole, rest + left
+        elif isinstance(term, AffineDimExpr) and factor * multiples[term.position] % divisor == 0:
+            quotient = quotient + term * factor // divisor
         else:
             rest = rest + term * factor
     low, high = bounds(rest, ranges)

@@ -86,9 +86,7 @@ def recognise(nest: PerfectNest) -> Contraction | None:
         left, right, rows, columns = right, left, columns, rows
     if stride_along(store, columns[0]) != 1 or nest.loops[: len(batch)] != tuple(batch):
         return None
-    return Contraction(
-        nest, left, right, store, tuple(batch), rows[0], columns[0], reduced[0]
-    )
+    return Contraction(nest, left, right, store, tuple(batch), rows[0], columns[0], reduced[0])
 
 
 def _is_permutation(access: Access) -> bool:
@@ -127,7 +125,8 @@ def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple
 
     Each step of it loads a vector for each of the tile's column vectors and broadcasts one element for
     each row. The tile is the one with the least estimated time over the whole result: two multiply-adds
-    or two loads a cycle, and no less than the eight multiply-adds that hide each other's latency.
+    or two loads a cycle, no less than the eight multiply-adds that hide each other's latency, and one for
+    the loop.
     """
     width = lanes(target, bytes_)
     while width > 1 and width // 2 >= columns:
@@ -140,7 +139,7 @@ def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple
             if tile_rows * vectors + vectors + 1 > target.vector_registers:
                 break
             tiles = -(-rows // tile_rows) * -(-columns // (vectors * width))
-            time = tiles * max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 8)
+            time = tiles * (max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 8) + 1)
             candidate = (time, -tile_rows * vectors, vectors)
             if best is None or candidate < best:
                 best, chosen = candidate, (tile_rows, vectors * width)
@@ -209,9 +208,9 @@ class _Plan:
         )
         self.batch = [f.loop_name.data for f in update.batch]
         self.left, self.right, self.result = (
-            access.buffer.name_hint or ""
-            for access in (update.left, update.right, update.store)
+            access.buffer.name_hint or "" for access in (update.left, update.right, update.store)
         )
+        self.columns = columns
         self.ragged_rows = bool(rows % sizes.tile_rows)
         self.ragged_columns = bool(columns % sizes.tile_columns)
         self.pack_left = self.ragged_rows or -(-columns // sizes.tile_columns) >= REUSES
@@ -281,8 +280,8 @@ class _Plan:
             )
             self._do(step)
         result = self.result
+        pads = (*(1 for _ in range(axes - 2)), sizes.tile_rows, sizes.tile_columns)
         if contracted:
-            pads = (*(1 for _ in range(axes - 2)), sizes.tile_rows, sizes.tile_columns)
             self._do(Stage(at(result), tile, "panel", "arena", pads=pads))
             result = "panel"
         if self.pack_right:
@@ -291,7 +290,10 @@ class _Plan:
                 pad=sizes.tile_columns,
             )  # fmt: skip
             self._do(step)
-        register = Stage(at(result), f"{self.i}.tile", "tile", "register")
+        too_narrow = self.columns < sizes.tile_columns and not contracted
+        register = Stage(
+            at(result), f"{self.i}.tile", "tile", "register", pads=pads if too_narrow else ()
+        )
         if not contracted:
             self._do(register)
         for name, size, ragged in (

@@ -101,7 +101,9 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
         session = Session(module, function)
         try:
             if rule(session, target):
-                remark(function, f"scheduled by rule '{rule.__name__}' in {len(session.steps)} steps")
+                remark(
+                    function, f"scheduled by rule '{rule.__name__}' in {len(session.steps)} steps"
+                )
                 return session
         except Refusal as refusal:
             remark(function, f"rule '{rule.__name__}': {refusal.message}", missed=True)

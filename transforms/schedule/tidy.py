@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
 
 from xdsl.dialects import affine, func
 from xdsl.dialects.builtin import AffineMapAttr
@@ -11,7 +13,7 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap
 
 from ...analysis.affine_isl import applied
 from ...dialects import loop
-from ...dialects.affine_bounds import Range, bounds, without_divisions
+from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
 from .rewrite import (
     BoundExprs,
@@ -23,7 +25,16 @@ from .rewrite import (
     upper_bound,
 )
 
-Ranges = dict[SSAValue, Range]
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a value: its range, and a number that it is a multiple of."""
+
+    range: Range = (None, None)
+    multiple_of: int = 1
+
+
+Ranges = dict[SSAValue, Known]
 
 
 def tidy_expressions(function: func.FuncOp) -> bool:
@@ -40,14 +51,28 @@ def _tidy_block(block: Block, ranges: Ranges) -> bool:
     for op in block.ops:
         changed |= _tidy(op, ranges)
         if isinstance(op, loop.ForOp):
-            ranges[op.induction_variable] = variable_range(op, ranges)
+            ranges[op.induction_variable] = Known(_range(op, ranges), _multiple_of(op, ranges))
         for region in op.regions:
             for inner in region.blocks:
                 changed |= _tidy_block(inner, ranges)
     return changed
 
 
-def variable_range(op: loop.ForOp, ranges: Ranges) -> Range:
+def _multiple_of(op: loop.ForOp, ranges: Ranges) -> int:
+    """A number that a loop's variable always is a multiple of: of its step, if where it starts is."""
+    exprs, values = lower_bound(op)
+    found = op.step.value.data
+    for expr in exprs:
+        linear = linear_form(expr, len(values))
+        if linear is None:
+            return 1
+        found = gcd(found, linear[1])
+        for factor, value in zip(linear[0], values, strict=True):
+            found = gcd(found, factor * ranges.get(value, Known()).multiple_of)
+    return found or 1
+
+
+def _range(op: loop.ForOp, ranges: Ranges) -> Range:
     """What is known of a loop's variable in its body from what is known of its bounds."""
     lows = [low for low, _ in _bounds(lower_bound(op), ranges) if low is not None]
     highs = [high for _, high in _bounds(upper_bound(op), ranges) if high is not None]
@@ -55,7 +80,7 @@ def variable_range(op: loop.ForOp, ranges: Ranges) -> Range:
 
 
 def _bounds(bound: BoundExprs, ranges: Ranges) -> list[Range]:
-    known = [ranges.get(value, (None, None)) for value in bound[1]]
+    known = [ranges.get(value, Known()).range for value in bound[1]]
     return [bounds(expr, known) for expr in bound[0]]
 
 
@@ -99,5 +124,6 @@ def _tidy(op: Operation, ranges: Ranges) -> bool:
 def _worked_out(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue], ranges: Ranges
 ) -> tuple[AffineExpr, ...]:
-    known = [ranges.get(value, (None, None)) for value in values]
-    return tuple(collected(without_divisions(e, known)) for e in exprs)
+    known = [ranges.get(value, Known()) for value in values]
+    within, multiples = [k.range for k in known], [k.multiple_of for k in known]
+    return tuple(collected(without_divisions(e, within, multiples)) for e in exprs)
