@@ -22,6 +22,7 @@ from ..transforms.schedule.refusal import Refusal
 from ..transforms.stepwell_pass import StepwellPass
 from .contraction import recognise, schedule_contraction
 from .facts import PerfectNest, top_nests
+from .rows import rows
 from .session import Session
 
 Rule = Callable[[Session, Target], bool]
@@ -66,7 +67,7 @@ def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
     )
 
 
-RULES: tuple[Rule, ...] = (contraction,)
+RULES: tuple[Rule, ...] = (contraction, rows)
 """In the order in which they are tried."""
 
 
