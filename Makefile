@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-mlir bench fuzz fuzz-schedules clean
+.PHONY: help demo test check test-mlir bench ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
@@ -20,6 +20,7 @@ help:
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make bench      where compile time goes, by pass"
+	@echo "make ladder     climb the GEMM ladder: speed of each schedule, and the curves in build/"
 	@echo "make fuzz       random programs against NumPy: N=$(N) SEED=$(SEED)"
 	@echo "make fuzz-schedules  random schedules of random loop programs: N=$(N) SEED=$(SEED)"
 	@echo "make clean      remove .venv, build and the caches"
@@ -48,6 +49,10 @@ test-mlir: $(VENV)/.installed-mlir
 
 bench: $(VENV)/.installed-bench
 	@$(PY) benchmarks/compile_time.py
+
+ladder: $(VENV)/.installed-bench
+	@mkdir -p build
+	@$(PY) examples/gemm_ladder/ladder.py -o build/gemm_ladder.png
 
 fuzz: $(VENV)/.installed-test
 	@$(PY) tests/fuzz.py --programs $(N) --seed $(SEED) --jobs $(JOBS)

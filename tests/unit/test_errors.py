@@ -574,13 +574,13 @@ RUN_MISTAKES = [
         "change the element type",
     ),
     mistake(
-        "several threads",
-        f"{RUN} --random 0 --threads 4",
+        "no threads",
+        f"{RUN} --random 0 --threads 0",
         IDENTITY,
         "",
-        "found --threads 4",
-        "expected 1",
-        "drop it",
+        "found threads=0",
+        "expected a number from 1",
+        "choose one",
     ),
     mistake(
         "an ONNX model",

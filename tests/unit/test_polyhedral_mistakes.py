@@ -48,6 +48,32 @@ def test_statements_that_depend_on_each_other_both_ways_in_one_iteration() -> No
     assert str(module) == before
 
 
+def test_a_schedule_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepwell.transforms.loop.polyhedral.OPERATIONS", 50)
+    module = parse_text(
+        """
+        func.func @f(%A: memref<5x5xi32>) {
+          loop.for serial "i" %i = 0 to 5 {
+            loop.for serial "j" %j = 0 to 4 {
+              %x = loop.load %A[%i, %j] : memref<5x5xi32>
+              loop.store %x, %A[%i, %j + 1] : memref<5x5xi32>
+            }
+          }
+          func.return
+        }
+        """,
+        "f.mlir",
+    )
+    before = str(module)
+    with pytest.raises(
+        StepwellError, match="no schedule of 'f' in 50 operations of isl; use single"
+    ):
+        LoopPolyhedralPass().apply(Context(), module)
+    assert str(module) == before
+    monkeypatch.undo()
+    LoopPolyhedralPass().apply(Context(), module)
+
+
 def test_a_mark_says_nothing_of_loops_after_what_it_is_around() -> None:
     """isl has a parallel loop of one value here, which it leaves out, in front of a serial one."""
     module = parse_text(

@@ -1,46 +1,118 @@
-"""Math operations that neither LLVM nor the C library has, as arith and scf."""
+"""Math operations as arithmetic: transcendental functions, and integer powers."""
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast, get_args
 
-from xdsl.builder import ImplicitBuilder
+from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
 from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
 from ...errors import StepwellError
-from ..stepwell_pass import StepwellPass
+from ..stepwell_pass import NumericalEffect, StepwellPass
+from .polynomials.functions import can_expand, expansion
+from .polynomials.idioms import match_idiom
+from .polynomials.lanes import Lanes
+
+FpMode = Literal["strict", "contract", "fast"]
 
 
+@dataclass(frozen=True)
 class CoreExpandMathPass(StepwellPass):
     """
-    Expand integer powers into square-and-multiply.
+    Expand transcendental functions into polynomials, and integer powers into square-and-multiply.
 
-    Raises StepwellError for a power of vectors, and leaves the module as it was.
+    `fp` is the numerical contract. `strict` leaves the functions to the C library, lane by lane on vectors.
+    `contract` (default) expands those of f32 and f64, scalars and 1-D vectors, within the bounds of
+    polynomials/functions.py. `fast` does so too, but sin and cos are then right within their reach only. What has
+    no polynomial stays as it is, for the C library.
+
+    Raises StepwellError for an integer power of vectors, and leaves the module as it was.
     """
 
     name = "core-expand-math"
     level_in: ClassVar[Level] = Level.CORE
     level_out: ClassVar[Level] = Level.CORE
+    numerics: ClassVar[NumericalEffect] = "approximates"
+
+    fp: str = "contract"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expand_math(op)
+        expand_math(op, _fp_mode(self.fp))
 
 
-def expand_math(module: ModuleOp) -> None:
+def _fp_mode(text: str) -> FpMode:
+    for mode in get_args(FpMode):
+        if text == mode:
+            return mode
+    modes = ", ".join(get_args(FpMode))
+    raise StepwellError(f"found fp={text}, expected one of {modes}; choose one of them")
+
+
+def expand_math(module: ModuleOp, fp: FpMode = "strict") -> None:
     """What the pass does, on a module in place."""
-    powers = [op for op in module.walk() if isinstance(op, math.IPowIOp)]
-    for op in powers:
-        if not isinstance(op.result.type, IntegerType | IndexType):
-            raise StepwellError(
-                f"found math.ipowi on {op.result.type}, expected integers; unroll the vector first",
-                op=op,
-            )
+    powers: list[math.IPowIOp] = []
+    functions: list[Operation] = []
+    idioms: list[Operation] = []
+    for op in module.walk():
+        if isinstance(op, math.IPowIOp):
+            _check_power(op)
+            powers.append(op)
+        elif fp == "strict":
+            continue
+        elif can_expand(op):
+            functions.append(op)
+        elif match_idiom(op) is not None:
+            idioms.append(op)
     for op in powers:
         _expand_power(op)
+    for op in idioms:
+        _expand_idiom(op)
+    for op in functions:
+        if op.parent is not None:
+            b = Lanes(Builder(InsertPoint.before(op)), op.results[0].type)
+            _replace(op, expansion(b, op, everywhere=fp != "fast"))
+
+
+def _check_power(op: math.IPowIOp) -> None:
+    if not isinstance(op.result.type, IntegerType | IndexType):
+        raise StepwellError(
+            f"found math.ipowi on {op.result.type}, expected integers; unroll the vector first",
+            op=op,
+        )
+
+
+def _expand_idiom(op: Operation) -> None:
+    idiom = match_idiom(op) if op.parent is not None else None
+    if idiom is not None:
+        function, x = idiom
+        _replace(op, function.build(Lanes(Builder(InsertPoint.before(op)), x.type), x))
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    """Put the value in the place of an operation's result; what only that needed goes with it."""
+    value.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(value)
+    _erase_dead(op)
+
+
+def _erase_dead(op: Operation) -> None:
+    operands = op.operands
+    op.detach()
+    op.erase()
+    for operand in operands:
+        owner = operand.owner
+        if isinstance(owner, _PURE) and all(r.first_use is None for r in owner.results):
+            _erase_dead(owner)
+
+
+_PURE = arith.AddfOp | arith.DivfOp | arith.MulfOp | arith.NegfOp | math.ErfOp | math.ExpOp
+"""The operations of idioms."""
 
 
 def _expand_power(op: math.IPowIOp) -> None:

@@ -28,7 +28,8 @@
 // CORE:       arith.divf
 
 // LLVM:       llvm.call_intrinsic "llvm.maximum.f32"
-// LLVM:       llvm.intr.exp
+// LLVM-NOT:   llvm.intr.exp
+// LLVM:       llvm.intr.fma
 // LLVM:       llvm.fdiv
 func.func @softmax(%x: tensor<3x7xf32>) -> tensor<3x7xf32> {
   %softmax = graph.softmax %x axis = 1 : tensor<3x7xf32>

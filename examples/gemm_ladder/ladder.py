@@ -1,0 +1,274 @@
+"""
+The GEMM ladder: one naive kernel, and on each rung a schedule that makes it faster.
+
+    python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,10_packed_b]
+
+Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
+GFLOP/s it reaches, which part that is of the multiply-adds the machine can do at most (`stepwell probe`,
+which runs first where it has not yet), and the largest difference from NumPy's result. The exit status
+is 1 when a result is wrong.
+"""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+# One thread for NumPy's BLAS, which reads this when it is loaded.
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+import numpy as np
+import stepwell as sw
+from stepwell.errors import StepwellError
+from stepwell.runtime.executable import Executable
+from stepwell.runtime.machine import Measured
+from stepwell.runtime.roofline import check_picture, new_figure, save_figure
+from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
+
+FOLDER = Path(__file__).resolve().parent
+SIZES = (64, 128, 256, 384, 512, 768, 1024)
+FILE_SIZES = ("192", "256", "320")
+"""The M, N and K that stand in `gemm.mlir`, and nothing else there does."""
+FILE_LANES = 16
+"""The scripts are written for vectors of so many f32: of this many lanes, and of two vectors, 32 columns."""
+
+NUMPY = "numpy"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A script. `name` is that of its file, without the ending."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def sequence(self) -> str:
+        """Which of the two ladders it belongs to."""
+        return "TVM's sequence" if self.name.startswith("tvm") else "the classic sequence"
+
+    @property
+    def threads(self) -> int:
+        """As many as there are cores where the script has a parallel loop."""
+        return sw.Target.host().cores if "schedule.parallel" in self.path.read_text() else 1
+
+
+def rungs() -> list[Rung]:
+    """All rungs, the classic sequence first."""
+    return [Rung(path) for path in sorted(FOLDER.glob("*.mlir")) if path.name != "gemm.mlir"]
+
+
+def kernel(m: int, n: int, k: int) -> str:
+    """The text of `gemm.mlir` for other sizes."""
+    sizes = dict(zip(FILE_SIZES, map(str, (m, n, k)), strict=True))
+    numbers = re.compile(rf"(?<!\d)({'|'.join(FILE_SIZES)})(?!\d)")
+    return numbers.sub(lambda found: sizes[found[0]], (FOLDER / "gemm.mlir").read_text())
+
+
+def script(rung: Rung, lanes: int) -> str:
+    """The text of a rung's script for vectors of so many lanes."""
+    text = rung.path.read_text()
+    if rung.name.startswith("tvm"):  # there 32 is the size of a block, whatever the vectors are
+        return re.sub(rf"= {FILE_LANES}\b", f"= {lanes}", text)
+    factors = {str(FILE_LANES): str(lanes), str(2 * FILE_LANES): str(2 * lanes)}
+    return re.sub(r"= (16|32)\b", lambda found: f"= {factors[found[1]]}", text)
+
+
+def scheduled(rung: Rung, m: int, n: int, k: int, lanes: int = FILE_LANES) -> sw.Schedule:
+    """The kernel of these sizes after the rung's steps. Raises StepwellError when one is refused."""
+    return sw.Schedule(kernel(m, n, k), script=script(rung, lanes)).run()
+
+
+def native_lanes() -> int:
+    """How many f32 a vector register of this machine holds."""
+    return sw.Target.host().vector_bits // 32
+
+
+def inputs(m: int, n: int, k: int) -> list[np.ndarray]:
+    """Values from -1 to 1 for A, B and C."""
+    random = np.random.default_rng(0)
+    shapes = ((m, k), (k, n), (m, n))
+    return [random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
+
+
+def tolerance(k: int) -> float:
+    """
+    How far two sums of `k` products from -1 to 1 may be apart: each is rounded k times, and like the sum
+    itself its errors, of both signs, grow with the square root of k. A wrong kernel is off by more than that.
+
+    Higham, Accuracy and Stability of Numerical Algorithms (2002), section 4.2.
+    """
+    return 4 * (k + 1) * float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One rung at one size."""
+
+    name: str
+    sequence: str
+    size: int
+    gflops: float
+    difference: float
+    threads: int = 1
+
+    @property
+    def is_right(self) -> bool:
+        return self.difference <= tolerance(self.size)
+
+
+def largest_difference(executable: Executable, arrays: list[np.ndarray]) -> float:
+    """From NumPy's result."""
+    a, b, c = (np.array(array) for array in arrays)
+    executable(a, b, c)
+    return float(np.abs(c - (arrays[2] + arrays[0] @ arrays[1])).max(initial=0))
+
+
+def gflops(call: Callable[[], object], size: int, seconds: float) -> float:
+    """Of the best call among at least three, for at least so long."""
+    call()
+    best, calls, end = float("inf"), 0, perf_counter() + seconds
+    while calls < 3 or perf_counter() < end:
+        start = perf_counter()
+        call()
+        best = min(best, perf_counter() - start)
+        calls += 1
+    return 2 * size**3 / best / 1e9
+
+
+def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
+    """Every rung at one size, and NumPy."""
+    arrays = inputs(size, size, size)
+    for rung in chosen:
+        executable = scheduled(rung, size, size, size, native_lanes()).compile(threads=rung.threads)
+        difference = largest_difference(executable, arrays)
+        a, b, c = (np.array(array) for array in arrays)
+        rate = gflops(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
+        yield Result(rung.name, rung.sequence, size, rate, difference, rung.threads)
+    a, b, c = arrays
+    yield Result(NUMPY, "", size, gflops(lambda: np.add(c, a @ b, out=c), size, seconds), 0.0)
+
+
+def peak_measured() -> Measured:
+    """What the machine was measured to do, now if it was not before."""
+    if (measured := sw.Target.host().measured) is not None:
+        return measured
+    from stepwell.runtime.probe import probe_and_store
+
+    print("measuring the machine, as `stepwell probe` does")
+    return probe_and_store()
+
+
+def show(result: Result, measured: Measured, width: int) -> None:
+    share = result.gflops * 1e9 / measured.peak("f32", result.threads)
+    note = "" if result.is_right else "  wrong"
+    note += f"  {result.threads} threads" if result.threads > 1 else ""
+    print(
+        f"{result.name:<{width}}  {result.size:>5}  {result.gflops:>8.1f}  {share:>6.1%}  "
+        f"{result.difference:>10.2g}{note}",
+        flush=True,
+    )
+
+
+def draw(results: list[Result], measured: Measured, path: Path) -> None:
+    """GFLOP/s over sizes, a panel for each sequence, with NumPy and the peak in both."""
+    sequences = list(dict.fromkeys(r.sequence for r in results if r.sequence))
+    figure, panels = new_figure(len(sequences))
+    for axes, sequence in zip(panels, sequences, strict=True):
+        mine = [r for r in results if r.sequence == sequence]
+        names = list(dict.fromkeys(r.name for r in mine))
+        for number, name in enumerate([*names, NUMPY]):
+            line = [(r.size, r.gflops) for r in results if r.name == name]
+            shade = {"color": "black", "linestyle": ":"} if name == NUMPY else _shade(number, names)
+            axes.plot(*zip(*line, strict=True), marker="o", markersize=3, label=name, **shade)
+        for threads in sorted({r.threads for r in mine}):
+            height = measured.peak("f32", threads) / 1e9
+            label = f"FMA peak, {threads} core{'s' * (threads > 1)}"
+            axes.axhline(height, color="#888888", linewidth=0.8, linestyle="--")
+            axes.annotate(
+                label,
+                (1, height),
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="bottom",
+                fontsize=8,
+            )
+        axes.set(xlabel="M = N = K", title=f"GEMM: {sequence}")
+        axes.set_yscale("log")
+        axes.set_ylabel("GFLOP/s")
+        handles, labels = axes.get_legend_handles_labels()
+        # The fastest on top, as in the picture.
+        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+        axes.legend(handles[::-1], labels[::-1], fontsize=8, frameon=False, **place)
+    save_figure(figure, path)
+
+
+def _shade(number: int, names: list[str]) -> dict[str, object]:
+    """From light to dark, up the ladder."""
+    from matplotlib import colormaps
+
+    return {"color": colormaps["viridis_r"](0.08 + 0.92 * number / max(1, len(names) - 1))}
+
+
+def parse_arguments(args: list[str] | None) -> argparse.Namespace:
+    parser = OneLineArgumentParser(prog="ladder.py", description="Climb the GEMM ladder.")
+    add = parser.add_argument
+    add("-o", "--output", metavar="FILE.png|.svg", help="draw the curves, which needs matplotlib")
+    add("--sizes", default=",".join(map(str, SIZES)), help="M = N = K (default: %(default)s)")
+    add("--rungs", default="", metavar="NAME,…", help="only these (default: all)")
+    add("--seconds", type=float, default=0.3, help="to time each for (default: %(default)s)")
+    return parser.parse_args(args)
+
+
+def _chosen(names: str) -> list[Rung]:
+    known = {rung.name: rung for rung in rungs()}
+    wanted = names.split(",") if names else list(known)
+    for name in wanted:
+        if name not in known:
+            raise StepwellError(
+                f"found rung '{name}', expected one of {', '.join(known)}; name one of them"
+            )
+    return [known[name] for name in wanted]
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = text.split(",")
+    if not all(size.isdigit() and int(size) for size in sizes):
+        raise StepwellError(f"found --sizes {text}, expected positive numbers as in 256,512")
+    return [int(size) for size in sizes]
+
+
+def run(args: list[str] | None = None) -> int:
+    arguments = parse_arguments(args)
+    chosen, sizes = _chosen(arguments.rungs), _sizes(arguments.sizes)
+    picture = Path(arguments.output) if arguments.output else None
+    if picture:
+        check_picture(picture)
+    measured = peak_measured()
+    width = max(len(rung.name) for rung in chosen)
+    print(f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'difference':>10}")
+    results: list[Result] = []
+    for size in sizes:
+        for result in climb(chosen, size, arguments.seconds):
+            show(result, measured, width)
+            results.append(result)
+    if picture:
+        draw(results, measured, picture)
+        print(f"drawn in {picture}")
+    return int(not all(result.is_right for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(run_tool(run))

@@ -1,0 +1,129 @@
+"""examples/gemm_ladder: every rung is legal and computes what NumPy does, at sizes that divide nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.errors import StepwellError
+from stepwell.interpreters.harness import interpret
+from stepwell.runtime import machine
+
+FOLDER = Path(__file__).parents[2] / "examples" / "gemm_ladder"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.mlir") if path.stem != "gemm")
+
+
+@pytest.fixture(scope="module")
+def ladder() -> Iterator[ModuleType]:
+    spec = importlib.util.spec_from_file_location("gemm_ladder", FOLDER / "ladder.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def rung_of(ladder: ModuleType, name: str):
+    return next(rung for rung in ladder.rungs() if rung.name == name)
+
+
+def test_the_rungs_are_those_of_the_two_sequences(ladder: ModuleType):
+    classic = (
+        "naive reorder block_1x4 block_4x4 registers unroll simd cache_blocks packed_a packed_b"
+    )
+    tvm = "block vectorize reorder pack write_cache parallel"
+    names = [f"{n:02}_{name}" for n, name in enumerate(classic.split(), 1)]
+    names += [f"tvm_{n}_{name}" for n, name in enumerate(tvm.split(), 1)]
+    assert [rung.name for rung in ladder.rungs()] == names == NAMES
+
+
+BLOCKS = {"1024": "8", "256": "8", "96": "12", "64": "8"}
+"""Sizes of blocks for caches, and smaller ones of which a small matrix has several."""
+
+
+def small_blocks(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scripts have small blocks."""
+    original = ladder.script
+
+    def script(rung: object, lanes: int) -> str:
+        text = re.sub(
+            r"= (1024|256|96|64)\b", lambda found: f"= {BLOCKS[found[1]]}", original(rung, lanes)
+        )
+        return re.sub(r"= 32\b", "= 4", text)
+
+    monkeypatch.setattr(ladder, "script", script)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rung(ladder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch):
+    """
+    Interpreted and natively, with vectors of 2 lanes and blocks to match, so that there are several of
+    each and none is whole.
+    """
+    small_blocks(ladder, monkeypatch)
+    schedule = ladder.scheduled(rung_of(ladder, name), 13, 11, 9, lanes=2)
+    arrays = ladder.inputs(13, 11, 9)
+    expected = arrays[2] + arrays[0] @ arrays[1]
+    found = interpret(schedule.module, arrays)[-1]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ladder.tolerance(9))
+    a, b, c = (np.array(array) for array in arrays)
+    schedule.compile(threads=2)(a, b, c)
+    np.testing.assert_allclose(c, expected, rtol=0, atol=ladder.tolerance(9))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_script_applies_as_it_stands(ladder: ModuleType, name: str):
+    """`apply-schedule{file=…}` on `gemm.mlir` without the driver's changes of sizes and lanes."""
+    rung = rung_of(ladder, name)
+    assert ladder.kernel(192, 256, 320) == (FOLDER / "gemm.mlir").read_text()
+    assert ladder.script(rung, 16) == rung.path.read_text()
+    assert sw.Schedule(FOLDER / "gemm.mlir", script=rung.path.read_text()).run().remaining == ()
+
+
+def test_driver(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    """Its table, its picture, and that it notices a wrong result."""
+    rate = machine.Rate(1e11, 2e11)
+    measured = machine.Measured(2, rate, rate, ())
+    monkeypatch.setattr(ladder, "peak_measured", lambda: measured)
+    options = ["--sizes", "20,33", "--rungs", "01_naive,02_reorder", "--seconds", "0"]
+    assert ladder.run(options) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["01_naive", "20"],
+        ["02_reorder", "20"],
+        ["numpy", "20"],
+    ]
+    assert len(lines) == 7 and lines[1].split()[3].endswith("%")
+    monkeypatch.setattr(ladder, "tolerance", lambda k: -1.0)
+    assert ladder.run(options) == 1
+    assert "wrong" in capsys.readouterr().out
+
+
+def test_picture(ladder: ModuleType, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    rate = machine.Rate(1e11, 2e11)
+    results = [
+        ladder.Result(name, sequence, size, 10.0 * size, 0.0, threads)
+        for name, sequence, threads in [("a", "one", 1), ("b", "two", 2), (ladder.NUMPY, "", 1)]
+        for size in (64, 128)
+    ]
+    for name in ("curve.png", "curve.svg"):
+        ladder.draw(results, machine.Measured(2, rate, rate, ()), tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_mistakes(ladder: ModuleType):
+    with pytest.raises(StepwellError, match="found rung '99', expected one of 01_naive"):
+        ladder.run(["--rungs", "99"])
+    with pytest.raises(StepwellError, match="found --sizes 64,x, expected positive numbers"):
+        ladder.run(["--sizes", "64,x"])
+    with pytest.raises(StepwellError, match=r"expected one of \.png, \.svg, \.pdf"):
+        ladder.run(["-o", "curve.jpg"])

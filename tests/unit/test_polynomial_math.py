@@ -1,0 +1,123 @@
+"""The polynomials of core-expand-math against mpmath: f32 within 2 units in the last place, f64 within 4."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stepwell.transforms.core.polynomials.functions import FUNCTIONS, GELU, SIGMOID
+
+from .polynomial_kernels import DTYPES, EXACT, distance, error, mp, mpf, run, samples, special
+
+TABLE = {function.name: function for function in (*FUNCTIONS.values(), SIGMOID, GELU)}
+UNARY = [name for name in TABLE if name != "pow"]
+
+
+def bound(name: str, element: str) -> float:
+    function = TABLE[name]
+    value = function.single if element == "f32" else function.double
+    assert value <= (2 if element == "f32" else 4)
+    return value
+
+
+def test_every_function_has_an_exact_one():
+    assert set(UNARY) == set(EXACT)
+
+
+def check(name: str, element: str, x: np.ndarray, y: np.ndarray) -> None:
+    errors = np.array([error(name, a, b, DTYPES[element]) for a, b in zip(x, y, strict=True)])
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= bound(name, element), (x[worst], y[worst])
+
+
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str, element: str):
+    x = samples(name, DTYPES[element], 800)
+    y = run(name, x)
+    check(name, element, x, y)
+    scalar = run(name, x, lanes=0)
+    np.testing.assert_array_equal(np.isnan(scalar), np.isnan(y))
+    bits = f"u{x.itemsize}"
+    np.testing.assert_array_equal(scalar[~np.isnan(y)].view(bits), y[~np.isnan(y)].view(bits))
+
+
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_next_to_multiples_of_a_quarter(name: str, element: str):
+    """Where all the leading digits cancel; up to the reach of the reduction and beyond it."""
+    dtype = DTYPES[element]
+    last = 28 if element == "f32" else 56
+    n = np.unique(np.exp2(np.random.default_rng(0).uniform(0, last, 400)).astype(np.int64))
+    x = np.array([float(mpf(int(k)) * mp.pi / 2) for k in n], dtype)
+    reach = dtype(2.0**18 if element == "f32" else 2.0**40)
+    edges = np.array([reach, np.nextafter(reach, dtype(0)), np.nextafter(reach, dtype(np.inf))])
+    x = np.concatenate([x, np.nextafter(x, dtype(0)), edges, -edges]).astype(dtype)
+    check(name, element, x, run(name, x))
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_a_large_neighbour_changes_nothing(element: str):
+    x = np.linspace(-9, 9, 64).astype(DTYPES[element])
+    large = x.copy()
+    large[::8] = 1e30
+    kept = np.arange(64) % 8 != 0
+    np.testing.assert_array_equal(run("sin", x)[kept], run("sin", large)[kept])
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_pow(element: str):
+    dtype = DTYPES[element]
+    random = np.random.default_rng(5)
+    count, span = 1500, 20 if element == "f32" else 120
+    x = np.concatenate([np.exp2(random.uniform(-span, span, count)), samples("pow", dtype, 200, 6)])
+    p = np.concatenate([random.uniform(-9, 9, count), samples("pow", dtype, 200, 7)[::-1]])
+    x, p = x.astype(dtype), p.astype(dtype)
+    y = run("pow", x, p)
+    errors = [
+        (distance(_power(float(a), float(b)), float(c), dtype), a, b)
+        for a, b, c in zip(x, p, y, strict=True)
+        if a > 0 and np.isfinite(a) and np.isfinite(b)
+    ]
+    assert max(errors)[0] <= bound("pow", element), max(errors)
+
+
+def _power(x: float, y: float) -> mpf:
+    """Within mpmath's patience."""
+    exponent = min(max(mpf(y) * mp.log(mpf(x), 2), mpf(-5000)), mpf(5000))
+    return mpf(2) ** exponent
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_pow_of_special_numbers(element: str):
+    """C's Annex F, which NumPy's pow keeps to; its square root of -0 and -∞ aside."""
+    dtype = DTYPES[element]
+    odd = 2.0 ** (np.finfo(dtype).nmant + 1) - 1
+    numbers = [-1.5, 1.5, odd, odd + 1, -odd, np.nextafter(dtype(1), dtype(0))]
+    numbers = np.concatenate([special(dtype), np.array(numbers, dtype)])
+    x, p = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    exact = (p != 0.5) | (x > 0)
+    x, p = x[exact], p[exact]
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.longdouble), p.astype(np.longdouble)).astype(dtype)
+    got = run("pow", x, p)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
+    numbers_only = ~np.isnan(wanted)
+    got, wanted = got[numbers_only], wanted[numbers_only]
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
+    np.testing.assert_array_max_ulp(got, wanted, 1)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_root_of_minus_zero_and_minus_infinity(element: str):
+    x = np.array([-0.0, -np.inf, 0.0, np.inf], DTYPES[element])
+    got = run("pow", x, np.full(8, 0.5, DTYPES[element]))
+    np.testing.assert_array_equal(got, [0, np.inf, 0, np.inf])
+    assert not np.signbit(got).any()
+
+
+@pytest.mark.slow
+def test_the_coefficients_are_those_derived():
+    script = Path(__file__).parents[2] / "docs" / "derive_polynomials.py"
+    subprocess.run([sys.executable, script, "--check"], check=True)

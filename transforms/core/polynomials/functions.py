@@ -1,0 +1,81 @@
+"""
+Which operation becomes which polynomial, and how exact it is.
+
+Two need nothing of the kind: `math.sqrt` is an instruction, and `math.rsqrt` becomes a square root and a
+division (at most 1 unit). What is not here, tan or atan, is called in the C library, lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects import math
+from xdsl.ir import Operation, SSAValue
+
+from .error_function import erf, gelu
+from .exponential import exp, exp2, expm1, sigmoid, tanh
+from .lanes import Lanes, is_supported
+from .logarithm import log, log1p, log2, log10
+from .power import powf
+from .trigonometric import KEEP_LIBRARY, cos, reach, sin, with_library_beyond
+
+
+@dataclass(frozen=True)
+class Function:
+    """
+    How a function is computed, with bounds of its error in units in the last place of the correctly
+    rounded result, for f32 and f64: over every input, subnormal numbers and results included.
+    """
+
+    name: str
+    build: Callable[..., SSAValue]
+    single: float
+    double: float
+    scheme: str
+
+
+FUNCTIONS: dict[type[Operation], Function] = {
+    math.ExpOp: Function("exp", exp, 1.0, 1.0, "Cody-Waite; polynomial of degree 6, 11"),
+    math.Exp2Op: Function("exp2", exp2, 1.0, 1.0, "polynomial of degree 6, 11"),
+    math.ExpM1Op: Function("expm1", expm1, 1.6, 2.2, "as exp, 1 taken off before scaling"),
+    math.LogOp: Function("log", log, 1.0, 1.0, "polynomial of degree 10; atanh series"),
+    math.Log2Op: Function("log2", log2, 1.0, 1.8, "as log, 1/ln 2 in two parts"),
+    math.Log10Op: Function("log10", log10, 1.0, 1.9, "as log, 1/ln 10 in two parts"),
+    math.Log1pOp: Function("log1p", log1p, 1.7, 1.7, "as log, with what 1 + x lost"),
+    math.TanhOp: Function("tanh", tanh, 1.8, 2.8, "expm1(2x) / (expm1(2x) + 2)"),
+    math.ErfOp: Function("erf", erf, 1.3, 1.4, "two polynomials; for f64 scaled erfc"),
+    math.SinOp: Function("sin", sin, 1.7, 1.7, "π/2 in three parts; C library beyond 2**18, 2**40"),
+    math.CosOp: Function("cos", cos, 1.7, 1.7, "as sin"),
+    math.PowFOp: Function(
+        "pow", powf, 0.6, 1.2, "exp2(y·log2 x), f32 in f64, f64 in double-double"
+    ),
+}
+"""The operations that are expanded."""
+
+SIGMOID = Function("sigmoid", sigmoid, 2.0, 2.0, "exp of -abs(x), the quotient corrected")
+GELU = Function("gelu", gelu, 0.6, 3.3, "scaled erfc; f32 in f64")
+"""Two that are recognised; see idioms.py."""
+
+
+def table() -> str:
+    """The errors, in Markdown."""
+    rows = [*FUNCTIONS.values(), SIGMOID, GELU]
+    lines = ["| function | f32 | f64 | scheme |", "|---|---|---|---|"]
+    lines += [f"| {row.name} | {row.single} | {row.double} | {row.scheme} |" for row in rows]
+    return "\n".join(lines)
+
+
+def can_expand(op: Operation) -> bool:
+    """Whether the operation has a polynomial for its type, and is not marked to stay as it is."""
+    if type(op) not in FUNCTIONS or KEEP_LIBRARY in op.attributes:
+        return False
+    return is_supported(op.results[0].type)
+
+
+def expansion(b: Lanes, op: Operation, *, everywhere: bool = True) -> SSAValue:
+    """The operation's value by its polynomial; sin and cos `everywhere` or only within their reach."""
+    value = FUNCTIONS[type(op)].build(b, *op.operands)
+    if everywhere and isinstance(op, math.SinOp | math.CosOp):
+        return with_library_beyond(b, op, value, reach(b))
+    return value

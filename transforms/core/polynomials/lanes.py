@@ -1,0 +1,300 @@
+"""
+Arithmetic on f32 and f64, on scalars and on vectors by the same code.
+
+There are no comparisons: xDSL 0.74 has `arith.cmpf`, `arith.cmpi` and `arith.select` on scalars only. A
+mask is an integer of all ones or zeros, made from a sign bit; LLVM turns it into compares and blends.
+None of the operations made here carries fast-math flags.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.type import get_element_type_or_self
+
+Real = SSAValue | float
+"""A value, or a number that becomes a constant."""
+Integer = SSAValue | int
+
+
+@dataclass(frozen=True)
+class Format:
+    """An IEEE 754 binary format."""
+
+    width: int
+    mantissa: int
+    bias: int
+    code: str
+
+    @property
+    def round_magic(self) -> float:
+        """1.5 · 2**mantissa: a sum with it is rounded to an integer, which its low bits hold."""
+        return 1.5 * 2.0**self.mantissa
+
+    @property
+    def sign_bit(self) -> int:
+        return -(1 << (self.width - 1))
+
+    @property
+    def smallest_normal(self) -> int:
+        """The bits of the smallest normal number."""
+        return 1 << self.mantissa
+
+    @property
+    def infinity(self) -> int:
+        """The bits of infinity."""
+        return (2 * self.bias + 1) << self.mantissa
+
+    def bits(self, value: float) -> int:
+        """The bits of a number of this format, read as a signed integer."""
+        integer = "i" if self.width == 32 else "q"
+        return struct.unpack(f"<{integer}", struct.pack(f"<{self.code}", value))[0]
+
+
+SINGLE = Format(32, 23, 127, "f")
+DOUBLE = Format(64, 52, 1023, "d")
+
+
+def is_supported(type_: Attribute) -> bool:
+    """Whether the type is f32, f64 or a 1-D vector of them of known length."""
+    if isinstance(type_, VectorType):
+        shaped = cast("VectorType[Attribute]", type_)
+        if len(shaped.shape) != 1 or any(flag.value.data for flag in shaped.scalable_dims):
+            return False
+        type_ = shaped.element_type
+    return isinstance(type_, Float32Type | Float64Type)
+
+
+def element_of(type_: Attribute) -> Attribute:
+    """Of a vector, or the type itself."""
+    return get_element_type_or_self(type_)
+
+
+class Lanes:
+    """
+    Builds operations on values of one floating-point type, a scalar or a vector.
+
+    Python numbers as operands become constants, one of each value.
+    """
+
+    def __init__(self, builder: Builder, type_: Attribute):
+        single = self.holds_single(type_)
+        self.builder = builder
+        self.format = SINGLE if single else DOUBLE
+        self.type = type_
+        self.integers = self._with_element(i32 if single else i64)
+        self._constants: dict[tuple[Attribute, int], SSAValue] = {}
+
+    @staticmethod
+    def holds_single(type_: Attribute) -> bool:
+        """Whether the elements are f32."""
+        return isinstance(element_of(type_), Float32Type)
+
+    @staticmethod
+    def same_number(type_: Attribute, a: float, b: float) -> bool:
+        """Whether two numbers round to the same one of the type."""
+        numbers = SINGLE if Lanes.holds_single(type_) else DOUBLE
+        return numbers.bits(a) == numbers.bits(b)
+
+    def _with_element(self, element: Attribute) -> Attribute:
+        if element_of(self.type) == self.type:
+            return element
+        shaped = cast("VectorType[Attribute]", self.type)
+        return VectorType(element, shaped.get_shape())
+
+    @property
+    def is_single(self) -> bool:
+        return self.format is SINGLE
+
+    def widened(self) -> Lanes:
+        """The same lanes in f64."""
+        return Lanes(self.builder, self._with_element(f64))
+
+    def widen(self, value: SSAValue) -> SSAValue:
+        """An f32 in these lanes of f64."""
+        return self.emit(arith.ExtFOp(value, self.type))
+
+    def narrowed(self, value: SSAValue) -> SSAValue:
+        """An f64 in these lanes of f32."""
+        return self.emit(arith.TruncFOp(value, self.type))
+
+    def emit(self, op: Operation) -> SSAValue:
+        return self.builder.insert(op).results[0]
+
+    # Constants.
+
+    def real(self, value: Real) -> SSAValue:
+        if isinstance(value, SSAValue):
+            return value
+        key = (self.type, self.format.bits(value))
+        if key not in self._constants:
+            element = cast(AnyFloat, f32 if self.is_single else f64)
+            self._constants[key] = self._constant(FloatAttr(value, element), self.type)
+        return self._constants[key]
+
+    def integer(self, value: Integer) -> SSAValue:
+        if isinstance(value, SSAValue):
+            return value
+        key = (self.integers, value)
+        if key not in self._constants:
+            half = 1 << (self.format.width - 1)
+            signed = (value + half) % (2 * half) - half
+            element = IntegerType(self.format.width)
+            self._constants[key] = self._constant(IntegerAttr(signed, element), self.integers)
+        return self._constants[key]
+
+    def _constant(
+        self, value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType], type_: Attribute
+    ) -> SSAValue:
+        if element_of(type_) == type_:
+            return self.emit(arith.ConstantOp(value))
+        shaped = cast("VectorType[IntegerType]", type_)
+        number = value.value.data
+        if isinstance(number, float) and number.is_integer() and abs(number) >= 1e5:
+            # These are printed as 0x…, which xDSL 0.74 reads back as an integer inside `dense`.
+            scalar = self.emit(arith.ConstantOp(value))
+            return self.emit(vector.BroadcastOp(scalar, shaped))
+        splat = DenseIntOrFPElementsAttr.from_list(shaped, cast("Sequence[int]", [number]))
+        return self.emit(arith.ConstantOp(splat))
+
+    # Floats.
+
+    def add(self, a: Real, b: Real) -> SSAValue:
+        return self.emit(arith.AddfOp(self.real(a), self.real(b)))
+
+    def sub(self, a: Real, b: Real) -> SSAValue:
+        return self.emit(arith.SubfOp(self.real(a), self.real(b)))
+
+    def mul(self, a: Real, b: Real) -> SSAValue:
+        return self.emit(arith.MulfOp(self.real(a), self.real(b)))
+
+    def div(self, a: Real, b: Real) -> SSAValue:
+        return self.emit(arith.DivfOp(self.real(a), self.real(b)))
+
+    def neg(self, a: Real) -> SSAValue:
+        return self.emit(arith.NegfOp(self.real(a)))
+
+    def fma(self, a: Real, b: Real, c: Real) -> SSAValue:
+        """a · b + c, rounded once."""
+        return self.emit(math.FmaOp(self.real(a), self.real(b), self.real(c)))
+
+    def reciprocal_of_sum(self, big: SSAValue, small: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """
+        t = 1 / (big + small) nearly, and e such that t·(1 + e) is that quotient to about twice the precision.
+
+        Dekker's fast two-sum finds what the sum lost: |big| >= |small|.
+        """
+        total = self.add(big, small)
+        lost = self.sub(small, self.sub(total, big))
+        t = self.div(1.0, total)
+        left = self.neg(t)
+        return t, self.fma(left, lost, self.fma(left, total, 1.0))
+
+    def minimum(self, a: Real, b: Real) -> SSAValue:
+        """NaN where either is."""
+        return self.emit(arith.MinimumfOp(self.real(a), self.real(b)))
+
+    def maximum(self, a: Real, b: Real) -> SSAValue:
+        return self.emit(arith.MaximumfOp(self.real(a), self.real(b)))
+
+    def clamp(self, x: Real, low: float, high: float) -> SSAValue:
+        return self.minimum(self.maximum(x, low), high)
+
+    def abs(self, a: Real) -> SSAValue:
+        return self.emit(math.AbsFOp(self.real(a)))
+
+    def trunc(self, a: Real) -> SSAValue:
+        return self.emit(math.TruncOp(self.real(a)))
+
+    def copysign(self, magnitude: Real, sign: Real) -> SSAValue:
+        return self.emit(math.CopySignOp(self.real(magnitude), self.real(sign)))
+
+    def horner(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
+        """The polynomial with these coefficients, the lowest first."""
+        value: Real = coefficients[-1]
+        for coefficient in reversed(coefficients[:-1]):
+            value = self.fma(value, x, coefficient)
+        return self.real(value)
+
+    # Bits.
+
+    def bits(self, a: Real) -> SSAValue:
+        return self.emit(arith.BitcastOp(self.real(a), self.integers))
+
+    def from_bits(self, a: Integer) -> SSAValue:
+        return self.emit(arith.BitcastOp(self.integer(a), self.type))
+
+    def iadd(self, a: Integer, b: Integer) -> SSAValue:
+        return self.emit(arith.AddiOp(self.integer(a), self.integer(b)))
+
+    def isub(self, a: Integer, b: Integer) -> SSAValue:
+        return self.emit(arith.SubiOp(self.integer(a), self.integer(b)))
+
+    def iand(self, a: Integer, b: Integer) -> SSAValue:
+        return self.emit(arith.AndIOp(self.integer(a), self.integer(b)))
+
+    def ior(self, a: Integer, b: Integer) -> SSAValue:
+        return self.emit(arith.OrIOp(self.integer(a), self.integer(b)))
+
+    def ixor(self, a: Integer, b: Integer) -> SSAValue:
+        return self.emit(arith.XOrIOp(self.integer(a), self.integer(b)))
+
+    def shl(self, a: Integer, count: int) -> SSAValue:
+        return self.emit(arith.ShLIOp(self.integer(a), self.integer(count)))
+
+    def shift_right(self, a: Integer, count: int) -> SSAValue:
+        """With copies of the sign bit."""
+        return self.emit(arith.ShRSIOp(self.integer(a), self.integer(count)))
+
+    def shift_right_zeros(self, a: Integer, count: int) -> SSAValue:
+        return self.emit(arith.ShRUIOp(self.integer(a), self.integer(count)))
+
+    def imin(self, a: Integer, b: Integer) -> SSAValue:
+        """The smaller of two signed integers."""
+        return self.emit(arith.MinSIOp(self.integer(a), self.integer(b)))
+
+    def imax(self, a: Integer, b: Integer) -> SSAValue:
+        """The larger of two signed integers."""
+        return self.emit(arith.MaxSIOp(self.integer(a), self.integer(b)))
+
+    # Masks.
+
+    def where_negative(self, a: SSAValue) -> SSAValue:
+        """All ones where the integer, or the sign bit of the float, says negative."""
+        integer = a if a.type == self.integers else self.bits(a)
+        return self.shift_right(integer, self.format.width - 1)
+
+    def select_bits(self, mask: SSAValue, a: Integer, b: Integer) -> SSAValue:
+        """mask ? a : b"""
+        taken = self.iand(mask, a)
+        return self.ior(taken, self.iand(self.ixor(mask, -1), b))
+
+    def select(self, mask: SSAValue, a: Real, b: Real) -> SSAValue:
+        return self.from_bits(self.select_bits(mask, self._raw(a), self._raw(b)))
+
+    def _raw(self, a: Real) -> Integer:
+        return self.bits(a) if isinstance(a, SSAValue) else self.format.bits(a)
+
+    def where_nonzero(self, a: SSAValue) -> SSAValue:
+        """All ones where the integer is not 0."""
+        return self.where_negative(self.ior(a, self.isub(0, a)))
