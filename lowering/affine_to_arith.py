@@ -54,6 +54,7 @@ class AffineExpander:
             op = arith.ConstantOp(IntegerAttr(value, IndexType()))
             op.result.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
             known = self._constants[value] = Builder(self.after_constants()).insert(op).result
+            self.ranges[known] = (value, value)
         return known
 
     def after_constants(self) -> InsertPoint:

@@ -62,11 +62,10 @@ class LaneConverter:
         self.step = for_op.step.value.data
         self.mask: SSAValue | None = None
         """the lanes that run; None when all do"""
-        self._first = scalar.expander.expand(
-            builder,
-            for_op.lower_map.data.results[0],
-            [scalar.values[v] for v in for_op.lower_operands],
-        )
+        low = for_op.lower_map.data.results[0]
+        operands = [scalar.values[v] for v in for_op.lower_operands]
+        self._first = scalar.expander.expand(builder, low, operands)
+        scalar.expander.ranges[self._first] = scalar.expander.range_of(low, operands)
         self._reductions = _reductions(for_op, scalar.updates)
         scalar.values[self.variable] = self._first
 
@@ -292,7 +291,7 @@ class LaneConverter:
         if self._is_contiguous(op):
             indices = [self._expand(builder, e, operands) for e in op.map.data.results]
             type_ = self._type(element)
-            if self.mask is None:
+            if self.mask is None or self._is_private(op):
                 new = builder.insert(vector.LoadOp(buffer, indices, type_)).result
             else:
                 rest = self._zero(builder, element)
@@ -347,6 +346,20 @@ class LaneConverter:
                 return False
         return True
 
+    def _is_private(self, op: loop.LoadOp | loop.StoreOp) -> bool:
+        """Whether the elements of all lanes exist, those that do not run included, and nobody else's are."""
+        alloc = op.buffer.owner
+        if not isinstance(alloc, loop.AllocOp) or alloc.scope.data not in _PRIVATE:
+            return False
+        new = [self.scalar.values[v] for v in op.operands_]
+        sizes = memref_type(op.buffer).get_shape()
+        for axis, (expr, size) in enumerate(zip(op.map.data.results, sizes, strict=True)):
+            low, high = self.scalar.expander.range_of(expr, new)
+            last = self.lanes - 1 if axis == len(sizes) - 1 else 0
+            if low is None or high is None or low < 0 or not high + last < size:
+                return False
+        return True
+
     def _is_contiguous(self, op: loop.LoadOp | loop.StoreOp) -> bool:
         """Whether neighbouring lanes use neighbouring elements."""
         type_ = memref_type(op.buffer)
@@ -360,10 +373,16 @@ class LaneConverter:
     def _store(self, op: loop.StoreOp, builder: Builder) -> None:
         operands = list(op.operands_)
         buffer = self.scalar.values[op.buffer]
+        element = memref_type(buffer).get_element_type()
         if any(self._varies(v) for v in operands) and self._is_contiguous(op):
             indices = self._subscripts(op, builder)
             value = self._vector(builder, op.value)
-            if self.mask is None:
+            if self.mask is not None and self._is_private(op):
+                # Unlike a masked store this leaves a buffer in registers.
+                old = builder.insert(vector.LoadOp(buffer, indices, self._type(element)))
+                value = builder.insert(VectorSelectOp(self.mask, value, old.result)).result
+                builder.insert(vector.StoreOp(value, buffer, indices))
+            elif self.mask is None:
                 builder.insert(vector.StoreOp(value, buffer, indices))
             else:
                 builder.insert(vector.MaskedStoreOp(buffer, indices, self.mask, value))
@@ -416,6 +435,8 @@ class LaneConverter:
         )
         self._bind(combine.results[0], builder.insert(new).dest)
 
+
+_PRIVATE = (loop.Scope.REGISTER, loop.Scope.STACK)
 
 _ON_VECTORS: dict[type[Operation], type[Operation]] = {
     arith.CmpiOp: VectorCmpiOp,

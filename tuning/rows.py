@@ -12,7 +12,7 @@ from math import prod
 
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import FuseLoops, Parallel, Simplify, Stage
+from ..dialects.schedule.steps import FuseLoops, Parallel, Stage
 from ..dialects.shaped import memref_type
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
@@ -29,7 +29,6 @@ def rows(session: Session, target: Target) -> bool:
     shared = fuse_shared(session)
     if shared:
         keep_near(session, target, shared)
-    session.apply(Simplify(session.name))
     vectorize_innermost(session, target)
     _parallel(session, target)
     return True
