@@ -138,7 +138,7 @@ class Lowered:
             )
         above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
         module = self._modules[above].clone()
-        seconds = lower_to(module, level, ctx=make_context())
+        seconds = lower_to(module, level, ctx=make_context(), target=_name(self._target))
         self._modules[level] = module
         self._seconds[level] = self._seconds[above] + seconds
         return module
@@ -172,6 +172,10 @@ def _target(target: str | Target) -> Target:
     from ..runtime.target import Target
 
     return Target.parse(target) if isinstance(target, str) else target
+
+
+def _name(target: str | Target) -> str:
+    return target if isinstance(target, str) else target.name
 
 
 def _level_named(level: str) -> Level:

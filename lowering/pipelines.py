@@ -31,12 +31,19 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     Stage(
         Level.TE,
         Level.LOOP,
-        ("te-inline", "te-form-kernels", "convert-te-to-loop", "loop-plan-memory"),
+        ("te-inline", "te-form-kernels", "convert-te-to-loop", "schedule-by-rules"),
     ),
     Stage(
         Level.LOOP,
         Level.CORE,
-        ("apply-schedule", "convert-loop-to-core", "canonicalize", "cse", "licm"),
+        (
+            "apply-schedule",
+            "loop-plan-memory",
+            "convert-loop-to-core",
+            "canonicalize",
+            "cse",
+            "licm",
+        ),
     ),
     Stage(Level.CORE, Level.LLVM, ("core-expand-math", "convert-core-to-llvm")),
 )
@@ -58,10 +65,12 @@ def lower_to(
     instrumentations: Sequence[Instrumentation] = (),
     verify_each: bool = False,
     threads: int = 0,
+    target: str = "host",
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
+    `target` names what kernels are scheduled for.
     `threads` is what `convert-core-to-llvm` makes parallel loops for: 0 is the OpenMP library's choice.
     Raises StepwellError when it stands below already, or when a pass refuses.
     """
@@ -74,7 +83,10 @@ def lower_to(
     names = passes_to(found, level)
     if not any(op.dialect_name() == "schedule" for op in module.ops):
         names = tuple(name for name in names if name != "apply-schedule")  # and with it, isl
-    options = {"convert-core-to-llvm": {"threads": threads}}
+    options = {
+        "convert-core-to-llvm": {"threads": threads},
+        "schedule-by-rules": {"target": target},
+    }
     passes = [available[name]()(**options.get(name, {})) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     manager.run(make_context() if ctx is None else ctx, module)

@@ -18,6 +18,7 @@ from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import cache_bytes, element_bytes
 from .lanes import vectorize_innermost
+from .order import jam_sums, put_in_order
 from .session import Session
 
 PARALLEL_BYTES = 1 << 19
@@ -26,9 +27,11 @@ PARALLEL_BYTES = 1 << 19
 
 def rows(session: Session, target: Target) -> bool:
     """Fuse what shares loops, keep rows near, and run innermost loops in lanes."""
+    put_in_order(session, target)
     shared = fuse_shared(session)
     if shared:
         keep_near(session, target, shared)
+    jam_sums(session, target)
     vectorize_innermost(session, target)
     _parallel(session, target)
     return True

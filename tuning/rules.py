@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.levels import Level
 from ..dialects import loop
@@ -95,8 +95,25 @@ class ScheduleByRulesPass(StepwellPass):
                 schedule(op, function, target)
 
 
+def _name_apart(function: func.FuncOp) -> None:
+    """Give buffers different names: steps call them by these."""
+    taken: set[str] = set()
+    values = [*function.body.block.args, *(r for op in function.walk() for r in op.results)]
+    for value in values:
+        if not isinstance(value.type, MemRefType):
+            continue
+        hint = value.name_hint or "buffer"
+        name, number = hint, 1
+        while name in taken:
+            number += 1
+            name = f"{hint}{number}"
+        taken.add(name)
+        value.name_hint = name
+
+
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first rule that fits; None when none does."""
+    _name_apart(function)
     for rule in RULES:
         before = function.body.clone()
         session = Session(module, function)
