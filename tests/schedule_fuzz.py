@@ -5,26 +5,30 @@ Random affine programs under random schedule steps: `make fuzz-schedules`.
     tests/schedule_fuzz.py --sequences 2000 --seed 0 --jobs 2
     tests/schedule_fuzz.py --seed 0 --only 137            # one sequence of that campaign again
 
-After each accepted step the IR is verified, printed, parsed and printed again, interpreted and compared bit
-by bit; every fifth program is compiled at the end. Refusals for a dependence are checked by enumerating the
-iterations. The first failure is made small. Exit status 1 if there was one, or a perfectly nested program was
-refused a legal step.
+After each accepted step the IR is verified, interpreted and compared bit by bit. At the end it is printed,
+parsed and printed again, every fifth program is compiled, and what loops claim to be is enumerated. So are
+refusals for a dependence and the new order of accepted steps. After the steps one of the passes that choose a schedule by themselves, or the way to affine code
+and back, runs on the result or on the program. The first failure is made small. Exit status 1 if there was one,
+or a perfect nest was refused a legal step.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from differential.minimize_nests import minimize
+from differential.pass_agreement import choice, run_pipeline
 from differential.random_nests import Case, case_of_seed
 from differential.random_steps import implemented
-from differential.schedule_agreement import Record, replay, run_sequence
+from differential.schedule_agreement import Record, Schedule, replay, run_sequence
 from differential.workers import Lost, outcome_apart, outcomes
 from stepwell.dialects.schedule import Step
 from stepwell.transforms.schedule.refusal import describe
@@ -46,13 +50,20 @@ class Outcome:
     record: Record
     failure: str | None
     steps: tuple[Step, ...]
+    pipeline: str = ""
+    """what ran after the steps, if it was that which failed"""
 
 
 def check_sequence(seed: int, index: int, keywords: list[str]) -> Outcome:
     case = case_of_seed(seed, index)
     native = index % NATIVE == 0
     schedule, failure = run_sequence(steps_rng(seed, index), case, keywords, native=native)
-    return Outcome(schedule.record, failure, tuple(schedule.steps))
+    if failure is not None:
+        return Outcome(schedule.record, failure, tuple(schedule.steps))
+    pipeline, after_steps = choice(Random(f"{seed}/{index}/passes"))
+    start = schedule if after_steps else Schedule(case, schedule.record)
+    failure = run_pipeline(pipeline, start, native=native)
+    return Outcome(schedule.record, failure, tuple(start.steps), pipeline)
 
 
 @dataclass
@@ -60,24 +71,19 @@ class Report:
     """How a campaign went."""
 
     record: Record = field(default_factory=Record)
-    failures: dict[int, tuple[str, tuple[Step, ...]]] = field(
-        default_factory=dict[int, tuple[str, tuple[Step, ...]]]
-    )
+    failures: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
     seconds: float = 0.0
 
     def add(self, index: int, outcome: Outcome | Lost) -> None:
         """Count a sequence; print what is wrong with it."""
         if isinstance(outcome, Lost):
-            self.record.sequences += 1
-            failure, steps = outcome.how, ()
-        else:
-            self.record.add(outcome.record)
-            failure, steps = outcome.failure, outcome.steps
-        if failure is None:
+            outcome = Outcome(Record(sequences=1), outcome.how, ())
+        self.record.add(outcome.record)
+        if outcome.failure is None:
             return
-        self.failures[index] = failure, steps
+        self.failures[index] = outcome
         if len(self.failures) <= SHOWN:
-            print(f"sequence {index}: {failure}", flush=True)
+            print(f"sequence {index}: {outcome.failure}", flush=True)
 
     @property
     def too_strict(self) -> list[str]:
@@ -97,25 +103,51 @@ def campaign(seed: int, indices: Sequence[int], keywords: list[str], *, jobs: in
 
 def table(record: Record) -> str:
     """For each step how often it was accepted and refused, and what enumeration says of that."""
-    lines = [f"{'step':<20}{'accepted':>9}{'refused':>9}{'share':>7}{'right':>7}{'strict':>7}"]
-    refused: Counter[str] = Counter()
-    for (keyword, _), count in record.refused.items():
-        refused[keyword] += count
-    right: Counter[str] = Counter()
-    for (keyword, _), count in record.confirmed.items():
-        right[keyword] += count
-    strict = Counter(keyword for keyword, _, _ in record.too_strict)
-    for keyword in sorted({*record.accepted, *refused}):
-        yes, no = record.accepted[keyword], refused[keyword]
-        lines.append(
-            f"{keyword:<20}{yes:>9}{no:>9}{no / (yes + no):>7.0%}{right[keyword]:>7}"
-            f"{strict[keyword]:>7}"
-        )
-    yes, no = record.accepted.total(), refused.total()
-    share = no / (yes + no) if yes + no else 0.0
+    columns = {
+        "accepted": record.accepted,
+        "refused": _by_keyword(record.refused),
+        "right": _by_keyword(record.confirmed),
+        "right on perfect": _by_keyword(record.confirmed, perfect=True),
+        "strict": Counter(keyword for keyword, _, _ in record.too_strict),
+        "strict on perfect": Counter(k for k, perfect, _ in record.too_strict if perfect),
+        "maybe": _by_keyword(record.approximate),
+        "unchecked": _by_keyword(record.unchecked),
+        "limits": _by_keyword(record.limits),
+    }
+    perfect = " on perfect"
+    names = [name.replace(perfect, "") for name in columns]
+    names = [perfect.strip() if a == b else a for a, b in zip(names, ["", *names], strict=False)]
+    lines = [f"{'step':<20}{'share':>7}" + "".join(f"{name:>11}" for name in names)]
+    for keyword in [*sorted({*record.accepted, *columns["refused"]}), "all"]:
+        counts = [c.total() if keyword == "all" else c[keyword] for c in columns.values()]
+        share = counts[0] / sum(counts[:2]) if sum(counts[:2]) else 0.0
+        lines.append(f"{keyword:<20}{share:>7.0%}" + "".join(f"{n:>11}" for n in counts))
     lines.append(
-        f"{'all':<20}{yes:>9}{no:>9}{share:>7.0%}{right.total():>7}{len(record.too_strict):>7}"
+        "\nshare: of those drawn that were accepted; right: refusals for a dependence that enumeration "
+        "confirms,\non perfect: those of them on perfect nests; strict: refusals for a dependence, of "
+        "orders it finds legal;\nmaybe: the message says that the dependence may exist (accesses that are "
+        "not affine, memory that may be the same);\nunchecked: there is no enumeration of what the step "
+        "asks for; limits: legal orders refused for another reason than a dependence"
     )
+    return "\n".join(lines)
+
+
+def _by_keyword(counts: Counter[tuple[str, Any]], perfect: bool | None = None) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for (keyword, what), count in counts.items():
+        if perfect is None or what is perfect:
+            found[keyword] += count
+    return found
+
+
+def pass_table(record: Record) -> str:
+    """How often each pipeline was applied and refused, with the reasons."""
+    lines = [f"{'passes':<70}{'applied':>9}{'refused':>9}"]
+    for pipeline in sorted({pipeline for pipeline, _ in record.passes}):
+        reasons_here = {why: n for (p, why), n in record.passes.items() if p == pipeline and why}
+        applied, refused = record.passes[pipeline, ""], sum(reasons_here.values())
+        lines.append(f"{pipeline:<70}{applied:>9}{refused:>9}")
+        lines += [f"{n:>10}  {why}" for why, n in sorted(reasons_here.items())]
     return "\n".join(lines)
 
 
@@ -125,25 +157,41 @@ def reasons(record: Record, least: int = 1) -> str:
     return "\n".join(f"{count:>6}  {k:<20}{why}" for (k, why), count in rows if count >= least)
 
 
-def explain(case: Case, steps: Sequence[Step], failure: str, native: bool) -> None:
+def explain(case: Case, outcome: Outcome, native: bool) -> None:
     """Print the failing program and steps made small."""
-    kind = failure.partition(":")[0]
-    last = [failure]
+    assert outcome.failure is not None
+    kind = _kind(outcome.failure)
+    last = [outcome.failure]
+
+    def failure_of(candidate: Case, steps: Sequence[Step]) -> str | None:
+        schedule = Schedule(candidate)
+        failure = replay(schedule, steps, native=native)
+        if failure is None and outcome.pipeline:
+            return run_pipeline(outcome.pipeline, schedule, native=native)
+        return failure
 
     def fails(candidate: Case, shorter: Sequence[Step]) -> bool:
-        found = outcome_apart(lambda: replay(candidate, shorter, native=native))
+        found = outcome_apart(lambda: failure_of(candidate, shorter))
         text = found.how if isinstance(found, Lost) else found
-        if text is None or text.partition(":")[0] != kind:
+        if text is None or _kind(text) != kind:
             return False
         last[0] = text
         return True
 
-    case, steps = minimize(case, steps, fails)
+    case, steps = minimize(case, outcome.steps, fails)
     symbols = ", ".join(f"%{name} = {value}" for name, value in case.symbols.items())
     print(f"\nmade small:\n{case.module!s}\n{symbols}")
     for step in steps:
         print(f"  {describe(step)}")
     print(last[0])
+
+
+def _kind(failure: str) -> str:
+    """The class of a failure: what a smaller one has to have too."""
+    what, _, rest = failure.partition(": ")
+    if what == "crash":
+        return f"{what} {rest.partition('(')[0]} {rest.rpartition(')')[2].split(':')[1:2]}"
+    return what if what != "pass" else re.sub(r"\d+|'[^']*'", "", rest)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"seed {args.seed}, sequences {indices.start} to {indices.stop - 1}, {args.jobs} jobs")
     report = campaign(args.seed, indices, keywords, jobs=args.jobs)
     record = report.record
-    print(f"\n{table(record)}\n")
+    print(f"\n{table(record)}\n\n{pass_table(record)}\n")
     if args.reasons:
         print(f"{reasons(record)}\n")
     for text in report.too_strict[:SHOWN]:
@@ -172,14 +220,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"seed {args.seed}: {record.sequences} sequences, {record.native} of them compiled, "
         f"{record.accepted.total()} steps, {record.refused.total()} refusals, "
-        f"{record.confirmed.total()} of them confirmed by enumeration, "
+        f"{record.confirmed.total()} of them confirmed by enumeration "
+        f"({_by_keyword(record.confirmed, perfect=True).total()} on perfect nests), "
         f"{len(record.too_strict)} too strict ({len(report.too_strict)} on perfect nests), "
-        f"{len(report.failures)} failures, {report.seconds:.1f} s"
+        f"{record.passes.total()} runs of passes, "
+        f"{len(report.failures)} mismatches, {report.seconds:.1f} s"
     )
     if report.failures:
         index = min(report.failures)
-        failure, steps = report.failures[index]
-        explain(case_of_seed(args.seed, index), steps, failure, index % NATIVE == 0)
+        explain(case_of_seed(args.seed, index), report.failures[index], index % NATIVE == 0)
     return 1 if report.failures or report.too_strict else 0
 
 

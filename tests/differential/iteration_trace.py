@@ -7,10 +7,11 @@ Nothing here uses isl or the polyhedral analyses: it is what they are checked ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from stepwell.analysis.reductions import ReductionUpdate, find_updates
+from stepwell.analysis.reductions import ReductionUpdate, find_updates, operator_of
 from stepwell.dialects import loop
 from xdsl.dialects import affine, arith, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
@@ -95,6 +96,8 @@ class _Tracer:
         self.values: dict[SSAValue, int] = {}
         self.buffers: dict[SSAValue, int] = {}
         self.made = 0
+        self.runs: dict[Block, list[tuple[Operation, Callable[..., None] | None]]] = {}
+        self.accesses: dict[Operation, tuple[AffineMap, tuple[SSAValue, ...], SSAValue, bool]] = {}
         self.updates = find_updates(function)
         self.places: dict[Operation, int] = {}
         for op in function.walk():
@@ -113,14 +116,32 @@ class _Tracer:
         self.made += 1
 
     def _block(self, block: Block, way: tuple[Step, ...]) -> None:
-        for op in block.ops:
-            match op:
-                case loop.ForOp():
-                    self._loop(op, way)
-                case loop.IfOp():
-                    self._branch(op, way)
-                case _:
-                    self._operation(op, way)
+        # Asking for the class of an operation is slow: each is asked once.
+        if block not in self.runs:
+            self.runs[block] = [(op, self._run_of(op)) for op in block.ops]
+        for op, run in self.runs[block]:
+            if run is not None:
+                run(op, way)
+
+    def _run_of(self, op: Operation) -> Callable[[Any, tuple[Step, ...]], None] | None:
+        """What runs the operation; None when it does nothing to memory or indices."""
+        match op:
+            case loop.ForOp():
+                return self._loop
+            case loop.IfOp():
+                return self._branch
+            case loop.LoadOp() | loop.StoreOp():
+                return self._affine_access
+            case affine.ApplyOp():
+                return self._apply
+            case arith.ConstantOp() if not isinstance(op.value, IntegerAttr):
+                return None
+            case arith.ConstantOp() | memref.LoadOp() | memref.StoreOp() | loop.AllocOp():
+                return self._operation
+            case _ if any(isinstance(v.type, MemRefType) for v in op.operands):
+                return self._operation
+            case _:
+                return None
 
     def _loop(self, op: loop.ForOp, way: tuple[Step, ...]) -> None:
         values = iterations(op, self.values)
@@ -154,26 +175,28 @@ class _Tracer:
             raise Untraceable(f"an index of '{value.owner.name}'")  # type: ignore[union-attr]
         return self.values[value]
 
+    def _affine_access(self, op: loop.LoadOp | loop.StoreOp, way: tuple[Step, ...]) -> None:
+        if op not in self.accesses:
+            is_write = isinstance(op, loop.StoreOp)
+            self.accesses[op] = (op.map.data, tuple(op.operands_), op.buffer, is_write)
+        map_, operands, buffer, is_write = self.accesses[op]
+        self._touch(op, way, buffer, tuple(_evaluated(map_, operands, self.values)), is_write)
+
+    def _apply(self, op: affine.ApplyOp, way: tuple[Step, ...]) -> None:
+        (self.values[op.result],) = op.map.data.eval([self._value(v) for v in op.mapOperands], [])
+
     def _operation(self, op: Operation, way: tuple[Step, ...]) -> None:
         match op:
-            case loop.LoadOp() | loop.StoreOp():
-                element = tuple(_evaluated(op.map.data, op.operands_, self.values))
-                self._touch(op, way, op.buffer, element, isinstance(op, loop.StoreOp))
             case memref.LoadOp() | memref.StoreOp():
                 element = tuple(self._value(v) for v in op.indices)
                 self._touch(op, way, op.memref, element, isinstance(op, memref.StoreOp))
             case loop.AllocOp():
                 self._make(op.buffer)
-            case affine.ApplyOp():
-                (self.values[op.result],) = op.map.data.eval(
-                    [self._value(v) for v in op.mapOperands], []
-                )
             case arith.ConstantOp():
                 if isinstance(op.value, IntegerAttr):
                     self.values[op.result] = op.value.value.data
             case _:
-                if any(isinstance(v.type, MemRefType) for v in op.operands):
-                    raise Untraceable(f"'{op.name}' of a buffer")
+                raise Untraceable(f"'{op.name}' of a buffer")
 
     def _touch(
         self,
@@ -231,6 +254,45 @@ def _may_change_places(first: Touch, second: Touch) -> bool:
         return False
     # The load and the store of one update in one iteration stay in order.
     return a is not b or first.way != second.way
+
+
+def with_separate_updates(touches: Sequence[Touch]) -> list[Touch]:
+    """
+    The touches, with updates between whose load and store the buffer is touched, but never the element.
+
+    `analysis/reductions` does not call them so, as it asks for the buffer alone.
+    """
+    before: dict[Cell, Touch] = {}
+    updates: dict[Operation, ReductionUpdate | None] = {}
+    for touch in touches:
+        previous = before.get(touch.cell)
+        if isinstance(touch.op, loop.StoreOp) and touch.update is None:
+            update = _update_of(touch.op)
+            alone = update and previous and (previous.op, previous.way) == (update.load, touch.way)
+            updates[touch.op] = update if alone and updates.get(touch.op, update) else None
+        before[touch.cell] = touch
+    found = {
+        op: update for update in updates.values() if update for op in (update.load, update.store)
+    }
+    return [replace(touch, update=touch.update or found.get(touch.op)) for touch in touches]
+
+
+def _update_of(store: loop.StoreOp) -> ReductionUpdate | None:
+    """The load of the same element, the combination with it, and the store."""
+    combine = store.value.owner
+    operator = operator_of(combine) if isinstance(combine, Operation) else None
+    if operator is None or not isinstance(combine, Operation):
+        return None
+    for load in (value.owner for value in combine.operands):
+        if (
+            isinstance(load, loop.LoadOp)
+            and load.result.has_one_use()
+            and load.buffer is store.buffer
+            and load.map == store.map
+            and tuple(load.operands_) == tuple(store.operands_)
+        ):
+            return ReductionUpdate(operator, load, combine, store)
+    return None
 
 
 def racing(

@@ -65,6 +65,8 @@ def _smaller(program: NestProgram) -> Iterator[NestProgram]:
         body = tuple(_fixed(node, name, value) for node in program.body)
         symbols = {n: v for n, v in program.symbols.items() if n != name}
         yield replace(program, body=body, symbols=symbols)
+    if program.kernel:
+        yield replace(program, kernel="")
     if program.dynamic:
         yield replace(program, dynamic=frozenset())
     if program.element != "i32":

@@ -141,10 +141,11 @@ class Let:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A scratch buffer made here, filled by loops of its own."""
+    """A scratch buffer made here, filled by loops of its own or, when nothing else is read, by the rest."""
 
     buffer: str
     scope: str
+    filled: bool = True
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,8 @@ class NestProgram:
     dynamic: frozenset[str] = frozenset()
     """Arguments whose first axis has its size left open in the type."""
     input_seed: int = 0
+    kernel: str = ""
+    """A loop whose nest the module also has as a function of its own, or none."""
 
     def scratch(self) -> set[str]:
         return {node.buffer for node in nodes(self.body) if isinstance(node, Scratch)}
@@ -196,15 +199,6 @@ class NestProgram:
         """The buffers that are arguments, those that nothing uses left out."""
         used = {access.buffer for access in accesses(self.body)}
         return [name for name in self.ranks if name in used - self.scratch()]
-
-    def is_perfect(self) -> bool:
-        """Whether it is one nest of loops with all else in the innermost."""
-        inside = self.body
-        while len(inside) == 1 and isinstance(inside[0], Loop):
-            inside = inside[0].body
-        return inside is not self.body and not any(
-            isinstance(n, Loop | Branch | Scratch | Let) for n in inside
-        )
 
     def inputs(self) -> list[Array]:
         """The arrays and symbols to call `f` with: small whole numbers."""
@@ -255,6 +249,16 @@ class Measure:
     greatest: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     instances: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    written: dict[str, set[tuple[int, ...]]] = field(
+        default_factory=dict[str, set[tuple[int, ...]]]
+    )
+    """The elements that have been written of each scratch buffer nothing else fills."""
+    unfilled: set[str] = field(default_factory=set[str])
+    """The scratch buffers of which an element is read that has not been written."""
+
+    def is_filled(self, node: Scratch) -> bool:
+        """Whether a scratch buffer has to be filled where it is made."""
+        return node.filled or node.buffer in self.unfilled
 
 
 def measure(program: NestProgram, limit: int = 10**6) -> Measure:
@@ -266,7 +270,7 @@ def measure(program: NestProgram, limit: int = 10**6) -> Measure:
         high = found.greatest.setdefault(name, [0] * rank)
         found.shapes[name] = tuple(b - a + 1 for a, b in zip(low, high, strict=True))
     for node in nodes(program.body):
-        if isinstance(node, Scratch):
+        if isinstance(node, Scratch) and found.is_filled(node):
             found.instances += prod(found.shapes[node.buffer])
     if found.instances > limit:
         raise TooLarge
@@ -287,21 +291,33 @@ def _run(body: Sequence[Node], env: dict[str, int], found: Measure, limit: int) 
                 found.instances += 1
                 if found.instances > limit:
                     raise TooLarge
-                _touch(node.target, env, found)
                 for operand in node.operands:
                     access = accessed(operand)
                     holds = not isinstance(operand, Guarded) or operand.condition.holds(env)
                     if access is not None and holds:
-                        _touch(access, env, found)
+                        _read(access, env, found)
+                if node.update:
+                    _read(node.target, env, found)
+                written = _touch(node.target, env, found)
+                if node.target.buffer in found.written:
+                    found.written[node.target.buffer].add(written)
             case Let():
-                _touch(node.access, env, found)
+                _read(node.access, env, found)
             case Scratch():
-                pass
+                if not node.filled:
+                    found.written[node.buffer] = set()
 
 
-def _touch(access: Access, env: Environment, found: Measure) -> None:
+def _read(access: Access, env: Environment, found: Measure) -> None:
+    element = _touch(access, env, found)
+    if element not in found.written.get(access.buffer, {element}):
+        found.unfilled.add(access.buffer)
+
+
+def _touch(access: Access, env: Environment, found: Measure) -> tuple[int, ...]:
     values = [subscript.value(env) for subscript in access.subscripts]
     low = found.least.setdefault(access.buffer, values)
     high = found.greatest.setdefault(access.buffer, values)
     found.least[access.buffer] = [min(a, b) for a, b in zip(low, values, strict=True)]
     found.greatest[access.buffer] = [max(a, b) for a, b in zip(high, values, strict=True)]
+    return tuple(values)

@@ -1,9 +1,10 @@
-"""The text of the programs of `nest_programs.py`: a function `f` at the loop level."""
+"""The text of the programs of `nest_programs.py`: a function `f` at the loop level, maybe one `kernel`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .nest_kernels import kernel_of
 from .nest_programs import (
     ARITHMETIC,
     FLOATS,
@@ -25,14 +26,16 @@ from .nest_programs import (
 
 
 def text_of(program: NestProgram) -> str:
-    """The program as a function `f`."""
-    return _Writer(program).text()
+    """The program as a function `f`, followed by its kernel when it has one."""
+    kernel = kernel_of(program) if program.kernel else None
+    return _Writer(program).text() + (_Writer(kernel, "private @kernel").text() if kernel else "")
 
 
 class _Writer:
     """The text of one program. Values are called `%v1x`: a hint that ends in a number loses it."""
 
-    def __init__(self, program: NestProgram):
+    def __init__(self, program: NestProgram, name: str = "@f"):
+        self.name = name
         self.program = program
         self.measure = measure(program)
         self.lines: list[str] = []
@@ -44,7 +47,7 @@ class _Writer:
         arguments = [f"%{n}: {self._type(n)}{mark}" for n in program.arguments()]
         arguments += [f"%{name}: index" for name in program.symbols]
         attributes = " attributes {stepwell.noalias}" if program.noalias == "function" else ""
-        self._line(0, f"func.func @f({', '.join(arguments)}){attributes} {{")
+        self._line(0, f"func.func {self.name}({', '.join(arguments)}){attributes} {{")
         self._body(program.body, 1, set())
         self._line(1, "func.return")
         self._line(0, "}")
@@ -63,7 +66,10 @@ class _Writer:
         sizes = [str(size) for size in self.measure.shapes[name]]
         if name in self.program.dynamic and sizes:
             sizes[0] = "?"
-        return f"memref<{'x'.join([*sizes, self.program.element])}>"
+        shape = "x".join([*sizes, self.program.element])
+        if self.name == "@f":
+            return f"memref<{shape}>"
+        return f"memref<{shape}, strided<[{', '.join('?' for _ in sizes)}], offset: ?>>"
 
     def _body(self, body: Sequence[Node], level: int, known: set[str]) -> None:
         """`known` are the names of the `Let`s that can be used."""
@@ -100,6 +106,8 @@ class _Writer:
     def _scratch(self, node: Scratch, level: int) -> None:
         type_ = self._type(node.buffer)
         self._line(level, f"%{node.buffer} = loop.alloc {node.scope} : {type_}")
+        if not self.measure.is_filled(node):
+            return
         shape = self.measure.shapes[node.buffer]
         names = [f"fill{node.buffer}{axis}x" for axis in range(len(shape))]
         for depth, (name, size) in enumerate(zip(names, shape, strict=True)):

@@ -22,6 +22,7 @@ from stepwell.interpreters.harness import interpret
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from .nest_kernels import kernels
 from .nest_programs import (
     FLOATS,
     LARGEST_EXACT,
@@ -48,11 +49,14 @@ from .nest_programs import (
     variable,
 )
 from .nest_text import text_of
+from .random_chains import chain_program
 
 INSTANCES = 260
 """Statements that a program runs at most."""
 EXTENTS = {1: 12, 2: 7, 3: 5, 4: 4}
 """The usual number of iterations of a loop, by the depth of its nest."""
+CHAINS = 0.45
+"""The share of programs that hand on elements, reduce, stage or are tiled."""
 STEPS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 3)
 
 
@@ -111,7 +115,7 @@ def _is_exact(case: Case) -> bool:
 
 def _mark_kinds(module: ModuleOp) -> None:
     """Say of each loop what its dependences say, which steps then have to keep true."""
-    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    function = next(op for op in module.ops if isinstance(op, func.FuncOp))
     found = dependences(function)
     for op in function.walk():
         if isinstance(op, loop.ForOp):
@@ -119,7 +123,11 @@ def _mark_kinds(module: ModuleOp) -> None:
 
 
 def random_program(rng: Random) -> NestProgram:
-    return _Maker(rng).program()
+    """Any program in more than half of the cases, else one of the kinds of `random_chains.py`."""
+    program = chain_program(rng) if rng.random() < CHAINS else _Maker(rng).program()
+    if not program.kernel and rng.random() < 0.06:
+        program = replace(program, kernel=rng.choice(kernels(program) or [""]))
+    return program
 
 
 @dataclass

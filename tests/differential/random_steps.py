@@ -12,7 +12,8 @@ from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule import steps as s
 from stepwell.transforms.schedule.nest import Nest, loops_around
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 SCOPES = tuple(loop.Scope)
@@ -31,15 +32,16 @@ WEIGHTS = {
     "fuse": 5,
     "compute_at": 7,
     "reverse_compute_at": 7,
-    "inline": 4,
-    "reverse_inline": 4,
+    "inline": 7,
+    "reverse_inline": 7,
     "rfactor": 6,
-    "decompose_reduction": 5,
+    "decompose_reduction": 8,
     "simplify": 4,
     "pragma": 1,
     "prefetch": 2,
     "set_scope": 2,
-    "tensorize": 1,
+    "tensorize": 12,
+    "double_buffer": 7,
 }
 """How often a step is drawn; those that are not here, 3."""
 LARGEST = 500
@@ -94,6 +96,21 @@ class _Draw:
         if not found:
             raise NotHere
         return self.rng.choice(found)
+
+    def pair(self, pairs: list[tuple[SSAValue, loop.ForOp]]) -> tuple[SSAValue, loop.ForOp]:
+        if not pairs:
+            raise NotHere
+        return self.rng.choice(pairs)
+
+    def places(self) -> dict[Operation, int]:
+        """The operations of the function in the order of the text."""
+        return {op: n for n, op in enumerate(self.nest.function.walk())}
+
+    def functions(self) -> list[func.FuncOp]:
+        """All functions of the module."""
+        module = self.nest.function.parent_op()
+        assert isinstance(module, ModuleOp)
+        return [op for op in module.ops if isinstance(op, func.FuncOp)]
 
     def tail(self) -> str:
         return self.rng.choice(("guard", "guard", "peel", "peel", "pad", "perfect"))
@@ -165,7 +182,7 @@ def _unroll_and_jam(draw: _Draw) -> Step:
     with_loops = [
         op for op in draw.nest.loops() if any(isinstance(o, loop.ForOp) for o in op.body.walk())
     ]
-    op = draw.one(with_loops or draw.nest.loops())
+    op = draw.one(with_loops or (draw.nest.loops() if draw.rng.random() < 0.1 else []))
     return s.UnrollAndJam(draw.path(op), draw.rng.choice((1, 2, 2, 2, 3, 4)), draw.tail())
 
 
@@ -206,7 +223,9 @@ def _index_set_split(draw: _Draw) -> Step:
 
 def _fission(draw: _Draw) -> Step:
     several = [op for op in draw.nest.loops() if len(_cuts(op)) > 1]
-    op = draw.one(several or draw.nest.loops())
+    if draw.rng.random() < 0.7:
+        several = [op for op in several if not any(isinstance(o, loop.AllocOp) for o in op.walk())]
+    op = draw.one(several or (draw.nest.loops() if draw.rng.random() < 0.15 else []))
     cuts = _cuts(op)
     if not cuts:
         raise NotHere
@@ -221,7 +240,8 @@ def _cuts(op: loop.ForOp) -> list[str]:
             found.append(inner.loop_name.data)
         elif isinstance(inner, loop.StoreOp) and inner.buffer.name_hint:
             found.append(inner.buffer.name_hint)
-    return found
+    # A name stands for its last place.
+    return list(dict.fromkeys(reversed(found)))[::-1]
 
 
 def _fuse_loops(draw: _Draw) -> Step:
@@ -230,6 +250,8 @@ def _fuse_loops(draw: _Draw) -> Step:
         for block in _blocks(draw.nest)
         for a, b in pairwise([op for op in block if isinstance(op, loop.ForOp)])
     ]
+    if draw.rng.random() < 0.9:
+        pairs = [(a, b) for a, b in pairs if a.step == b.step]
     if not pairs:
         raise NotHere
     first, second = draw.rng.choice(pairs)
@@ -252,11 +274,70 @@ def _skew(draw: _Draw) -> Step:
 
 
 def _compute_at(draw: _Draw) -> Step:
-    return s.ComputeAt(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    """Mostly at a loop that reads what is written elsewhere."""
+    if draw.rng.random() < 0.1:
+        return s.ComputeAt(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    place = draw.places()
+    pairs = [
+        (value, op)
+        for value, op in _used_in_loops(draw, loop.LoadOp)
+        if _is_stored(value) and all(place[s] < place[op] for s in _users(value, loop.StoreOp))
+    ]
+    value, op = draw.pair(pairs)
+    return s.ComputeAt(f"f/{value.name_hint}", op.loop_name.data)
 
 
 def _reverse_compute_at(draw: _Draw) -> Step:
-    return s.ReverseComputeAt(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    """Mostly at a loop that writes what is read elsewhere, to compute something from it."""
+    if draw.rng.random() < 0.1:
+        return s.ReverseComputeAt(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    place = draw.places()
+    pairs: list[tuple[SSAValue, loop.ForOp]] = []
+    for value, op in _used_in_loops(draw, loop.StoreOp):
+        for load in _users(value, loop.LoadOp):
+            if not op.is_ancestor(load) and place[op] < place[load]:
+                pairs += [
+                    (store.buffer, op)
+                    for store in _stores_beside(load)
+                    if not any(op.is_ancestor(s) for s in _users(store.buffer, loop.StoreOp))
+                ]
+    value, op = draw.pair(pairs)
+    return s.ReverseComputeAt(f"f/{value.name_hint}", op.loop_name.data)
+
+
+def _used_in_loops(
+    draw: _Draw, kind: type[loop.LoadOp | loop.StoreOp]
+) -> list[tuple[SSAValue, loop.ForOp]]:
+    """The buffers with a name, each with every loop that has such an operation on it inside."""
+    found: dict[tuple[SSAValue, loop.ForOp], None] = {}
+    for value in draw.nest.buffers():
+        for op in _users(value, kind):
+            found.update(((value, around), None) for around in loops_around(op) if value.name_hint)
+    return list(found)
+
+
+def _users(
+    value: SSAValue, kind: type[loop.LoadOp | loop.StoreOp]
+) -> list[loop.LoadOp | loop.StoreOp]:
+    return [use.operation for use in value.uses if isinstance(use.operation, kind)]
+
+
+def _stores_beside(op: Operation) -> list[loop.StoreOp]:
+    block = op.parent
+    assert block is not None
+    return [other for other in block.ops if isinstance(other, loop.StoreOp)]
+
+
+def _handed_on(draw: _Draw) -> str:
+    """A buffer that is computed and read, mostly a scratch buffer that is written in one place."""
+    is_any = draw.rng.random() < 0.03
+
+    def is_handed_on(value: SSAValue) -> bool:
+        stores = _users(value, loop.StoreOp)
+        usual = _is_scratch(value) and len(stores) == 1
+        return bool(stores and _users(value, loop.LoadOp)) and (is_any or usual)
+
+    return draw.buffer(is_handed_on)
 
 
 def _is_stored(value: SSAValue) -> bool:
@@ -301,7 +382,25 @@ def _rfactor(draw: _Draw) -> Step:
 
 
 def _decompose_reduction(draw: _Draw) -> Step:
-    return s.DecomposeReduction(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    """Mostly at a loop around two stores to the buffer, one of which has more loops around."""
+    if draw.rng.random() < 0.1:
+        return s.DecomposeReduction(f"f/{draw.buffer(_is_stored)}", draw.loop().loop_name.data)
+    pairs: list[tuple[SSAValue, loop.ForOp]] = []
+    for value, op in _used_in_loops(draw, loop.StoreOp):
+        stores = [store for store in _users(value, loop.StoreOp) if op.is_ancestor(store)]
+        depths = {len(loops_around(store)) for store in stores}
+        made = isinstance(value.owner, Operation) and op.is_ancestor(value.owner)
+        reduces = any(store in draw.nest.dependences.updates for store in stores)
+        if len(stores) == 2 and len(depths) == 2 and reduces and not made:
+            pairs.append((value, op))
+    value, op = draw.pair(pairs)
+    return s.DecomposeReduction(f"f/{value.name_hint}", op.loop_name.data)
+
+
+def _is_update(store: loop.LoadOp | loop.StoreOp) -> bool:
+    block = store.parent
+    assert block is not None
+    return any(isinstance(op, loop.LoadOp) and op.buffer is store.buffer for op in block.ops)
 
 
 def _is_scratch(value: SSAValue) -> bool:
@@ -309,9 +408,16 @@ def _is_scratch(value: SSAValue) -> bool:
 
 
 def _double_buffer(draw: _Draw) -> Step:
-    buffer = draw.buffer(_is_scratch)
-    around = loops_around(_alloc(draw, buffer))
-    op = draw.one(around) if around and draw.rng.random() < 0.9 else draw.loop()
+    """Mostly at the loop whose iterations make the buffer."""
+    if draw.rng.random() < 0.06:
+        return s.DoubleBuffer(f"f/{draw.buffer(_is_scratch)}", draw.loop().loop_name.data)
+
+    def is_filled(value: SSAValue) -> bool:
+        is_made = isinstance(value.owner, loop.AllocOp) and bool(loops_around(value.owner))
+        return is_made and not any(map(_is_update, _users(value, loop.StoreOp)))
+
+    buffer = draw.buffer(is_filled)
+    op = loops_around(_alloc(draw, buffer))[-1]
     return s.DoubleBuffer(f"f/{buffer}", op.loop_name.data)
 
 
@@ -340,7 +446,20 @@ def _storage_align(draw: _Draw) -> Step:
 
 
 def _tensorize(draw: _Draw) -> Step:
-    return s.Tensorize(draw.path(draw.loop()), "kernel")
+    """Mostly the loop that the module's kernel was written after, or one that was made of it."""
+    kernel = next(
+        (op for op in draw.functions() if op.sym_name.data == "kernel"),
+        None,
+    )
+    if kernel is None:
+        if draw.rng.random() < 0.995:
+            raise NotHere
+        return s.Tensorize(draw.path(draw.loop()), "kernel")
+    (root,) = (op for op in kernel.body.block.ops if isinstance(op, loop.ForOp))
+    like = [op for op in draw.nest.loops() if op.loop_name.data == root.loop_name.data]
+    if draw.rng.random() < 0.06:
+        like = list(draw.nest.loops())
+    return s.Tensorize(draw.path(draw.one(like)), "kernel")
 
 
 def _pragma(draw: _Draw) -> Step:
@@ -364,8 +483,8 @@ _DRAW: dict[str, Callable[[_Draw], Step]] = {
     "reverse": lambda draw: s.Reverse(draw.path(draw.loop())),
     "compute_at": _compute_at,
     "reverse_compute_at": _reverse_compute_at,
-    "inline": lambda draw: s.Inline(f"f/{draw.buffer(_is_stored)}"),
-    "reverse_inline": lambda draw: s.ReverseInline(f"f/{draw.buffer(_is_stored)}"),
+    "inline": lambda draw: s.Inline(f"f/{_handed_on(draw)}"),
+    "reverse_inline": lambda draw: s.ReverseInline(f"f/{_handed_on(draw)}"),
     "stage": _stage,
     "rfactor": _rfactor,
     "decompose_reduction": _decompose_reduction,

@@ -26,12 +26,13 @@ from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
-from stepwell.transforms.schedule.nest import Nest, Nests
+from stepwell.transforms.schedule.nest import Nest, Nests, loops_around
 from stepwell.transforms.schedule.planning import apply
 from stepwell.transforms.schedule.refusal import Refusal, describe
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 
-from .iteration_trace import Touch, Untraceable, racing, trace
+from .iteration_trace import Touch, Untraceable, racing, trace, with_separate_updates
 from .nest_programs import Array
 from .random_nests import Case
 from .random_steps import NotHere, random_step
@@ -55,8 +56,14 @@ class Record:
     """Refusals for a dependence that enumeration found to be right, by keyword and perfect nest."""
     too_strict: list[tuple[str, bool, str]] = field(default_factory=list[tuple[str, bool, str]])
     """Refusals of steps that would have been legal: keyword, perfect nest, what was said of what."""
-    unchecked: Counter[str] = field(default_factory=Counter[str])
-    """Refusals for a dependence that enumeration says nothing of."""
+    unchecked: Counter[tuple[str, bool]] = field(default_factory=Counter[tuple[str, bool]])
+    """Refusals for a dependence that enumeration says nothing of, by keyword and perfect nest."""
+    approximate: Counter[tuple[str, bool]] = field(default_factory=Counter[tuple[str, bool]])
+    """Refusals for a dependence that may exist, as their messages say."""
+    limits: Counter[tuple[str, bool]] = field(default_factory=Counter[tuple[str, bool]])
+    """Refusals for another reason of orders that enumeration finds to be legal."""
+    passes: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    """Runs of whole passes, by pipeline and the reason why it refused, empty when it did not."""
     orders: Counter[str] = field(default_factory=Counter[str])
     """Accepted reorderings found to keep all conflicting pairs in order."""
     sequences: int = 0
@@ -68,6 +75,9 @@ class Record:
         self.confirmed += other.confirmed
         self.too_strict += other.too_strict
         self.unchecked += other.unchecked
+        self.approximate += other.approximate
+        self.limits += other.limits
+        self.passes += other.passes
         self.orders += other.orders
         self.sequences += other.sequences
         self.native += other.native
@@ -81,9 +91,11 @@ class Schedule:
     record: Record = field(default_factory=Record)
     steps: list[Step] = field(default_factory=list[Step])
     """Those tried so far, refused ones included."""
+    module: ModuleOp = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        self.module = self.case.module.clone()
+        if self.module is None:
+            self.module = self.case.module.clone()
         self.nests = Nests(self.module)
         self.text = str(self.module)
         self._touches: list[Touch] | None = None
@@ -96,13 +108,19 @@ class Schedule:
         """Whether it was accepted. Raises Mismatch when anything is wrong afterwards."""
         self.steps.append(step)
         asked, broken = self._asked(step)
+        perfect = is_perfect(self.nest, step)
         try:
             apply(step, self.nests)
         except StepwellError as error:
-            self._check_refusal(step, asked, str(error), isinstance(error, Refusal))
+            message = str(error)
+            self._check_refusal(step, message, isinstance(error, Refusal))
+            if " must come after " in message:
+                self._check_witness(step, asked, message, perfect)
+            elif asked is not None and not broken:
+                self.record.limits[step.keyword, perfect] += 1
             return False
         except Exception as error:
-            raise Mismatch(f"crash: {describe(step)}: {_summary(error)}") from error
+            raise Mismatch(f"crash: {describe(step)}: {summary(error)}") from error
         self._touches = None
         self.record.accepted[step.keyword] += 1
         if broken:
@@ -133,40 +151,45 @@ class Schedule:
             verify(self.module)
         except StepwellError as error:
             raise Mismatch(f"verify: after {name}: {error}") from error
-        self.text = check_text(self.module, name)
+        self.text = str(self.module)
         check_names(self.nest, name)
         check_results(self.case, self.module, name)
+
+    def check_end(self, after: str, *, native: bool) -> None:
+        """What holds after each step and takes long: the text, what loops claim to be, native code."""
+        check_text(self.module, after)
         with suppress(Untraceable):
-            check_marks(self.nest, self._trace(), name)
+            check_marks(self.nest, self._trace(), after)
+        if native:
+            self.record.native += 1
+            check_native(self.case, self.module)
 
     # Refused.
 
-    def _check_refusal(
-        self, step: Step, asked: Asked | None, message: str, is_refusal: bool
-    ) -> None:
+    def _check_refusal(self, step: Step, message: str, is_refusal: bool) -> None:
         name = describe(step)
         if str(self.module) != self.text:
             raise Mismatch(f"refusal: {name} was refused and changed the IR")
         if "\n" in message:
             raise Mismatch(f"refusal: {name} gave a message of several lines: {message!r}")
         self.record.refused[step.keyword, reason_of(message, is_refusal)] += 1
-        if " must come after " in message:
-            self._check_witness(step, asked, message)
 
-    def _check_witness(self, step: Step, asked: Asked | None, message: str) -> None:
+    def _check_witness(self, step: Step, asked: Asked | None, message: str, perfect: bool) -> None:
         """Whether the step is illegal indeed, for the pair that the message names."""
+        if "may exist" in message:
+            self.record.approximate[step.keyword, perfect] += 1
+            return
         witness = witness_of(message)
-        if asked is None or witness is None or "may exist" in message:
-            self.record.unchecked[step.keyword] += 1
+        if asked is None or witness is None:
+            self.record.unchecked[step.keyword, perfect] += 1
             return
         symbols = {**self.case.symbols, **witness.symbols}
         try:
             touches = trace(self.nest.function, symbols)
         except Untraceable:
-            self.record.unchecked[step.keyword] += 1
+            self.record.unchecked[step.keyword, perfect] += 1
             return
         pairs = list(broken_pairs(asked, touches))
-        perfect = is_perfect(self.nest)
         if not pairs:
             where = f"{message}\n{self.text}"
             self.record.too_strict.append((step.keyword, perfect, where))
@@ -189,25 +212,25 @@ def run_sequence(
             except NotHere:
                 break
             schedule.step(step)
-        if native:
-            schedule.record.native = 1
-            check_native(case, schedule.module)
+        schedule.check_end(_last_of(schedule), native=native)
     except Mismatch as mismatch:
         return schedule, str(mismatch)
     return schedule, None
 
 
-def replay(case: Case, steps: Sequence[Step], *, native: bool) -> str | None:
+def replay(schedule: Schedule, steps: Sequence[Step], *, native: bool) -> str | None:
     """What is wrong after these steps."""
-    schedule = Schedule(case)
     try:
         for step in steps:
             schedule.step(step)
-        if native:
-            check_native(case, schedule.module)
+        schedule.check_end(_last_of(schedule), native=native)
     except Mismatch as mismatch:
         return str(mismatch)
     return None
+
+
+def _last_of(schedule: Schedule) -> str:
+    return describe(schedule.steps[-1]) if schedule.steps else "nothing"
 
 
 # What holds of a module.
@@ -227,10 +250,11 @@ def check_text(module: ModuleOp, after: str) -> str:
 
 
 def check_names(nest: Nest, after: str) -> None:
-    """Loops and buffers have different names."""
+    """Loops and buffers have different names; what a view is made of may have none."""
+    buffers = [value for value in nest.buffers() if not isinstance(value.owner, memref.SubviewOp)]
     for what, names in (
         ("loop", [op.loop_name.data for op in nest.loops()]),
-        ("buffer", [value.name_hint or "" for value in nest.buffers()]),
+        ("buffer", [value.name_hint or "" for value in buffers]),
     ):
         for name, count in Counter(names).items():
             if count > 1 or not name:
@@ -253,7 +277,7 @@ def check_native(case: Case, module: ModuleOp) -> None:
         lower_to(lowered, Level.LLVM)
         executable = compile_module(lowered, entry="f")
     except Exception as error:
-        raise Mismatch(f"native: lowering: {_summary(error)}") from error
+        raise Mismatch(f"native: lowering: {summary(error)}") from error
     given = [np.array(array) for array in case.inputs]
     executable(*given)
     _compare(given[: len(case.expected)], case, "native", "the sequence")
@@ -277,7 +301,8 @@ def check_marks(nest: Nest, touches: Sequence[Touch], after: str) -> None:
         kind = op.kind.data
         if kind is not loop.LoopKind.SERIAL or mode is loop.RunMode.THREADS:
             strict = kind is loop.LoopKind.PARALLEL or mode is loop.RunMode.THREADS
-            for pair in _first(racing(touches, op, reductions=strict)):
+            run = touches if strict else with_separate_updates(touches)
+            for pair in _first(racing(run, op, reductions=strict)):
                 what = mode.value if mode is loop.RunMode.THREADS and mode else kind.value
                 raise Mismatch(
                     f"kind: after {after} loop '{name}' is said to be {what}, which {_pair(*pair)} "
@@ -299,9 +324,13 @@ class _Known(Nests):
         return self.nest, target.rpartition("/")[2]
 
 
-def is_perfect(nest: Nest) -> bool:
-    """Whether the function is one nest of loops with everything else in the innermost."""
-    block = nest.function.body.block
+def is_perfect(nest: Nest, step: Step) -> bool:
+    """Whether the nest of the step's loop has everything but loops in the innermost."""
+    name = getattr(step, "loop", "").rpartition("/")[2]
+    found = [op for op in nest.loops() if op.loop_name.data == name]
+    if len(found) != 1:
+        return False
+    block = (loops_around(found[0]) or found)[0].body.block
     while True:
         loops = [op for op in block.ops if op.regions]
         if not loops:
@@ -325,7 +354,7 @@ def _pair(first: Touch, second: Touch) -> str:
     return " and ".join(texts)
 
 
-def _summary(error: Exception) -> str:
+def summary(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 

@@ -79,6 +79,10 @@ def _reorder(step: Reorder, nest: Nest, outermost: loop.ForOp) -> Asked:
     order = [place[name] for name in step.order]
     # Bounds that are computed anew make loops with a step count their iterations.
     is_counted = [op.step.value.data != 1 and not _keeps_bounds(chain, order) for op in chain]
+    if any(
+        counted and _has_several_starts(op) for counted, op in zip(is_counted, chain, strict=True)
+    ):
+        raise Unclear  # no affine bounds can be computed anew, whatever is counted
 
     def times(touch: Touch) -> Sequence[Time]:
         depth = touch.depth_of(outermost)
@@ -92,6 +96,10 @@ def _reorder(step: Reorder, nest: Nest, outermost: loop.ForOp) -> Asked:
         return [key_of(way, touch.place)]
 
     return Asked(times)
+
+
+def _has_several_starts(op: loop.ForOp) -> bool:
+    return len(op.lower_map.data.results) > 1
 
 
 def _keeps_bounds(chain: Sequence[loop.ForOp], order: Sequence[int]) -> bool:

@@ -1,6 +1,7 @@
 """Interchange: legality, bounds computed anew, imperfect nests, what loops still are."""
 
 from random import Random
+from time import monotonic
 
 import pytest
 from hypothesis import given, settings
@@ -162,6 +163,26 @@ def test_a_loop_beside_which_nothing_stands_may_end_at_a_minimum() -> None:
     }
     """
     check(program, [Reorder("f/i", ("j", "i", "i2"))])
+
+
+def test_a_witness_is_found_in_time() -> None:
+    """The first of all pairs, with a symbol and remainders by 128, takes isl minutes."""
+    program = """
+    func.func @f(%A: memref<128xi32> {stepwell.noalias}, %n: index) {
+      loop.for serial "i" %i = max(%n - 6, 0) to %n step 2 {
+        loop.for serial "j" %j = -2 to %i + 2 {
+          %x = loop.load %A[(%j * 2 - %i + 63) mod 128] : memref<128xi32>
+          %y = loop.load %A[(%j + %i * 2 + 62) mod 128] : memref<128xi32>
+          %z = arith.addi %x, %y : i32
+          loop.store %z, %A[(%j * 2 - %i + 63) mod 128] : memref<128xi32>
+        }
+      }
+      func.return
+    }
+    """
+    start = monotonic()
+    assert "would be swapped" in reason(program, Reorder("f/i", ("j", "i")))
+    assert monotonic() - start < 20
 
 
 def test_a_parallel_loop_that_comes_to_carry_a_dependence_is_marked_anew() -> None:

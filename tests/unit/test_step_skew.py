@@ -1,7 +1,11 @@
 """skew: the same iterations at the same time under other numbers."""
 
 import pytest
-from stepwell.dialects.schedule.steps import Reorder, Skew
+from stepwell.dialects.schedule.steps import Reorder, Skew, Vectorize
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.schedule.nest import Nests
+from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.schedule.refusal import Refusal
 
 from .step_agreement import check_extents
 
@@ -36,3 +40,20 @@ def test_makes_an_exchange_legal() -> None:
 
 def test_there_and_back() -> None:
     check_extents(stencil, [Skew("f/j", "i", 2), Skew("f/j", "i", -2)])
+
+
+def test_lanes_share_the_bounds_of_loops_inside() -> None:
+    program = """
+    func.func @f(%A: memref<8x3xi32>, %v: i32) {
+      loop.for parallel "i" %i = 0 to 8 {
+        loop.for parallel "j" %j = 0 to 3 {
+          loop.store %v, %A[%i, %j] : memref<8x3xi32>
+        }
+      }
+      func.return
+    }
+    """
+    nests = Nests(parse_text(program, "f.mlir"))
+    apply(Vectorize("f/i", 8), nests)
+    with pytest.raises(Refusal, match="loop 'i' runs in vector lanes, whose bounds of 'j' would"):
+        apply(Skew("f/j", "i"), nests)

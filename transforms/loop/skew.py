@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Skew
 from ..schedule.nest import Nests, loops_around
 from ..schedule.planning import planner, step_pass
@@ -63,6 +64,12 @@ def plan_skew(step: Skew, nests: Nests) -> SkewPlan:
         )
     if step.factor == 0:
         raise refuse(step, "factor is 0, which moves nothing", remedy="choose another factor")
+    if by.mode is not None and by.mode.data is RunMode.VECTOR:
+        raise refuse(
+            step,
+            f"loop '{step.by}' runs in vector lanes, whose bounds of '{name}' would differ",
+            remedy="skew before vectorize",
+        )
     return SkewPlan(for_op, by, step.factor)
 
 
