@@ -131,12 +131,14 @@ def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple
     width = lanes(target, bytes_)
     while width > 1 and width // 2 >= columns:
         width //= 2
+    # LLVM loads A's elements by pairs on AArch64, the next pair while the last is in use.
+    broadcast = 4 if target.triple.startswith("aarch64") else 1
     best: tuple[float, int, int] | None = None
     for vectors in (1, 2, 4):
         if vectors > 1 and (vectors - 1) * width >= columns:
             break
         for tile_rows in range(1, min(rows, target.vector_registers) + 1):
-            if tile_rows * vectors + vectors + 1 > target.vector_registers:
+            if tile_rows * vectors + vectors + broadcast > target.vector_registers:
                 break
             tiles = -(-rows // tile_rows) * -(-columns // (vectors * width))
             time = tiles * (max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 8) + 1)
