@@ -1,11 +1,16 @@
-"""How expensive the body of a compute is, per element: what fusion weighs."""
+"""How expensive the body of a compute is, per element: what fusion weighs; and the work of a program."""
 
 from __future__ import annotations
 
-from xdsl.dialects import affine, arith, math, tensor
-from xdsl.ir import Operation
+from math import prod
 
-from ..dialects import te
+from xdsl.dialects import affine, arith, llvm, math, scf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects import loop, te
+from ..dialects.combiner import Combiner
+from ..dialects.interfaces import HasCost
 
 CHEAP = 4.0
 """A body up to this cost is recomputed by several readers rather than stored and loaded again."""
@@ -60,3 +65,122 @@ def body_cost(compute: te.ComputeOp) -> float:
 def is_data_movement(compute: te.ComputeOp) -> bool:
     """Whether each element is one element of the only operand, unchanged (transpose, slice, broadcast …)."""
     return compute.combining is None and compute.yielded == compute.read_args
+
+
+SCHEDULED_MULTIPLY_ADDS = 2**15
+"""
+A contraction from this size on gets loop nests that a schedule can tile.
+
+A core does 2^15 multiply-adds in about a microsecond, which is what a call and its buffers cost: below it,
+the milliseconds it takes to schedule a nest buy nothing.
+"""
+
+
+def multiply_adds(compute: te.ComputeOp) -> int:
+    """The points of the iteration space; 0 when an extent is a value."""
+    extents = compute.static_extents
+    return 0 if DYNAMIC_INDEX in extents else prod(extents)
+
+
+def is_contraction(compute: te.ComputeOp) -> bool:
+    """
+    Whether the compute sums products of elements of different operands.
+
+    So do a matrix product, a convolution and a dot product, but not a sum of squares, whose factors are
+    made from the same operands, nor a sum of scaled elements.
+    """
+    if compute.combining is not Combiner.ADD:
+        return False
+    product = compute.yielded[0].owner
+    if not isinstance(product, arith.MulfOp | arith.MuliOp):
+        return False
+    left, right = (_reads_behind(factor, compute) for factor in (product.lhs, product.rhs))
+    return bool(left) and bool(right) and not left & right
+
+
+def _reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:
+    """The elements that a value of the body is made from."""
+    found: set[SSAValue] = set()
+    seen: set[SSAValue] = set()
+    pending = [value]
+    elements = set(compute.read_args)
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current in elements:
+            found.add(current)
+        elif isinstance(current.owner, Operation):
+            pending += current.owner.operands
+    return found
+
+
+def flops(module: ModuleOp) -> int | None:
+    """
+    The operations on numbers of a program at level graph, te or loop, each function called once.
+
+    They are counted as `HasCost.flops` says; below the graph only those that give a float, a fused
+    multiply-add as two. None where an extent or the bounds of a loop are not constant, and for core and llvm.
+    """
+    total = 0
+    for op in module.walk():
+        if isinstance(op, scf.ForOp | scf.WhileOp | scf.ParallelOp | llvm.FuncOp):
+            return None
+        count = op.flops() if isinstance(op, HasCost) else _flops_of(op)
+        times = _times_run(op) if count else 1
+        if count is None or times is None:
+            return None
+        total += count * times
+    return total
+
+
+_NOT_ARITHMETIC = (
+    arith.ConstantOp,
+    arith.SelectOp,
+    arith.ExtFOp,
+    arith.TruncFOp,
+    arith.SIToFPOp,
+    arith.UIToFPOp,
+    arith.BitcastOp,
+    arith.NegfOp,
+    math.AbsFOp,
+    math.CopySignOp,
+)
+
+
+def _flops_of(op: Operation) -> int:
+    """Of one scalar operation, run once, or of what combines an element of a reduction."""
+    if isinstance(op, te.YieldOp):
+        compute = op.parent_op()
+        return int(
+            isinstance(compute, te.ComputeOp)
+            and compute.combining is not None
+            and isinstance(op.operands[0].type, AnyFloat)
+        )
+    if op.dialect_name() not in ("arith", "math") or isinstance(op, _NOT_ARITHMETIC):
+        return 0
+    if not op.results or not isinstance(op.results[0].type, AnyFloat):
+        return 0
+    return 2 if isinstance(op, math.FmaOp) else 1
+
+
+def _times_run(op: Operation) -> int | None:
+    """How often the computes and loops around an operation run it. None where that is not constant."""
+    times = 1
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, te.ComputeOp):
+            if DYNAMIC_INDEX in parent.static_extents:
+                return None
+            times *= prod(parent.static_extents)
+        elif isinstance(parent, loop.ForOp):
+            bounds = (*parent.lower_operands, *parent.upper_operands)
+            trips = None if bounds else parent.constant_trip_count()
+            if trips is None:
+                return None
+            times *= trips
+        elif isinstance(parent, loop.IfOp):
+            return None
+        parent = parent.parent_op()
+    return times

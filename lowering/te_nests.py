@@ -9,12 +9,13 @@ from typing import Literal, get_args
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, tensor
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ..analysis.cost import SCHEDULED_MULTIPLY_ADDS, is_contraction, multiply_adds
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
 from ..dialects.affine_bounds import bounds, box
@@ -56,25 +57,39 @@ class NestGroup:
     """
     Computes that share their outer loops: one anchor, then what is computed from its value in place.
 
-    `materialized` are those whose tensor is stored.
+    `materialized` are those whose tensor is stored. Where `is_apart` the initialisation, the accumulation and
+    the epilogue are a perfect nest each, one after the other, as a schedule wants them.
     """
 
     anchor: te.ComputeOp
     epilogue: te.ComputeOp | None
     order: LoopOrder
+    is_apart: bool = False
 
     @property
     def materialized(self) -> tuple[te.ComputeOp, ...]:
-        return (self.anchor,) if self.epilogue is None else (self.epilogue,)
+        if self.epilogue is None:
+            return (self.anchor,)
+        return (self.anchor, self.epilogue) if self.is_apart else (self.epilogue,)
 
 
 class NestBuilder:
     """Builds nests at a builder's insertion point; `values` maps tensors to buffers."""
 
-    def __init__(self, builder: Builder, values: dict[SSAValue, SSAValue], fp: FpMode):
+    def __init__(
+        self,
+        builder: Builder,
+        values: dict[SSAValue, SSAValue],
+        fp: FpMode,
+        *,
+        apart: bool = False,
+    ):
+        """With `apart` every compute gets perfect nests, otherwise only large contractions do."""
         self.builder = builder
         self.values = values
         self.fp: FpMode = fp
+        self.prefixes: dict[te.ComputeOp, str] = {}
+        self._apart = apart
         self._loop_names: set[str] = set()
 
     def unique_loop_name(self, name: str) -> str:
@@ -87,7 +102,7 @@ class NestBuilder:
         return candidate
 
     def plan(self, computes: Sequence[te.ComputeOp]) -> list[NestGroup]:
-        """Join each reduction with its epilogue where that is allowed and its accumulators fit."""
+        """Join each reduction with its epilogue where that is allowed and its accumulators are stored or fit."""
         groups: list[NestGroup] = []
         pending = set(computes)
         joined: set[te.ComputeOp] = set()
@@ -101,7 +116,7 @@ class NestBuilder:
                     and producer not in consumers
                     and compute not in joined
                     and is_epilogue_of(compute, producer)
-                    and self._accumulators_fit(producer)
+                    and (self._is_apart(producer) or self._accumulators_fit(producer))
                 ):
                     consumers[producer] = compute
                     joined.add(compute)
@@ -111,10 +126,20 @@ class NestBuilder:
                 continue
             anchor = anchor_of.get(compute, compute)
             epilogue = compute if compute in anchor_of else None
-            groups.append(NestGroup(anchor, epilogue, self._order(anchor)))
+            groups.append(NestGroup(anchor, epilogue, self._order(anchor), self._is_apart(anchor)))
         return groups
 
+    def _is_apart(self, anchor: te.ComputeOp) -> bool:
+        combiner = anchor.combining
+        if self._apart:
+            return combiner is None or not combiner.is_arg
+        return multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS and is_contraction(anchor)
+
     def _order(self, anchor: te.ComputeOp) -> LoopOrder:
+        if self._is_apart(anchor):
+            parallel = anchor.num_parallel.value.data
+            count = len(anchor.extents)
+            return LoopOrder(tuple(range(parallel)), tuple(range(parallel, count)), ())
         return choose_order(anchor, keep_reductions=self.fp == "strict")
 
     def _accumulators_fit(self, anchor: te.ComputeOp) -> bool:
@@ -131,10 +156,14 @@ class NestBuilder:
 
 @dataclass
 class _Scope:
-    """A place to insert at, with the loop variables (by iterator number) around it."""
+    """
+    A place to insert at, with the loop variables (by iterator number) around it.
+
+    An iterator without a loop, which has one value only, is 0.
+    """
 
     builder: Builder
-    variables: dict[int, SSAValue]
+    variables: dict[int, SSAValue | int]
 
 
 class _Nest:
@@ -148,8 +177,11 @@ class _Nest:
 
     def build(self) -> None:
         scope = _Scope(self.parent.builder, {})
-        scope = self._loops(scope, self.anchor, self.group.order.outer)
         combiner = self.anchor.combining
+        if combiner is not None and self.group.is_apart:
+            self._reduction_apart(scope, combiner)
+            return
+        scope = self._loops(scope, self.anchor, self.group.order.outer)
         if combiner is None:
             (value,) = self._element(scope, self.anchor)
             self._store(scope, self.anchor, value)
@@ -170,12 +202,16 @@ class _Nest:
         """
         shape = compute.result.type.get_shape()
         parallel = len(shape)
+        prefix = self.parent.prefixes.get(self.anchor, "")
         for number in iterators:
             iterator = compute.iterators[number]
             extent = shape[number] if number < parallel else iterator.extent
+            if self.group.is_apart and number < parallel and extent == 1:
+                scope = _Scope(scope.builder, {**scope.variables, number: 0})
+                continue
             upper = extent if isinstance(extent, int) else self.parent.values[extent]
             kind = loop.LoopKind.PARALLEL if number < parallel else loop.LoopKind.REDUCTION
-            name = self.parent.unique_loop_name(iterator.name + part)
+            name = self.parent.unique_loop_name(prefix + iterator.name + part)
             for_op = scope.builder.insert(loop.ForOp(name, 0, upper, kind=kind))
             for_op.induction_variable.name_hint = iterator.name
             last = for_op.body.block.last_op
@@ -189,29 +225,54 @@ class _Nest:
     def _reduction(self, scope: _Scope, combiner: Combiner) -> None:
         order = self.group.order
         accumulators, indices = self._accumulators(scope, order.inner)
-        element = self.anchor.result.type.get_element_type()
-
         init = self._loops(scope, self.anchor, order.inner, ".init")
-        identity = init.builder.insert(arith.ConstantOp(combiner.identity(element)))
-        init.builder.insert(loop.StoreOp(identity.result, accumulators, indices(init)))
-
+        self._initialize(init, combiner, accumulators, indices(init))
         update = self._loops(scope, self.anchor, (*order.reduction, *order.inner))
-        (value,) = self._element(update, self.anchor)
-        old = update.builder.insert(loop.LoadOp(accumulators, indices(update))).result
-        # Flags that promise finite numbers would not be true of the identity of max and min.
-        fp = "contract" if self.fp == "fast" and combiner.is_extreme else self.fp
-        new = combiner.combine(update.builder, old, value, _COMBINE_FLAGS[fp])
-        update.builder.insert(loop.StoreOp(new, accumulators, indices(update)))
-
+        self._update(update, combiner, accumulators, indices(update))
         if accumulators is self.parent.values.get(self.anchor.result):
             return
         finish = self._loops(scope, self.anchor, order.inner, ".finish")
         total = finish.builder.insert(loop.LoadOp(accumulators, indices(finish))).result
         self._finish(finish, total)
 
+    def _reduction_apart(self, scope: _Scope, combiner: Combiner) -> None:
+        """The accumulators are the anchor's own buffer."""
+        order = self.group.order
+        accumulators = self.parent.values[self.anchor.result]
+
+        def element(at: _Scope) -> list[loop.Index]:
+            return [at.variables[it] for it in order.outer]
+
+        init = self._loops(scope, self.anchor, order.outer, ".init")
+        self._initialize(init, combiner, accumulators, element(init))
+        update = self._loops(scope, self.anchor, (*order.outer, *order.reduction))
+        self._update(update, combiner, accumulators, element(update))
+        if self.group.epilogue is None:
+            return
+        finish = self._loops(scope, self.anchor, order.outer, ".finish")
+        total = finish.builder.insert(loop.LoadOp(accumulators, element(finish))).result
+        self._finish(finish, total)
+
+    def _initialize(
+        self, scope: _Scope, combiner: Combiner, accumulators: SSAValue, at: Sequence[loop.Index]
+    ) -> None:
+        element = self.anchor.result.type.get_element_type()
+        identity = scope.builder.insert(arith.ConstantOp(combiner.identity(element)))
+        scope.builder.insert(loop.StoreOp(identity.result, accumulators, at))
+
+    def _update(
+        self, scope: _Scope, combiner: Combiner, accumulators: SSAValue, at: Sequence[loop.Index]
+    ) -> None:
+        (value,) = self._element(scope, self.anchor)
+        old = scope.builder.insert(loop.LoadOp(accumulators, at)).result
+        # Flags that promise finite numbers would not be true of the identity of max and min.
+        fp = "contract" if self.fp == "fast" and combiner.is_extreme else self.fp
+        new = combiner.combine(scope.builder, old, value, _COMBINE_FLAGS[fp])
+        scope.builder.insert(loop.StoreOp(new, accumulators, at))
+
     def _accumulators(
         self, scope: _Scope, inner: Sequence[int]
-    ) -> tuple[SSAValue, Callable[[_Scope], list[SSAValue]]]:
+    ) -> tuple[SSAValue, Callable[[_Scope], list[loop.Index]]]:
         """The buffer that accumulates, and how it is subscripted from inside a scope."""
         count = len(self.anchor.parallel)
         if inner and self.group.epilogue is None:
@@ -282,7 +343,11 @@ class _Nest:
         mapping = self.parent.values  # every value of a body occurs once
         variables = [scope.variables[it] for it in range(len(compute.extents))]
         for arg, variable in zip(compute.iterator_args, variables, strict=True):
-            mapping[arg] = variable
+            if isinstance(variable, SSAValue):
+                mapping[arg] = variable
+            elif arg.uses:
+                zero = scope.builder.insert(arith.ConstantOp(IntegerAttr(variable, IndexType())))
+                mapping[arg] = zero.result
         for arg, read in zip(compute.read_args, compute.reads, strict=True):
             if known and read.source in known:
                 mapping[arg] = known[read.source]
@@ -318,22 +383,23 @@ class _Nest:
         builder: Builder,
         compute: te.ComputeOp,
         read: te.Read,
-        variables: Sequence[SSAValue],
+        variables: Sequence[SSAValue | int],
     ) -> SSAValue:
         assert read.map is not None
         buffer = self.parent.values[read.source]
+        subscripts, loops = _with_numbers(read.map.results, variables)
         constraints = _guards(read, compute.static_extents) if read.pad is not None else []
         if not constraints:
-            return builder.insert(loop.LoadOp(buffer, read.map, variables)).result
+            return builder.insert(loop.LoadOp(buffer, subscripts, loops)).result
         assert read.pad is not None
         inside, outside = Block(), Block()
-        load = loop.LoadOp(buffer, read.map, variables)
+        load = loop.LoadOp(buffer, subscripts, loops)
         inside.add_ops([load, loop.YieldOp(load.result)])
         pad = arith.ConstantOp(read.pad)
         outside.add_ops([pad, loop.YieldOp(pad.result)])
         guarded = loop.IfOp(
-            [loop.at_least_zero(expr) for expr in constraints],
-            variables,
+            [loop.at_least_zero(expr) for expr in _with_numbers(constraints, variables)[0].results],
+            loops,
             Region(inside),
             Region(outside),
             [load.result.type],
@@ -349,6 +415,22 @@ def _refuse_tensors(op: Operation) -> None:
                 "and tensor.extract outside of inner regions; read the element before",
                 op=nested,
             )
+
+
+def _with_numbers(
+    exprs: Sequence[AffineExpr], variables: Sequence[SSAValue | int]
+) -> tuple[AffineMap, list[SSAValue]]:
+    """Expressions over `variables` as ones over those that are not numbers."""
+    loops = [variable for variable in variables if isinstance(variable, SSAValue)]
+    if len(loops) == len(variables):
+        return AffineMap(len(loops), 0, tuple(exprs)), loops
+    numbers = iter(range(len(loops)))
+    dims = [
+        AffineExpr.constant(v) if isinstance(v, int) else AffineExpr.dimension(next(numbers))
+        for v in variables
+    ]
+    simpler = tuple(expr.replace_dims_and_symbols(dims, []) for expr in exprs)
+    return AffineMap(len(loops), 0, simpler), loops
 
 
 def _guards(read: te.Read, extents: Sequence[int]) -> list[AffineExpr]:

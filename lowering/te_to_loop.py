@@ -4,11 +4,13 @@ te → loop: decides in which order elements are computed and where tensors live
 A function over tensors becomes one over buffers: results are trailing arguments marked
 `stepwell.result`, tensors between kernels are `loop.alloc arena`, each `te.kernel` is a private
 function. Loop order follows one rule, `choose_order` in `te_loop_order.py`: the innermost loop is the
-one over which most accesses are contiguous.
+one over which most accesses are contiguous. Kernels of several reductions and large contractions are for a
+schedule to order: each compute is perfect nests of its own, in the order of its iterators.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -37,7 +39,7 @@ from ..dialects.resources import GLOBAL_VALUE
 from ..dialects.shaped import Buffer, Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
-from .te_nests import FpMode, NestBuilder, fp_mode
+from .te_nests import FpMode, NestBuilder, NestGroup, fp_mode
 
 
 def buffer_type(type_: Tensor) -> Buffer:
@@ -212,6 +214,7 @@ class _BodyConverter:
     module: _ModuleConverter
     symbol: str
     builder: Builder
+    is_kernel: bool = False
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def convert_block(
@@ -219,7 +222,10 @@ class _BodyConverter:
     ) -> None:
         """Convert all operations; the tensors the terminator returns end up in `outputs`."""
         self._place_results(terminator, outputs)
-        nests = NestBuilder(self.builder, self.values, self.module.fp)
+        computes = [op for op in block.ops if isinstance(op, te.ComputeOp)]
+        anchors = sum(compute.combining is not None for compute in computes)
+        apart = self.is_kernel and anchors > 1
+        nests = NestBuilder(self.builder, self.values, self.module.fp, apart=apart)
         pending: list[te.ComputeOp] = []
         for op in block.ops:
             if isinstance(op, te.ComputeOp):
@@ -247,11 +253,29 @@ class _BodyConverter:
                 self.builder.insert(memref.CopyOp(self.values[value], output))
 
     def _flush(self, pending: list[te.ComputeOp], nests: NestBuilder) -> None:
-        for group in nests.plan(pending):
+        groups = nests.plan(pending)
+        if any(group.is_apart for group in groups):
+            self._prepare(groups, nests)
+        for group in groups:
             for compute in group.materialized:
                 self._buffer_for(compute.result)
             nests.build(group)
         pending.clear()
+
+    def _prepare(self, groups: Sequence[NestGroup], nests: NestBuilder) -> None:
+        """
+        Buffers first, so that nests follow one another; of several, loops are named after their buffer.
+        """
+        for group in groups:
+            for compute in group.materialized:
+                self._buffer_for(compute.result)
+        if len(groups) == 1:
+            return
+        names = _printed_names(self.builder.insertion_point.block)
+        for group in groups:
+            buffer = self.values.get(group.anchor.result)
+            name = names.get(buffer) if buffer is not None else group.anchor.result.name_hint
+            nests.prefixes[group.anchor] = f"{name}." if name else ""
 
     def _buffer_for(self, value: SSAValue) -> SSAValue:
         if value not in self.values:
@@ -308,7 +332,8 @@ class _BodyConverter:
         outputs = [self._buffer_for(value) for value in op.outputs]
         inputs = [self.values[value] for value in op.inputs]
         block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
-        body = _BodyConverter(self.module, name, Builder(InsertPoint.at_end(block)))
+        builder = Builder(InsertPoint.at_end(block))
+        body = _BodyConverter(self.module, name, builder, is_kernel=True)
         for old, new in zip(op.body.block.args, block.args, strict=False):
             new.name_hint = old.name_hint
             body.values[old] = new
@@ -328,6 +353,18 @@ class _BodyConverter:
         function.location = op.location
         self.module.new_ops.append(function)
         self.builder.insert(func.CallOp(name, [*inputs, *outputs], []))
+
+
+def _printed_names(block: Block) -> dict[SSAValue, str]:
+    """The names with which the values that the block defines are printed: all but the first get a number."""
+    count: Counter[str] = Counter()
+    names: dict[SSAValue, str] = {}
+    for value in (*block.args, *(result for op in block.ops for result in op.results)):
+        hint = value.name_hint
+        if hint:
+            names[value] = f"{hint}_{count[hint]}" if count[hint] else hint
+            count[hint] += 1
+    return names
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,9 @@ def refusal(consumer: te.ComputeOp, number: int) -> str | None:
         return "the producer reads at computed indices, inside a reduction"
     if len(consumer.reads) + len(producer.reads) > MAX_READS + 1:
         return f"the consumer would have more than {MAX_READS} operands"
-    if not _is_identity(read.map, consumer) and any(
+    readers = {use.operation for use in producer.result.uses}
+    stays = len(readers) > 1 or not _is_identity(read.map, consumer)
+    if stays and any(
         isinstance(r.source.owner, te.ComputeOp) and is_epilogue_of(producer, r.source.owner)
         for r in producer.reads
     ):

@@ -108,3 +108,28 @@ func.func @epilogue(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
   }
   func.return %r : tensor<4x2xf32>
 }
+
+// The epilogue of a reduction that several read: stored in place of the reduction, it is computed once.
+// CHECK-LABEL: func.func @epilogue_of_several(
+// CHECK:         %sum = te.compute
+// CHECK:         %scaled = te.compute [%i_1 = 4] (%e_1 = %sum[%i_1])
+// CHECK:         te.compute [%i_2 = 4] (%e_2 = %scaled[%i_2])
+// CHECK:         te.compute [%i_3 = 4] (%e_3 = %scaled[%i_3])
+func.func @epilogue_of_several(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %sum = te.compute [%i = 4] add [%k = 3] (%e = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {
+    te.yield %e : f32
+  }
+  %scaled = te.compute [%i = 4] (%e = %sum[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %d = arith.addf %e, %e : f32
+    te.yield %d : f32
+  }
+  %a = te.compute [%i = 4] (%e = %scaled[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %d = arith.negf %e : f32
+    te.yield %d : f32
+  }
+  %b = te.compute [%i = 4] (%e = %scaled[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+    %d = math.absf %e : f32
+    te.yield %d : f32
+  }
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,241 @@
+"""
+Whether computes that work row by row are better one kernel than several.
+
+Computes share their rows when each reads of the others only what belongs to its own row: a softmax, a layer
+norm, attention. One kernel then does block after block of rows, and what the computes hand on to
+each other stays in the cache. The price: an operand that is the same for all rows (the weights of a
+matrix product, the keys and values of attention) is read again for every block. `traffic` counts both
+in bytes, and `refusal` weighs the one against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from ..dialects import te
+from ..dialects.dtypes import bit_width
+from ..dialects.shaped import tensor_type
+from .cost import is_contraction
+
+CACHE_SPEEDUP = 4.0
+"""How much faster the last-level cache is than memory: about 4 times on recent x86 cores."""
+
+Unit = tuple[te.ComputeOp, ...]
+"""Computes in one nest: one, or a reduction and its epilogue. Only the last one's tensor is stored."""
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Bytes: what a block of rows may take, and what is still read faster than memory."""
+
+    block: int = 512 << 10
+    last_level: int = 8 << 20
+
+
+DEFAULT_CACHES = Caches()
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """
+    What one kernel moves less and more than one kernel for each unit.
+
+    Bytes, those of the last-level cache counted for less by `CACHE_SPEEDUP`; `row` is the working set of
+    one row.
+    """
+
+    saved: float
+    read_again: float
+    row: int
+
+
+def shared_rows(computes: Sequence[te.ComputeOp]) -> tuple[int, ...]:
+    """
+    The extents of the leading parallel iterators that all computes share.
+
+    They are the same in each, and every access of one to another's tensor is the identity on them. Empty
+    when there are none, or when an extent is a value.
+    """
+    if not all(_is_static(compute) for compute in computes):
+        return ()
+    shapes = [c.static_extents[: c.num_parallel.value.data] for c in computes]
+    count = 0
+    while all(len(shape) > count and shape[count] == shapes[0][count] for shape in shapes):
+        count += 1
+    own = {compute.result for compute in computes}
+    for compute in computes:
+        for read in compute.reads:
+            if read.source in own:
+                count = min(count, _identical(read.map, compute.static_extents))
+    return tuple(shapes[0][:count])
+
+
+def _is_static(compute: te.ComputeOp) -> bool:
+    types = [tensor_type(value) for value in compute.sources]
+    return DYNAMIC_INDEX not in compute.static_extents and all(t.has_static_shape() for t in types)
+
+
+def _identical(map_: AffineMap | None, extents: Sequence[int]) -> int:
+    """How many leading subscripts are the leading iterators."""
+    if map_ is None:
+        return 0
+    count = 0
+    for dim, expr in enumerate(map_.results):
+        if not _is_iterator(expr, dim, extents):
+            break
+        count += 1
+    return count
+
+
+def _is_iterator(expr: AffineExpr, dim: int, extents: Sequence[int]) -> bool:
+    if isinstance(expr, AffineDimExpr):
+        return expr.position == dim
+    return dim < len(extents) and extents[dim] == 1 and expr == AffineConstantExpr(0)
+
+
+def traffic(units: Sequence[Unit], caches: Caches = DEFAULT_CACHES) -> Traffic:
+    """What is saved and paid when the units, which share rows, are one kernel."""
+    computes = [compute for unit in units for compute in unit]
+    rows = shared_rows(computes)
+    accesses = [_Accesses.of(unit, rows) for unit in units]
+    row = max(access.row_bytes for access in accesses)
+    block = max(1, caches.block // max(1, row))
+
+    def cost(moved: float, size: float) -> float:
+        return moved if size > caches.last_level else moved / CACHE_SPEEDUP
+
+    saved = sum(
+        cost(_bytes(value) * times, _bytes(value))
+        for value, times in _fewer_transfers(units, accesses, caches).items()
+    )
+    read_again = 0.0
+    for unit, access in zip(units, accesses, strict=True):
+        if any(compute.combining is not None for compute in unit):
+            for value, repeats in access.shared.items():
+                size = _bytes(value)
+                slice_ = size * repeats / prod(rows)
+                read_again += cost(size * -(-repeats // block), slice_)
+    return Traffic(saved, read_again, row)
+
+
+def _fewer_transfers(
+    units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches
+) -> dict[SSAValue, int]:
+    """
+    How many readings and writings of each tensor one kernel does not do.
+
+    A contraction takes its operands from the second-level cache as fast as it can use them, so that what
+    it reads or writes costs it nothing while it fits there: two products of matrices are not worth joining
+    unless what is between them is larger.
+    """
+    writers: dict[SSAValue, int] = {unit[-1].result: number for number, unit in enumerate(units)}
+    computes = {compute for unit in units for compute in unit}
+    contracting = [any(is_contraction(compute) for compute in unit) for unit in units]
+    fewer: dict[SSAValue, int] = {}
+    for value in dict.fromkeys(value for access in accesses for value in access.rows):
+        users = [number for number, access in enumerate(accesses) if value in access.rows]
+        free = _bytes(value) <= caches.block
+        counted = [number for number in users if not (free and contracting[number])]
+        if value not in writers:
+            fewer[value] = max(0, len(counted) - 1)
+        elif all(use.operation in computes for use in value.uses):
+            fewer[value] = len(counted)
+        else:
+            fewer[value] = len(counted) - (writers[value] in counted)
+    return fewer
+
+
+@dataclass(frozen=True)
+class _Accesses:
+    """
+    The tensors a unit reads and writes.
+
+    `rows` have rows of their own, with the bytes of one. `shared` are the same for several rows, with how many.
+    """
+
+    rows: dict[SSAValue, int]
+    shared: dict[SSAValue, int]
+
+    @property
+    def row_bytes(self) -> int:
+        return sum(self.rows.values())
+
+    @staticmethod
+    def of(unit: Unit, extents: Sequence[int]) -> _Accesses:
+        own = {compute.result for compute in unit}
+        stored = unit[-1].result
+        count = max(1, prod(extents))
+        rows: dict[SSAValue, int] = {stored: _bytes(stored) // count}
+        shared: dict[SSAValue, int] = {}
+        for compute in unit:
+            for read in compute.reads:
+                if read.source in own:
+                    continue
+                repeats = prod(_unused(read.map, extents))
+                if repeats == 1:
+                    rows[read.source] = _bytes(read.source) // count
+                else:
+                    shared[read.source] = max(repeats, shared.get(read.source, 0))
+        return _Accesses(rows, shared)
+
+
+def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
+    """The extents of the row iterators on which an access does not depend."""
+    used = map_.used_dims() if map_ is not None else set[int]()
+    return (extent for dim, extent in enumerate(extents) if dim not in used)
+
+
+def _bytes(value: SSAValue) -> int:
+    type_ = tensor_type(value)
+    return prod(type_.get_shape()) * max(8, bit_width(type_.get_element_type())) // 8
+
+
+MAX_COMPUTES = 16
+"""More than these in one kernel make its schedule hard to read, and to find."""
+
+
+def refusal(
+    one: Sequence[Unit],
+    other: Sequence[Unit],
+    caches: Caches = DEFAULT_CACHES,
+    *,
+    contractions: bool = True,
+) -> str | None:
+    """
+    Why two lists of units are not better one kernel; None when they are.
+
+    Without `contractions` those that have one stay apart.
+    """
+    units = (*one, *other)
+    computes = [compute for unit in units for compute in unit]
+    anchors = [compute for compute in computes if compute.combining is not None]
+    if not anchors:
+        return "neither has a reduction"
+    if any(anchor.combining is not None and anchor.combining.is_arg for anchor in anchors):
+        return "an arg-reduction has a kernel of its own"
+    if not contractions and any(is_contraction(anchor) for anchor in anchors):
+        return "one has a contraction"
+    if len(computes) > MAX_COMPUTES:
+        return f"together they would be {len(computes)} computes, more than {MAX_COMPUTES}"
+    if not all(_is_static(compute) for compute in computes):
+        return "their extents are not all numbers"
+    if prod(shared_rows(computes)) <= 1:
+        return "they share no leading parallel iterator"
+    together = traffic(units, caches)
+    if together.row > caches.block:
+        return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"
+    apart = [traffic(part, caches) for part in (one, other) if len(part) > 1]
+    saved = together.saved - sum(part.saved for part in apart)
+    read_again = together.read_again - sum(part.read_again for part in apart)
+    if saved <= read_again:
+        return (
+            f"one kernel would save {saved:.0f} bytes of traffic and read {read_again:.0f} again for "
+            "its blocks of rows"
+        )
+    return None
