@@ -100,7 +100,7 @@ def _is_permutation(access: Access) -> bool:
     return len(seen) == len(access.map.data.results)
 
 
-def _axis(access: Access, for_op: loop.ForOp) -> int:
+def axis_of(access: Access, for_op: loop.ForOp) -> int:
     """The axis of the buffer that the loop's variable is the subscript of."""
     operands = list(access.operands_)
     for axis, expr in enumerate(access.map.data.results):
@@ -142,6 +142,8 @@ def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple
                 break
             tiles = -(-rows // tile_rows) * -(-columns // (vectors * width))
             time = tiles * (max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 8) + 1)
+            if rows % tile_rows or columns % (vectors * width):
+                time = time * 21 // 20  # ragged edges are copied
             candidate = (time, -tile_rows * vectors, vectors)
             if best is None or candidate < best:
                 best, chosen = candidate, (tile_rows, vectors * width)
@@ -229,7 +231,7 @@ class _Plan:
     def _order(self, access: Access, last: loop.ForOp) -> tuple[int, ...]:
         """The axes of an operand as it is packed: batch, the summed one, then rows or columns."""
         loops = (*self.update.batch, self.update.reduced, last)
-        return tuple(_axis(access, for_op) for for_op in loops)
+        return tuple(axis_of(access, for_op) for for_op in loops)
 
     def _do(self, step: object) -> None:
         self.session.apply(step)  # pyright: ignore[reportArgumentType]

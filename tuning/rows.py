@@ -33,7 +33,7 @@ def rows(session: Session, target: Target) -> bool:
         keep_near(session, target, shared)
     jam_sums(session, target)
     vectorize_innermost(session, target)
-    _parallel(session, target)
+    parallel_outermost(session, target)
     return True
 
 
@@ -90,7 +90,7 @@ def keep_near(session: Session, target: Target, shared: list[str]) -> None:
             session.apply(step)
 
 
-def _parallel(session: Session, target: Target) -> None:
+def parallel_outermost(session: Session, target: Target) -> None:
     """Run the outermost loop on threads when there is enough to do."""
     tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
     if len(tops) != 1 or tops[0].kind.data is not LoopKind.PARALLEL or tops[0].mode is not None:

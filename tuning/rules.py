@@ -22,6 +22,7 @@ from ..transforms.schedule.refusal import Refusal
 from ..transforms.stepwell_pass import StepwellPass
 from .contraction import recognise, schedule_contraction
 from .facts import PerfectNest, top_nests
+from .row_blocks import row_blocks
 from .rows import rows
 from .session import Session
 
@@ -67,7 +68,7 @@ def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
     )
 
 
-RULES: tuple[Rule, ...] = (contraction, rows)
+RULES: tuple[Rule, ...] = (contraction, row_blocks, rows)
 """In the order in which they are tried."""
 
 
