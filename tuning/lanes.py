@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,10 +11,10 @@ from xdsl.dialects.func import CallOp
 
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import Peel, Rfactor, Simplify, Split, Vectorize
+from ..dialects.schedule.steps import Peel, Reorder, Rfactor, Simplify, Split, Unroll, Vectorize
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
-from .facts import Access, element_bytes, lanes, stride_along
+from .facts import Access, PerfectNest, element_bytes, lanes, perfect_nest, stride_along
 from .session import Session
 
 VECTORS = 4
@@ -21,6 +22,10 @@ VECTORS = 4
 
 VECTORS_OF_FUNCTIONS = 2
 """The same where the body has exponentials and their like, each of which needs several registers."""
+
+
+ROWS = 4
+"""Rows that are added up side by side."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,18 @@ class Lanes:
     masked: int = 0
 
 
-def vectorize_innermost(session: Session, target: Target) -> None:
-    """Vectorize every innermost loop that can be."""
+def vectorize_innermost(
+    session: Session, target: Target, prepared: Sequence[Lanes] = (), rows: Collection[str] = ()
+) -> None:
+    """
+    Vectorize every innermost loop that can be.
+
+    `prepared` are in blocks already (`several_rows`); of `rows`, those over a group of rows are written out.
+    """
     names = [op.loop_name.data for op in session.nest.loops() if _is_innermost(op)]
-    lanes_ = [lane for name in names for lane in _in_blocks(session, target, name)]
+    names = [name for name in names if name not in rows]
+    lanes_ = [*prepared]
+    lanes_ += [lane for name in names for lane in _in_blocks(session, target, name)]
     session.apply(Simplify(session.name))
     for lane in lanes_:
         if session.loop(lane.name) is None:
@@ -43,6 +56,71 @@ def vectorize_innermost(session: Session, target: Target) -> None:
         with suppress(Refusal):
             session.apply(step)
     session.apply(Simplify(session.name))
+    for name in sorted(rows):
+        for_op = session.loop(name)
+        if for_op is not None and for_op.constant_trip_count() == ROWS and for_op.mode is None:
+            session.apply(Unroll(session.named(name), mark=True))
+
+
+def _names(session: Session) -> set[str]:
+    return {op.loop_name.data for op in session.nest.loops()}
+
+
+def several_rows(session: Session, target: Target) -> tuple[list[Lanes], set[str]]:
+    """
+    Add up several rows at a time, where that is all a function does: each is a stream from memory, and
+    one alone does not use all of its bandwidth.
+
+    The loops over lanes, and the names of all loops made. The rows left over are not blocked.
+    """
+    all_before = _names(session)
+    block = session.nest.function.body.block
+    nests = [perfect_nest(op) for op in block.ops if isinstance(op, loop.ForOp)]
+    sums = [nest for nest in nests if _is_sum_of_rows(nest)]
+    if len(sums) != 1 or len(nests) > 3:
+        return [], set()
+    (nest,) = sums
+    row, summed = (f.loop_name.data for f in nest.loops[-2:])
+    accesses = [*nest.loads, *nest.stores]
+    width = lanes(target, max(element_bytes(a.buffer) for a in accesses)) * 2
+    count = nest.loops[-1].constant_trip_count() or 0
+    if width < 2 or count < 4 * width:
+        return [], set()
+    at = session.named
+    group, each, part, lane = f"{row}.group", f"{row}.row", f"{summed}.block", f"{summed}.lane"
+    try:
+        session.apply(Split(at(row), ROWS, group, each, tail="peel"))
+        session.apply(Split(at(summed), width, part, lane))
+        session.apply(Reorder(at(group), (group, part, each, lane)))
+        before = _names(session)
+        session.apply(Rfactor(at(lane)))
+        if count % width:
+            session.apply(Peel(at(part), back=1))
+    except Refusal:
+        return [], set()
+    tail = {f"{row}.tail", f"{summed}.tail"}
+    made = [op for op in session.nest.loops() if op.loop_name.data not in before]
+    masked = width if count % width else 0
+    found = [Lanes(lane)] + [
+        Lanes(name, masked if name.startswith(lane) and ".back" in name else 0)
+        for op in made
+        if _is_innermost(op) and (name := op.loop_name.data)
+    ]
+    return found, _names(session) - all_before - tail
+
+
+def _is_sum_of_rows(nest: PerfectNest) -> bool:
+    if len(nest.loops) < 2 or not nest.is_flat or nest.extents is None or len(nest.stores) != 1:
+        return False
+    row, summed = nest.loops[-2:]
+    strides = [stride_along(access, summed) for access in (*nest.loads, *nest.stores)]
+    return (
+        row.kind.data is LoopKind.PARALLEL
+        and summed.kind.data is LoopKind.REDUCTION
+        and nest.extents[-2] >= 4 * ROWS
+        and all(stride in (0, 1) for stride in strides)
+        and stride_along(nest.stores[0], summed) == 0
+    )
 
 
 def _is_innermost(op: loop.ForOp) -> bool:

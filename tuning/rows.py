@@ -17,7 +17,7 @@ from ..dialects.shaped import memref_type
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import cache_bytes, element_bytes
-from .lanes import vectorize_innermost
+from .lanes import several_rows, vectorize_innermost
 from .order import jam_sums, put_in_order
 from .session import Session
 
@@ -28,11 +28,12 @@ PARALLEL_BYTES = 1 << 19
 def rows(session: Session, target: Target) -> bool:
     """Fuse what shares loops, keep rows near, and run innermost loops in lanes."""
     put_in_order(session, target)
+    prepared, in_rows = several_rows(session, target)
     shared = fuse_shared(session)
     if shared:
         keep_near(session, target, shared)
     jam_sums(session, target)
-    vectorize_innermost(session, target)
+    vectorize_innermost(session, target, prepared, in_rows)
     parallel_outermost(session, target)
     return True
 
@@ -93,12 +94,17 @@ def keep_near(session: Session, target: Target, shared: list[str]) -> None:
 def parallel_outermost(session: Session, target: Target) -> None:
     """Run the outermost loop on threads when there is enough to do."""
     tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
-    if len(tops) != 1 or tops[0].kind.data is not LoopKind.PARALLEL or tops[0].mode is not None:
+    if _traffic(session) < PARALLEL_BYTES:
         return
-    if session.trips(tops[0].loop_name.data)[0] < max(target.cores, 2):
-        return
-    if _traffic(session) >= PARALLEL_BYTES:
-        session.apply(Parallel(session.named(tops[0].loop_name.data)))
+    if len(tops) > 1:
+        tops = [
+            op for op in tops if any(isinstance(inner, loop.ForOp) for inner in op.body.block.ops)
+        ]
+    for op in tops:
+        name = op.loop_name.data
+        is_free = op.kind.data is LoopKind.PARALLEL and op.mode is None
+        if is_free and session.trips(name)[0] >= max(target.cores, 2):
+            session.apply(Parallel(session.named(name)))
 
 
 def _traffic(session: Session) -> int:
