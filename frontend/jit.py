@@ -138,7 +138,9 @@ class JitFunction:
         function: Callable[..., Any],
         target: str | Target = "host",
         threads: int | None = None,
+        fp: str = "contract",
     ):
+        self._fp = fp
         self._function = function
         self._signature = inspect.signature(function)
         self._target = target
@@ -251,6 +253,7 @@ class JitFunction:
             level=Level.GRAPH,
             name=self._name,
             target=self._target,
+            fp=self._fp,
             seconds=[("trace", seconds)],
         )
         return lowered, structure
@@ -323,29 +326,40 @@ class JitFunction:
 
 @overload
 def jit(
-    function: Callable[..., Any], *, target: str | Target = "host", threads: int | None = None
+    function: Callable[..., Any],
+    *,
+    target: str | Target = "host",
+    threads: int | None = None,
+    fp: str = "contract",
 ) -> JitFunction: ...
 @overload
 def jit(
-    function: None = None, *, target: str | Target = "host", threads: int | None = None
+    function: None = None,
+    *,
+    target: str | Target = "host",
+    threads: int | None = None,
+    fp: str = "contract",
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     function: Callable[..., Any] | None = None,
     *,
     target: str | Target = "host",
     threads: int | None = None,
+    fp: str = "contract",
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
 
-    `threads` is as for `Lowered.compile`. See `JitFunction`. Raises StepwellError for what is not
+    `threads` is as for `Lowered.compile`. `fp` says what may be done to floating-point results: `strict`
+    (sums in order, every operation rounded, functions from the C library), `contract` (the default:
+    products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. See `JitFunction`. Raises StepwellError for what is not
     callable.
     """
     if function is None:
-        return functools.partial(JitFunction, target=target, threads=threads)
+        return functools.partial(JitFunction, target=target, threads=threads, fp=fp)
     if not callable(function):
         raise StepwellError(
             f"found a {type(function).__name__} to compile, expected a function; write @jit above one",
             where=call_site_text(),
         )
-    return JitFunction(function, target, threads)
+    return JitFunction(function, target, threads, fp)

@@ -43,7 +43,9 @@ class Lowered:
     """
     A program on its way down: its text, its IR and its code at each level from the one it starts at.
 
-    `level` is where the module stands, if it is known; `name` is what messages call it; `seconds` are the steps that led to the module. Each level is lowered when it is first asked for, and kept.
+    `level` is where the module stands, if it is known; `name` is what messages call it; `fp` is what may
+    be done to floating-point results (see `lower_to`); `seconds` are the steps that led to the module.
+    Each level is lowered when it is first asked for, and kept.
     """
 
     def __init__(
@@ -53,12 +55,14 @@ class Lowered:
         level: Level | None = None,
         name: str = "main",
         target: str | Target = "host",
+        fp: str = "contract",
         seconds: Sequence[tuple[str, float]] = (),
     ):
         self.name = name
         self.level = level or level_of(module)
         """The level the program starts at."""
         self._target = target
+        self._fp = fp
         self._modules = {self.level: module}
         self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
         self._compilation: list[tuple[str, float]] = []
@@ -123,7 +127,7 @@ class Lowered:
         if not number or self.level is Level.LLVM:
             return self._at(Level.LLVM), self._seconds[Level.LLVM]
         module = self._at(Level.CORE).clone()
-        seconds = lower_to(module, Level.LLVM, ctx=make_context(), threads=number)
+        seconds = lower_to(module, Level.LLVM, ctx=make_context(), threads=number, fp=self._fp)
         return module, self._seconds[Level.CORE] + seconds
 
     def _at(self, level: Level) -> ModuleOp:
@@ -138,7 +142,8 @@ class Lowered:
             )
         above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
         module = self._modules[above].clone()
-        seconds = lower_to(module, level, ctx=make_context(), target=_name(self._target))
+        target = _name(self._target)
+        seconds = lower_to(module, level, ctx=make_context(), target=target, fp=self._fp)
         self._modules[level] = module
         self._seconds[level] = self._seconds[above] + seconds
         return module

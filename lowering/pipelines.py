@@ -48,6 +48,9 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     Stage(Level.CORE, Level.LLVM, ("core-expand-math", "convert-core-to-llvm")),
 )
 
+FP_CONTRACTS = ("strict", "contract", "fast")
+"""What may be done to floating-point results, from nothing to the most."""
+
 _ORDER = tuple(Level)
 
 
@@ -66,11 +69,15 @@ def lower_to(
     verify_each: bool = False,
     threads: int = 0,
     target: str = "host",
+    fp: str = "contract",
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
-    `target` names what kernels are scheduled for.
+    `target` names what kernels are scheduled for. `fp` says what may be done to floating-point results:
+    `strict` keeps the order of sums and rounds every operation, with functions from the C library;
+    `contract` fuses products with sums, reassociates sums and computes functions by polynomials; `fast`
+    also gives up sines and cosines of huge arguments.
     `threads` is what `convert-core-to-llvm` makes parallel loops for: 0 is the OpenMP library's choice.
     Raises StepwellError when it stands below already, or when a pass refuses.
     """
@@ -80,12 +87,23 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
+    if fp not in FP_CONTRACTS:
+        raise StepwellError(
+            f"found fp='{fp}', expected one of {', '.join(FP_CONTRACTS)}; choose one"
+        )
     names = passes_to(found, level)
+    if fp == "strict":
+        names = tuple(
+            part
+            for name in names
+            for part in ((name, "strict-fp") if name == "convert-te-to-loop" else (name,))
+        )
     if not any(op.dialect_name() == "schedule" for op in module.ops):
         names = tuple(name for name in names if name != "apply-schedule")  # and with it, isl
     options = {
         "convert-core-to-llvm": {"threads": threads},
         "schedule-by-rules": {"target": target},
+        "core-expand-math": {"fp": fp},
     }
     passes = [available[name]()(**options.get(name, {})) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
