@@ -5,6 +5,7 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 N ?= 2000
 SEED ?= 0
+THREADS ?= 1
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -19,12 +20,12 @@ help:
 	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
-	@echo "make bench      where compile time goes, by pass"
+	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
 	@echo "make ladder     climb the GEMM ladder: speed of each schedule, and the curves in build/"
 	@echo "make fuzz       random programs against NumPy: N=$(N) SEED=$(SEED)"
 	@echo "make fuzz-schedules  random schedules of random loop programs: N=$(N) SEED=$(SEED)"
 	@echo "make clean      remove .venv, build and the caches"
-	@echo "Variables: PYTHON=$(PYTHON) JOBS=$(JOBS)"
+	@echo "Variables: PYTHON=$(PYTHON) JOBS=$(JOBS) THREADS=$(THREADS)"
 
 demo: $(VENV)/.installed
 	@$(PY) examples/digits/demo.py
@@ -47,8 +48,11 @@ test-mlir: $(VENV)/.installed-mlir
 	LD_LIBRARY_PATH="$$site/llvm/lib:$$site/mlir/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
 	$(PY) -m pytest -n $(JOBS) tests/mlir
 
+# Short: 0.1 s for each library and kernel. `make bench THREADS=2` takes two; .venv/bin/pip install '.[peers]' adds peers.
 bench: $(VENV)/.installed-bench
-	@$(PY) benchmarks/compile_time.py
+	@$(VENV)/bin/stepwell probe --stored >/dev/null 2>&1 || $(VENV)/bin/stepwell probe
+	@mkdir -p build
+	@$(VENV)/bin/stepwell bench --threads $(THREADS) --seconds 0.1 --json build/bench.json --roofline build/roofline.svg
 
 ladder: $(VENV)/.installed-bench
 	@mkdir -p build
