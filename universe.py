@@ -77,7 +77,6 @@ _PASSES: dict[str, str] = {
     "te-inline": "transforms.te.inline:TeInlinePass",
     "te-form-kernels": "transforms.te.form_kernels:TeFormKernelsPass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
-    "strict-fp": "transforms.loop.strict_fp:StrictFpPass",
     "schedule-by-rules": "tuning.rules:ScheduleByRulesPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",
     **dict(_step_pass(keyword) for keyword in _STEPS),

@@ -85,6 +85,19 @@ class Lowered:
         with lowering_lock:
             return self._at(_level_named(level)).clone()
 
+    def unscheduled(self) -> ModuleOp:
+        """
+        The program at the loop level as it is before rules schedule its kernels: a copy.
+
+        Raises StepwellError when it starts below that level.
+        """
+        with lowering_lock:
+            if self.level not in (Level.GRAPH, Level.TE):
+                return self._at(Level.LOOP).clone()
+            module = self._at(Level.TE).clone()
+            lower_to(module, Level.LOOP, ctx=make_context(), fp=self._fp, by_rules=False)
+            return module
+
     def as_text(self, level: str = "graph") -> str:
         """
         The program as text: IR at a level (`graph`, `te`, `loop`, `core`, `llvm`), the optimised LLVM IR

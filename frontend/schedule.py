@@ -50,8 +50,9 @@ class Schedule(StepMethods):
     Parameters
     ----------
     program : Lowered, ModuleOp, str or path
-        A program at the loop level, or above (then it is lowered there). A string is the program's
-        text, a path names a file. It is left as it is.
+        A program at the loop level, or above (then it is lowered there, and no rule schedules it; give
+        `low.module("loop")` to go on from what the rules made). A string is the program's text, a path
+        names a file. It is left as it is.
     function : str, optional
         The function that names without a function in them are about. Not needed when there is only one.
     script : str, optional
@@ -79,7 +80,7 @@ class Schedule(StepMethods):
             verify(given)
             scripts += [op for op in given.ops if isinstance(op, ScriptOp)]
         self._script = [step for op in scripts for step in op.steps]
-        self._nests = Nests(Lowered(module).module("loop"))
+        self._nests = Nests(Lowered(module).unscheduled())
         self._function = self._checked(function)
         self._done: list[_Done] = []
         self._undone: list[Step] = []
@@ -248,7 +249,7 @@ class Schedule(StepMethods):
 def _module_of(program: Lowered | ModuleOp | str | os.PathLike[str]) -> ModuleOp:
     """The program as IR of its own."""
     if isinstance(program, Lowered):
-        return program.module("loop")
+        return program.unscheduled()
     if isinstance(program, ModuleOp):
         module = program.clone()
     elif isinstance(program, str):

@@ -61,11 +61,13 @@ class StepMethods:
         loop: str,
         factor: int = 0,
         tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
+        mark: bool = False,
     ) -> Self:
         """
         Write a loop's body out, once for each iteration, or `factor` times in a loop of larger step.
 
         Before: `for i in 0..4: S(i)`. After: `S(0); S(1); S(2); S(3)`.
+        With `mark` the loop stays as it is, marked `unroll`, and is written out on the way down.
         """
 
     def unroll_and_jam(
@@ -183,6 +185,7 @@ class StepMethods:
         order: Sequence[int] = (),
         panel: int = 0,
         pad: int = 0,
+        pads: Sequence[int] = (),
     ) -> Self:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
@@ -190,7 +193,8 @@ class StepMethods:
         Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
         `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
         at the end when the region is written. `order` permutes the scratch buffer's axes, `panel` packs its
-        last axis into panels of so many elements, `pad` rounds its sizes up to multiples.
+        last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and
+        `pads` each axis's.
         """
 
     def rfactor(self, loop: str, into: str = "") -> Self:

@@ -70,6 +70,7 @@ def lower_to(
     threads: int = 0,
     target: str = "host",
     fp: str = "contract",
+    by_rules: bool = True,
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
@@ -77,7 +78,7 @@ def lower_to(
     `target` names what kernels are scheduled for. `fp` says what may be done to floating-point results:
     `strict` keeps the order of sums and rounds every operation, with functions from the C library;
     `contract` fuses products with sums, reassociates sums and computes functions by polynomials; `fast`
-    also gives up sines and cosines of huge arguments.
+    also gives up sines and cosines of huge arguments. Without `by_rules` kernels get no schedule.
     `threads` is what `convert-core-to-llvm` makes parallel loops for: 0 is the OpenMP library's choice.
     Raises StepwellError when it stands below already, or when a pass refuses.
     """
@@ -92,17 +93,14 @@ def lower_to(
             f"found fp='{fp}', expected one of {', '.join(FP_CONTRACTS)}; choose one"
         )
     names = passes_to(found, level)
-    if fp == "strict":
-        names = tuple(
-            part
-            for name in names
-            for part in ((name, "strict-fp") if name == "convert-te-to-loop" else (name,))
-        )
+    if not by_rules:
+        names = tuple(name for name in names if name != "schedule-by-rules")
     if not any(op.dialect_name() == "schedule" for op in module.ops):
         names = tuple(name for name in names if name != "apply-schedule")  # and with it, isl
     options = {
         "convert-core-to-llvm": {"threads": threads},
         "schedule-by-rules": {"target": target},
+        "convert-te-to-loop": {"fp": fp},
         "core-expand-math": {"fp": fp},
     }
     passes = [available[name]()(**options.get(name, {})) for name in names]

@@ -238,7 +238,7 @@ def test_a_lowered_program_is_taken_to_the_loop_level(
     np.testing.assert_allclose(s.compile()(a, b), np.full((8, 4), 6.0))
 
     program, script = tmp_path / "p.mlir", tmp_path / "s.mlir"
-    program.write_text(low.as_text("loop"))
+    program.write_text(str(low.unscheduled()))
     script.write_text(str(s))
     assert main([str(program), "-p", f"apply-schedule{{file={script}}}"]) == 0
     assert capsys.readouterr().out.startswith(text(s))
