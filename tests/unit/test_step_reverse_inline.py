@@ -267,3 +267,28 @@ def test_random_nests() -> None:
         counts = check_step(text, lambda _, steps=steps: [*steps, ReverseInline("f/B")])
         legal, refused = legal + counts[0] - len(steps), refused + counts[1]
     assert legal > 10 and refused > 10
+
+
+DEEPER = """
+func.func @f(%B: memref<1x1xi32> {stepwell.noalias}) {
+  %v = arith.constant 3 : i32
+  %T = loop.alloc arena : memref<2xi32>
+  loop.for parallel "p" %p = 0 to 2 {
+    loop.store %v, %T[%p] : memref<2xi32>
+  }
+  loop.for serial "i" %i = 0 to 2 {
+    loop.for serial "j" %j = %i to %i + 1 {
+      %S = loop.alloc stack : memref<1xi32>
+      %x = loop.load %T[%j] : memref<2xi32>
+      loop.store %x, %S[0] : memref<1xi32>
+      %y = loop.load %S[0] : memref<1xi32>
+      loop.store %y, %B[0, 0] : memref<1x1xi32>
+    }
+  }
+  func.return
+}
+"""
+
+
+def test_buffer_made_in_more_loops_than_the_producer_has() -> None:
+    check_refused(DEEPER, [ReverseInline("f/T")], "uses '%S', which is not there where '%T' is")

@@ -349,8 +349,10 @@ def _made_late(
     write, consumed = placement.write, placement.consumed
     block = maker.parent
     there = None if block is None else block.find_ancestor_op_in_block(write.op)
+    if access.private > min(consumed.dim(isl.dim_type.in_), consumed.dim(isl.dim_type.out)):
+        there = None  # it is made in more loops than there are around the producer
     same = consumed
-    for n in range(access.private):
+    for n in range(0 if there is None else access.private):
         same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
     if there is not None and consumed.is_subset(same):
         if maker.is_before_in_block(there):
