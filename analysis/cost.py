@@ -67,12 +67,12 @@ def is_data_movement(compute: te.ComputeOp) -> bool:
     return compute.combining is None and compute.yielded == compute.read_args
 
 
-SCHEDULED_MULTIPLY_ADDS = 2**15
+SCHEDULED_MULTIPLY_ADDS = 2**13
 """
 A contraction from this size on gets loop nests that a schedule can tile.
 
-A core does 2^15 multiply-adds in about a microsecond, which is what a call and its buffers cost: below it,
-the milliseconds it takes to schedule a nest buy nothing.
+A core does 2^13 multiply-adds in a quarter of a microsecond, which is less than a call costs: below it, the
+tenths of a second it takes to schedule a nest buy nothing.
 """
 
 
