@@ -199,3 +199,28 @@ def test_a_parallel_loop_becomes_serial() -> None:
     message = reason(text, Parallel("f/i"))
     assert "'%A.staged'" in message
     assert "would be raced" in message
+
+
+OVER_DIAGONAL = """
+func.func @f(%B: memref<1x1xi32> {stepwell.noalias}, %T: memref<40xi32> {stepwell.noalias}) {
+  loop.for serial "i" %i = -1 to {n} - 1 {
+    %v = arith.constant 1 : i32
+    loop.store %v, %T[%i + 1] : memref<40xi32>
+    loop.for serial "j" %j = max(0, %i) to %i + 1 {
+      %S = loop.alloc stack : memref<1xi32>
+      loop.for parallel "fill" %c = 0 to 1 {
+        %x = loop.load %T[%i + %c] : memref<40xi32>
+        loop.store %x, %S[%c] : memref<1xi32>
+      }
+      %y = loop.load %S[0] : memref<1xi32>
+      loop.store %y, %B[0, 0] : memref<1x1xi32>
+    }
+  }
+  func.return
+}
+"""
+
+
+def test_a_loop_that_does_not_run_fills_nothing() -> None:
+    # With i = -1 the loop over j goes from max(0, -1) to 0.
+    check_extents(OVER_DIAGONAL, DoubleBuffer("f/S", "j"), extents=EXTENTS)

@@ -272,3 +272,24 @@ def test_floating_point_flags() -> None:
     }
     assert "func.call" in applied(programs[free] + kernels[strict], STEP)
     assert "has fast-math flags in the kernel" in reason(programs[strict] + kernels[free], STEP)
+
+
+NEVER = """
+func.func @f(%B: memref<1xi32> {stepwell.noalias}, %v: i32) {
+  loop.for serial "i" %i = 0 to 0 {
+    loop.store %v, %B[1] : memref<1xi32>
+  }
+  func.return
+}
+func.func private @kernel(%B: memref<1xi32, strided<[?], offset: ?>>, %v: i32) {
+  loop.for serial "i" %i = 0 to 0 {
+    loop.store %v, %B[0] : memref<1xi32, strided<[?], offset: ?>>
+  }
+  func.return
+}
+"""
+
+
+def test_a_nest_that_never_runs_may_name_what_does_not_exist() -> None:
+    message = "where no iteration of it runs, the part of '%B' that the kernel is given would reach"
+    assert message in reason(NEVER, Tensorize("f/i", "kernel"))

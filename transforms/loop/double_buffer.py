@@ -27,6 +27,7 @@ from ..schedule.rewrite import (
     BoundExprs,
     added_up,
     insert_before,
+    lower_bound,
     rename_inside,
     set_subscripts,
     shifted_to,
@@ -107,10 +108,12 @@ class DoubleBufferPlan:
             insert_before(self.at, ops)
             return
         block.add_op(loop.YieldOp())
+        # `first` is where the loop starts when it runs; whether it does all lower bounds say.
         highs, high_values = upper_bound(self.at)
-        (low,) = shifted_to([first], len(high_values))
-        all_values = [*high_values, *values]
-        runs = [loop.at_least_zero(high - low - 1) for high in highs]
+        lows, low_values = lower_bound(self.at)
+        lows = shifted_to(lows, len(high_values))
+        all_values = [*high_values, *low_values]
+        runs = [loop.at_least_zero(high - low - 1) for high in highs for low in lows]
         insert_before(self.at, [_guarded(runs, all_values, block)])
 
     def _fill_next(self, buffer: SSAValue) -> None:

@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constant, pw_aff, variable
 from ...analysis.alias import Aliases
-from ...analysis.scop import Surroundings
+from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
@@ -164,7 +164,39 @@ def plan_tensorize(step: Tensorize, nests: Nests) -> TensorizePlan:
         _check_aliases(kernel.function, unifier)
     except Mismatch as difference:
         raise refuse(step, f"the nest is not the kernel '{step.kernel}': {difference}") from None
+    _check_views(step, nest, root, arguments)
     return TensorizePlan(root, step.kernel, arguments)
+
+
+def _check_views(
+    step: Tensorize, nest: Nest, root: loop.ForOp, arguments: Sequence[View | SSAValue]
+) -> None:
+    """The parts are passed also where no loop of the nest runs: they must exist there too."""
+    block = root.parent
+    assert block is not None
+    around = Surroundings(parametric(nest.function), block)
+    for view in arguments:
+        if not isinstance(view, View):
+            continue
+        starts = around.values(view.offsets, list(view.values))
+        sizes = [1] * len(view.offsets)
+        for size, axis in zip(view.type.get_shape(), view.axes, strict=True):
+            sizes[axis] = size
+        shape = memref_type(view.source).get_shape()
+        for axis, start in enumerate(starts or ()):
+            if shape[axis] == DYNAMIC_INDEX:
+                continue
+            span = constant(around.space, (sizes[axis] - 1) * view.strides[axis])
+            inside = start.ge_set(constant(around.space, 0)).intersect(
+                start.add(span).lt_set(constant(around.space, shape[axis]))
+            )
+            if not around.domain.is_subset(inside):
+                raise refuse(
+                    step,
+                    f"where no iteration of it runs, the part of '%{view.source.name_hint}' that the "
+                    "kernel is given would reach beyond the buffer",
+                    remedy="simplify first, or peel those iterations off",
+                )
 
 
 def _kernel(step: Tensorize, nests: Nests, nest: Nest) -> Nest:
