@@ -8,18 +8,20 @@ loop carries it, at what distance, and which pair of iterations a new order woul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop
+from .domains import REMEMBERED, Around, Place, touched
 from .reductions import ReductionUpdate, find_updates
 from .scop import Access, Scop, extract
+from .subscript_tests import SubscriptTest
 
 
 class DependenceKind(StrEnum):
@@ -63,7 +65,7 @@ class Witness:
         return f"{self.source} and {self.sink}" + (f" with {given}" if given else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.
@@ -172,20 +174,44 @@ def _same_names(pairs: isl.Map) -> isl.Map:
     return pairs
 
 
-@dataclass
 class Dependences:
-    """All the dependences of one function, and the questions transformations ask."""
+    """
+    All the dependences of one function, and the questions transformations ask.
 
-    scop: Scop
-    updates: dict[Operation, ReductionUpdate]
-    all: list[Dependence] = field(default_factory=list[Dependence])
+    Each is found when a question is first asked that it may be the answer to.
+    """
 
-    def between(self, sources: Sequence[Access], sinks: Sequence[Access]) -> list[Dependence]:
-        return [d for d in self.all if d.source in sources and d.sink in sinks]
+    def __init__(self, function: func.FuncOp):
+        self.scop = extract(function)
+        self.updates = find_updates(function)
+        self._groups = _groups(self.scop)
+        self._finder = _Finder(self.scop, self.updates)
+
+    @property
+    def all(self) -> list[Dependence]:
+        return self.between(self.scop.accesses, self.scop.accesses)
+
+    def inside(self, operations: Iterable[Operation]) -> list[Dependence]:
+        """The dependences both of whose ends are in some of the operations."""
+        accesses = {access for op in operations for access in self.scop.inside(op)}
+        return self.between(accesses, accesses)
+
+    def between(self, sources: Collection[Access], sinks: Collection[Access]) -> list[Dependence]:
+        """The dependences from one of some accesses to one of others."""
+        first, second = set(sources), set(sinks)
+        found = (
+            self._finder.dependence(source, sink)
+            for group in self._groups
+            for source in group
+            if source in first
+            for sink in group
+            if sink in second
+        )
+        return [dependence for dependence in found if dependence is not None]
 
     def carried_by(self, for_op: loop.ForOp) -> list[Dependence]:
         """The dependences between different iterations of the loop, reductions included."""
-        return [d for d in self.all if d.is_carried_by(for_op)]
+        return [d for d in self.inside([for_op]) if d.is_carried_by(for_op)]
 
     def is_parallel(self, for_op: loop.ForOp) -> bool:
         """Whether no iteration of the loop depends on another."""
@@ -254,16 +280,7 @@ def _iteration(loops: Sequence[loop.ForOp], values: Sequence[int]) -> Iteration:
 
 def dependences(function: func.FuncOp) -> Dependences:
     """All the dependences of a function of one block at the loop level."""
-    scop = extract(function)
-    result = Dependences(scop, find_updates(function))
-    finder = _Finder(result)
-    for group in _groups(scop):
-        for source in group:
-            for sink in group:
-                dependence = finder.dependence(source, sink)
-                if dependence is not None:
-                    result.all.append(dependence)
-    return result
+    return Dependences(function)
 
 
 def _groups(scop: Scop) -> list[list[Access]]:
@@ -283,12 +300,18 @@ _Ordered = tuple[tuple[isl.Map | None, ...], isl.Map | None]
 class _Finder:
     """Finds the dependences between accesses of one function."""
 
-    def __init__(self, known: Dependences):
-        self._scop, self._updates = known.scop, known.updates
-        self._textual_order = {op: n for n, op in enumerate(known.scop.function.walk())}
-        self._ordered: dict[tuple[object, object], _Ordered] = {}
+    def __init__(self, scop: Scop, updates: dict[Operation, ReductionUpdate]):
+        self._scop, self._updates = scop, updates
+        self._textual_order = {access.op: n for n, access in enumerate(scop.accesses)}
+        self._found: dict[tuple[Access, Access], Dependence | None] = {}
 
     def dependence(self, source: Access, sink: Access) -> Dependence | None:
+        ends = source, sink
+        if ends not in self._found:
+            self._found[ends] = self._find(source, sink)
+        return self._found[ends]
+
+    def _find(self, source: Access, sink: Access) -> Dependence | None:
         if not (source.is_write or sink.is_write):
             return None
         same_buffer = source.buffer is sink.buffer
@@ -315,25 +338,18 @@ class _Finder:
 
     def _in_order(self, source: Access, sink: Access) -> _Ordered:
         """The pairs of iterations that touch the same element, the sink's later than the source's."""
-        place = _place(source), _place(sink)
-        if place not in self._ordered:
-            pairs = _meeting(source, sink)
-            self._ordered[place] = _by_loop(pairs, len(_common_loops(source, sink)))
-        carried, within = self._ordered[place]
-        if self._textual_order[source.op] >= self._textual_order[sink.op]:
-            within = None
+        depth = len(_common_loops(source, sink))
+        ends = source.around, source.place, sink.around, sink.place
+        if source.buffer is not sink.buffer:
+            ends = source.around, None, sink.around, None
+        carried = _carried(*ends, depth)
+        within = None
+        if self._textual_order[source.op] < self._textual_order[sink.op]:
+            within = _within(*ends, depth)
         return (
             tuple(None if part is None else _between(part, source, sink) for part in carried),
             None if within is None else _between(within, source, sink),
         )
-
-
-def _place(access: Access) -> object:
-    """The same for accesses of the same element in the same iterations, as the two of an update are."""
-    op = access.op
-    if not isinstance(op, loop.LoadOp | loop.StoreOp):
-        return op, access.buffer
-    return op.parent, op.buffer, op.map, tuple(op.operands_)
 
 
 def _between(pairs: isl.Map, source: Access, sink: Access) -> isl.Map:
@@ -342,30 +358,58 @@ def _between(pairs: isl.Map, source: Access, sink: Access) -> isl.Map:
     return named.set_tuple_name(isl.dim_type.out, sink.name)
 
 
-def _meeting(source: Access, sink: Access) -> isl.Map:
-    """The pairs of iterations that touch the same element, as far as is known."""
-    if source.buffer is sink.buffer:
-        return source.element.apply_range(sink.element.reverse())
-    return isl.Map.from_domain_and_range(source.domain, sink.domain)
+@lru_cache(REMEMBERED)
+def _meeting(source: Around, at: Place | None, sink: Around, to: Place | None) -> isl.Map:
+    """The pairs of iterations that touch the same element; all of them for different buffers."""
+    if at is None or to is None:
+        return isl.Map.from_domain_and_range(source.domain, sink.domain)
+    return touched(source, at).apply_range(touched(sink, to).reverse())
 
 
-def _by_loop(pairs: isl.Map, depth: int) -> _Ordered:
+@lru_cache(REMEMBERED)
+def _carried(
+    source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
+) -> tuple[isl.Map | None, ...]:
     """
-    Of pairs of iterations those where the second is later: in the same iteration of the loops around
-    and a later one of each of the `depth` common loops; and those in the same iteration of all.
+    Of pairs of iterations that meet those where the second is later: in the same iteration of the loops
+    around and a later one of each of the `depth` common loops.
     """
     carried: list[isl.Map | None] = [None] * depth
-    if pairs.is_empty():
-        return tuple(carried), None
+    loops: Collection[int] = range(depth)
+    if at is not None and to is not None:
+        test = SubscriptTest(source, at, sink, to)
+        loops = [n for n in loops if not test.never_carried(n)]
+    if not loops:
+        return tuple(carried)
+    pairs = _meeting(source, at, sink, to)
     into, out = isl.dim_type.in_, isl.dim_type.out
     # Conditions are joined before the pairs are: isl takes much longer to add them one by one.
     same = isl.Map.universe(pairs.get_space())
-    for n in range(depth):
-        later = pairs.intersect(same.order_lt(into, n, out, n))
-        carried[n] = None if later.is_empty() else later
+    for n in range(max(loops) + 1):
+        if n in loops:
+            later = pairs.intersect(same.order_lt(into, n, out, n))
+            carried[n] = None if later.is_empty() else later
         same = same.equate(into, n, out, n)
-    within = pairs.intersect(same)
-    return tuple(carried), None if within.is_empty() else within
+    return tuple(carried)
+
+
+@lru_cache(REMEMBERED)
+def _within(
+    source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
+) -> isl.Map | None:
+    """The pairs that meet in the same iteration of all `depth` common loops, if there are any."""
+    if (
+        at is not None
+        and to is not None
+        and SubscriptTest(source, at, sink, to).never_together(depth)
+    ):
+        return None
+    pairs = _meeting(source, at, sink, to)
+    same = isl.Map.universe(pairs.get_space())
+    for n in range(depth):
+        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    pairs = pairs.intersect(same)
+    return None if pairs.is_empty() else pairs
 
 
 def _common_reduction(

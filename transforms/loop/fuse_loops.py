@@ -140,7 +140,7 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         nest,
         (first, second),
         _new_order(nest, first, second, offset),
-        remedy=_remedy(step, nest, first, second),
+        remedy=lambda: _remedy(step, nest, first, second),
     )
     values, lower, upper, parts = _Pieces(step, nest, first, second, offset).all()
     return FuseLoopsPlan(
@@ -210,12 +210,9 @@ def _across(nest: Nest, first: Operation, second: Operation) -> list[tuple[Depen
     """The dependences from one operation of a block to another in one run of it, without reductions."""
     depth = len(loops_around(first))
     found: list[tuple[Dependence, isl.Map]] = []
-    for dependence in nest.dependences.all:
-        if (
-            dependence.reduction is None
-            and first.is_ancestor(dependence.source.op)
-            and second.is_ancestor(dependence.sink.op)
-        ):
+    scop = nest.dependences.scop
+    for dependence in nest.dependences.between(scop.inside(first), scop.inside(second)):
+        if dependence.reduction is None:
             pairs = _same(dependence.relation, depth)
             if not pairs.is_empty():
                 found.append((dependence, pairs))
@@ -288,9 +285,8 @@ def _kind(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> Loo
     """What is known of the fused loop."""
     kind = weakest(first.kind.data, second.kind.data)
     depth = len(loops_around(first))
-    for dependence in nest.dependences.all:
-        if not (first.is_ancestor(dependence.source.op) and second.is_ancestor(dependence.sink.op)):
-            continue
+    scop = nest.dependences.scop
+    for dependence in nest.dependences.between(scop.inside(first), scop.inside(second)):
         pairs = _same(dependence.relation, depth)
         if not pairs.is_subset(_meeting(pairs, depth, offset)):
             kind = weakest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...analysis.alias import is_allocation
 from ...analysis.dependence import Dependence, DependenceKind
@@ -20,6 +21,8 @@ from ..schedule.refusal import refuse_dependence
 @dataclass(frozen=True)
 class ParallelPlan:
     """The loop to mark."""
+
+    only_marks: ClassVar[bool] = True
 
     for_op: loop.ForOp
 

@@ -333,9 +333,8 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
         if access.is_write:
             continue
         older = access.domain
-        for dependence in nest.dependences.all:
-            source = dependence.source
-            if dependence.sink is access and source in inside and source.certain:
+        for dependence in nest.dependences.between(inside, [access]):
+            if dependence.source.certain:
                 same = dependence.relation
                 for n in range(depth):
                     same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
@@ -351,9 +350,8 @@ def _is_read_later(
     """Whether what is written in an iteration of the loop may be read after that iteration."""
     if not is_allocation(root):
         return True
-    for dependence in nest.dependences.all:
-        if dependence.source not in writes or dependence.sink.is_write:
-            continue
+    reads = [access for access in nest.dependences.scop.accesses if not access.is_write]
+    for dependence in nest.dependences.between(writes, reads):
         later = dependence.relation
         if at in dependence.sink.loops:
             same = later

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -57,6 +58,8 @@ class UnrollPlan:
 @dataclass(frozen=True)
 class UnrollMarkPlan:
     """The loop that is marked."""
+
+    only_marks: ClassVar[bool] = True
 
     for_op: loop.ForOp
 

@@ -10,8 +10,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
+from ...analysis.domains import loop_range
 from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
-from ...analysis.scop import Access, Surroundings, constant_value, loop_range
+from ...analysis.scop import Access, Surroundings, constant_value
 from ...dialects import loop
 from .nest import Nest, loops_around
 from .rewrite import BoundExprs, lower_bound, set_bounds, shifted_to, upper_bound

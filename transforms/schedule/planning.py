@@ -19,7 +19,11 @@ from .subject import place_of
 
 
 class Plan(Protocol):
-    """What a step will do: everything decided, nothing changed yet."""
+    """
+    What a step will do: everything decided, nothing changed yet.
+
+    One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay.
+    """
 
     def apply(self) -> None:
         """Rewrite the loops. Does not fail."""
@@ -61,7 +65,10 @@ def plan(step: Step, nests: Nests) -> Plan:
 
 def apply(step: Step, nests: Nests) -> None:
     """Plan the step and carry it out. Raises as `plan` does, with the IR as it was."""
-    plan(step, nests).apply()
+    planned = plan(step, nests)
+    planned.apply()
+    if getattr(planned, "only_marks", False):
+        return
     for nest in nests.known():
         nest.invalidate()
 

@@ -8,8 +8,9 @@ import islpy as isl
 from xdsl.dialects import func
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...analysis.affine_isl import value_range, variable
-from ...analysis.scop import Surroundings, loop_range, parametric
+from ...analysis.affine_isl import variable
+from ...analysis.domains import Around, loop_range, value_bounds
+from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -25,25 +26,29 @@ def tight_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs,
     block = for_op.parent
     assert block is not None
     scop = parametric(function)
-    inside = Surroundings(scop, for_op.body.block)
-    around = Surroundings(scop, block).domain.add_dims(isl.dim_type.set, 1)
+    outside = Surroundings(scop, block)
     lower, upper = lower_bound(for_op), upper_bound(for_op)
-    all_lows, all_highs = inside.values(*lower), inside.values(*upper)
-    if all_lows is None or all_highs is None:
+    low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
+    if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
-    here = variable(inside.space, len(inside.loops) - 1)
-    step = for_op.step.value.data
+    kept_lows, kept_highs = list(range(len(low_terms))), list(range(len(high_terms)))
+    if len(low_terms) > 1 or len(high_terms) > 1:
+        inside = Surroundings(scop, for_op.body.block)
+        around = outside.domain.add_dims(isl.dim_type.set, 1)
+        all_lows, all_highs = inside.values(*lower), inside.values(*upper)
+        assert all_lows is not None and all_highs is not None
+        here = variable(inside.space, len(inside.loops) - 1)
+        step = for_op.step.value.data
 
-    def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
-        return loop_range(here, lows, highs, step).intersect(around)
+        def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
+            return loop_range(here, lows, highs, step).intersect(around)
 
-    kept_lows = _needed(lower[0], all_lows, lambda some: run(some, all_highs))
-    lows = [all_lows[n] for n in kept_lows]
-    kept_highs = _needed(upper[0], all_highs, lambda some: run(lows, some))
-    highs = [all_highs[n] for n in kept_highs]
+        kept_lows = _needed(lower[0], all_lows, lambda some: run(some, all_highs))
+        lows = [all_lows[n] for n in kept_lows]
+        kept_highs = _needed(upper[0], all_highs, lambda some: run(lows, some))
     return (
-        _simplified(_with_numbers(lower, kept_lows, lows, around)),
-        _simplified(_with_numbers(upper, kept_highs, highs, around)),
+        _simplified(_with_numbers(lower, kept_lows, low_terms, outside.around)),
+        _simplified(_with_numbers(upper, kept_highs, high_terms, outside.around)),
     )
 
 
@@ -72,24 +77,16 @@ def _needed(
 
 
 def _with_numbers(
-    bound: BoundExprs, kept: Sequence[int], values: Sequence[isl.PwAff], where: isl.Set
+    bound: BoundExprs, kept: Sequence[int], terms: Sequence[AffineExpr], where: Around
 ) -> BoundExprs:
     """The expressions kept, each a number where it has only one value."""
     exprs: list[AffineExpr] = []
-    for number, value in zip(kept, values, strict=True):
-        only = (
-            None if isinstance(bound[0][number], AffineConstantExpr) else only_value(value, where)
-        )
-        exprs.append(bound[0][number] if only is None else AffineExpr.constant(only))
+    for number in kept:
+        expr = bound[0][number]
+        found = None if isinstance(expr, AffineConstantExpr) else value_bounds(where, terms[number])
+        only = None if found is None or found[0] != found[1] else found[0]
+        exprs.append(expr if only is None else AffineExpr.constant(only))
     return exprs, bound[1]
-
-
-def only_value(value: isl.PwAff, where: isl.Set) -> int | None:
-    """The number a function always is on a set, None when it varies or the set is empty."""
-    if where.is_empty():
-        return None
-    least, greatest = value_range(value, where)
-    return least if least == greatest else None
 
 
 def _simplified(bound: BoundExprs) -> BoundExprs:

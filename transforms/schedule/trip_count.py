@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import constant, value_range
+from ...analysis.domains import iteration_count, iteration_counts
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from .nest import Nest
@@ -22,8 +22,13 @@ class TripCount:
         assert block is not None
         self._op = for_op
         self._around = Surroundings(parametric(nest.function), block)
-        self._lower = self._around.values(*lower_bound(for_op))
-        self._upper = self._around.values(*upper_bound(for_op))
+        self._step = for_op.step.value.data
+        self._lower = self._terms(lower_bound(for_op))
+        self._upper = self._terms(upper_bound(for_op))
+
+    def _terms(self, bound: BoundExprs) -> tuple[AffineExpr, ...] | None:
+        found = self._around.terms(*bound)
+        return None if found is None else tuple(found)
 
     @property
     def is_known(self) -> bool:
@@ -33,24 +38,14 @@ class TripCount:
     def _count(self) -> isl.PwAff | None:
         if self._lower is None or self._upper is None:
             return None
-        first, last = self._lower[0], self._upper[0]
-        for bound in self._lower[1:]:
-            first = first.max(bound)
-        for bound in self._upper[1:]:
-            last = last.min(bound)
-        count = last.sub(first).scale_down_val(isl.Val(self._op.step.value.data)).ceil()
-        count = count.max(constant(self._around.space, 0))
-        return count.intersect_domain(self._around.domain).coalesce()
+        return iteration_count(self._around.around, self._lower, self._upper, self._step)
 
     def range(self) -> tuple[int, int | None]:
         """The least and the greatest number of iterations, None when there is no greatest one known."""
-        count = self._count()
-        if count is None:
+        if self._lower is None or self._upper is None:
             return 0, None
-        if self._around.domain.is_empty():
-            return 0, 0
-        least, greatest = value_range(count, self._around.domain)
-        return least or 0, greatest
+        counts = iteration_counts(self._around.around, self._lower, self._upper, self._step)
+        return (0, 0) if counts is None else (counts[0] or 0, counts[1])
 
     def text(self, name: str) -> str:
         """The number in words."""
@@ -68,6 +63,9 @@ class TripCount:
 
     def is_multiple_of(self, factor: int) -> bool:
         """Whether `factor` always divides the number of iterations."""
+        least, greatest = self.range()
+        if least == greatest:
+            return least % factor == 0
         count = self._count()
         if count is None:
             return False
@@ -76,7 +74,10 @@ class TripCount:
     def first(self) -> BoundExprs | None:
         """One expression for the first value of the variable wherever the loop runs, None without one."""
         exprs, values = lower_bound(self._op)
-        number = _greatest(exprs, self._lower, self._running())
+        number = 0
+        if len(exprs) > 1:
+            lower = None if self._lower is None else self._around.around.values(self._lower)
+            number = _greatest(lower, self._running())
         return None if number is None else ([exprs[number]], values)
 
     def _running(self) -> isl.Set:
@@ -85,15 +86,9 @@ class TripCount:
         return self._around.domain if count is None else count.pos_set()
 
 
-def _greatest(
-    exprs: Sequence[AffineExpr], values: Sequence[isl.PwAff] | None, where: isl.Set
-) -> int | None:
-    """Which of the expressions is nowhere below another."""
-    if len(exprs) == 1:
-        return 0
-    if values is None:
-        return None
-    for number, value in enumerate(values):
-        if all(where.is_subset(value.ge_set(other)) for other in values):
+def _greatest(values: Sequence[isl.PwAff] | None, where: isl.Set) -> int | None:
+    """Which of the values is nowhere below another."""
+    for number, value in enumerate(values or ()):
+        if all(where.is_subset(value.ge_set(other)) for other in values or ()):
             return number
     return None

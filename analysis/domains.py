@@ -1,0 +1,274 @@
+"""
+Sets of iterations and maps of accesses by what they are made of.
+
+Steps rewrite a loop at a time and then ask about all of them again. What isl has built for one loop nest is
+kept by the nest's content, bounds and names and subscripts, so that the same question is answered once.
+Expressions here are over the parameters and then the variables of the loops around, outermost first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import islpy as isl
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ..dialects.affine_bounds import Range
+from .affine_isl import constant, constraint_set, parameter, pw_aff, value_range, variable
+
+REMEMBERED = 2048
+"""How many answers of each kind are kept: those about a few dozen kernels."""
+
+Exprs = tuple[AffineExpr, ...]
+
+
+@dataclass(frozen=True)
+class LoopPart:
+    """A loop: its name and what it runs through; no bounds where they are not affine."""
+
+    name: str
+    lower: Exprs
+    upper: Exprs
+    step: int
+    multiple: int = 1
+
+
+@dataclass(frozen=True)
+class BranchPart:
+    """A condition, and whether it holds; None for one that is not affine."""
+
+    constraints: tuple[AffineConstraintExpr, ...] | None
+    taken: bool
+
+
+@dataclass(frozen=True)
+class Around:
+    """What surrounds an operation: how many parameters there are, and the loops and branches."""
+
+    parameters: int
+    outer: Around | None = None
+    part: LoopPart | BranchPart | None = None
+    """The innermost one."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.parameters, self.outer, self.part))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def within(self, part: LoopPart | BranchPart) -> Around:
+        """What surrounds the operations inside of a loop or branch that stands here."""
+        return Around(self.parameters, self, part)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the loops, outermost first."""
+        outer = () if self.outer is None else self.outer.names
+        return (*outer, self.part.name) if isinstance(self.part, LoopPart) else outer
+
+    @cached_property
+    def parts(self) -> tuple[LoopPart | BranchPart, ...]:
+        """The loops and branches, outermost first."""
+        outer = () if self.outer is None else self.outer.parts
+        return outer if self.part is None else (*outer, self.part)
+
+    @cached_property
+    def space(self) -> isl.Space:
+        """The loops' variables."""
+        return isl.Space.create_from_names(
+            isl.DEFAULT_CONTEXT,
+            set=list(self.names),
+            params=[f"p{n}" for n in range(self.parameters)],
+        )
+
+    @property
+    def domain(self) -> isl.Set:
+        """The iterations; a bound or condition that is not affine is left out, which only adds some."""
+        return _domain(self)
+
+    def values(self, exprs: Sequence[AffineExpr]) -> list[isl.PwAff]:
+        """The expressions as functions of the loops' variables."""
+        return _values(exprs, _variables(self.space), self.space)
+
+
+@dataclass(frozen=True)
+class Place:
+    """
+    The element an access is of: the loops that have a buffer of their own, and the subscripts.
+
+    Any element of a buffer of that rank without subscripts.
+    """
+
+    private: int
+    rank: int
+    subscripts: Exprs | None
+
+
+Moment = tuple[AffineExpr, ...]
+"""The entries of a time vector: numbers and loops' variables."""
+
+
+def _variables(space: isl.Space) -> list[isl.PwAff]:
+    """What dimensions of expressions stand for."""
+    parameters = [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
+    return parameters + [variable(space, n) for n in range(space.dim(isl.dim_type.set))]
+
+
+def _values(
+    exprs: Sequence[AffineExpr], variables: Sequence[isl.PwAff], space: isl.Space
+) -> list[isl.PwAff]:
+    return [pw_aff(expr, variables, space) for expr in exprs]
+
+
+@lru_cache(REMEMBERED)
+def _domain(around: Around) -> isl.Set:
+    space, outer, part = around.space, around.outer, around.part
+    if outer is None:
+        return isl.Set.universe(space)
+    if isinstance(part, LoopPart):
+        variables = _variables(space)
+        lower, upper = (_values(side, variables, space) for side in (part.lower, part.upper))
+        inner = outer.domain.add_dims(isl.dim_type.set, 1)
+        inner = inner.set_dim_name(isl.dim_type.set, len(around.names) - 1, part.name)
+        return inner.intersect(loop_range(variables[-1], lower, upper, part.step, part.multiple))
+    if part is None or part.constraints is None:
+        return outer.domain
+    holds = isl.Set.universe(space)
+    for constraint in part.constraints:
+        holds = holds.intersect(constraint_set(constraint, _variables(space), space))
+    if not part.taken:
+        holds = isl.Set.universe(space).subtract(holds)
+    return outer.domain.intersect(holds)
+
+
+@lru_cache(REMEMBERED)
+def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
+    """The least and the greatest value, None where there is no end; None where nothing ever runs."""
+    if around.domain.is_empty():
+        return None
+    if isinstance(expr, AffineConstantExpr):
+        return expr.value, expr.value
+    return value_range(around.values([expr])[0], around.domain)
+
+
+@lru_cache(REMEMBERED)
+def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> Range | None:
+    """
+    The least and the greatest number of iterations of a loop that stands there.
+
+    None where nothing ever runs.
+    """
+    if around.domain.is_empty():
+        return None
+    bounds = (*lower, *upper)
+    if all(isinstance(e, AffineConstantExpr) for e in bounds):
+        numbers = [e.value for e in bounds if isinstance(e, AffineConstantExpr)]
+        span = min(numbers[len(lower) :]) - max(numbers[: len(lower)])
+        count = max(0, -(-span // step))
+        return count, count
+    return value_range(iteration_count(around, lower, upper, step), around.domain)
+
+
+def iteration_count(around: Around, lower: Exprs, upper: Exprs, step: int) -> isl.PwAff:
+    """The number of iterations of a loop as a function of what surrounds it."""
+    lows, highs = around.values(lower), around.values(upper)
+    first, last = lows[0], highs[0]
+    for bound in lows[1:]:
+        first = first.max(bound)
+    for bound in highs[1:]:
+        last = last.min(bound)
+    count = last.sub(first).scale_down_val(isl.Val(step)).ceil()
+    count = count.max(constant(around.space, 0))
+    return count.intersect_domain(around.domain).coalesce()
+
+
+def loop_range(
+    here: isl.PwAff,
+    lower: Sequence[isl.PwAff],
+    upper: Sequence[isl.PwAff],
+    step: int,
+    multiple: int = 1,
+) -> isl.Set:
+    """
+    Where a variable is one that `max(lower) to min(upper) step` runs through.
+
+    The number of iterations is rounded up to a multiple of `multiple`.
+    """
+    result = isl.Set.universe(here.get_domain_space())
+    if multiple == 1 or not lower:
+        for bound in upper:
+            result = result.intersect(here.lt_set(bound))
+    if not lower:
+        return result
+    start = lower[0]
+    for bound in lower[1:]:
+        start = start.max(bound)
+    result = result.intersect(here.ge_set(start))
+    if multiple != 1 and upper:
+        end = upper[0]
+        for bound in upper[1:]:
+            end = end.min(bound)
+        span = isl.Val(step * multiple)
+        blocks = end.sub(start).scale_down_val(span).ceil()
+        result = result.intersect(here.sub(start).lt_set(blocks.scale_val(span)))
+    if step != 1:
+        offset = here.sub(start).mod_val(isl.Val(step))
+        result = result.intersect(offset.zero_set())
+    return result
+
+
+@lru_cache(REMEMBERED)
+def element_map(around: Around, place: Place) -> isl.Map:
+    """
+    The space's points to the elements of the buffer, preceded by the variables of the loops that
+    the buffer is made in: each of their iterations has memory of its own.
+    """
+    space = around.space
+    target = isl.Space.create_from_names(
+        isl.DEFAULT_CONTEXT,
+        set=[f"e{n}" for n in range(place.rank)],
+        params=[f"p{n}" for n in range(around.parameters)],
+    )
+    everywhere = isl.Set.universe(space)
+    nothing = isl.Set.universe(target.drop_dims(isl.dim_type.set, 0, place.rank))
+    relation = isl.Map.from_domain_and_range(everywhere, nothing)
+    variables = _variables(space)
+    entries = variables[around.parameters :][: place.private]
+    entries += _values(place.subscripts or (), variables, space)
+    for entry in entries:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(entry))
+    if place.subscripts is None:
+        anything = isl.Map.from_domain_and_range(everywhere, isl.Set.universe(target))
+        return relation.flat_range_product(anything)
+    return relation
+
+
+@lru_cache(REMEMBERED)
+def touched(around: Around, place: Place) -> isl.Map:
+    """The elements that the iterations touch."""
+    return element_map(around, place).intersect_domain(around.domain)
+
+
+@lru_cache(REMEMBERED)
+def time_map(around: Around, moment: Moment) -> isl.Map:
+    """The iterations to time vectors."""
+    space = around.space
+    target = space.params().add_dims(isl.dim_type.set, len(moment))
+    functions = isl.MultiAff.zero(isl.Space.map_from_domain_and_range(space, target))
+    local = isl.LocalSpace.from_space(space)
+    for n, entry in enumerate(moment):
+        if isinstance(entry, AffineDimExpr):
+            aff = isl.Aff.var_on_domain(local, isl.dim_type.set, entry.position - around.parameters)
+        else:
+            assert isinstance(entry, AffineConstantExpr)
+            aff = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(entry.value))
+        functions = functions.set_aff(n, aff)
+    return isl.Map.from_multi_aff(functions).intersect_domain(around.domain)

@@ -1,0 +1,90 @@
+"""Banerjee's inequalities against exact sets: what they rule out is never there."""
+
+from random import Random
+
+import islpy as isl
+from stepwell.analysis.domains import Around, LoopPart, Place, touched
+from stepwell.analysis.subscript_tests import SubscriptTest
+from xdsl.ir.affine import AffineExpr
+
+PARAMETERS, COMMON, CASES = 1, 2, 150
+
+
+def _expr(rng: Random, dims: int) -> AffineExpr:
+    """A sum of a few variables, a parameter now and then, and a number."""
+    result = AffineExpr.constant(rng.randint(-4, 4))
+    for n in range(dims):
+        factor = rng.choice((0, 0, 1, 1, 2, 4, -1)) if n >= PARAMETERS else rng.choice((0, 0, 0, 1))
+        if factor:
+            result = AffineExpr.dimension(n) * factor + result
+    return result
+
+
+def _loop(rng: Random, around: Around, name: str) -> Around:
+    """A loop from a number or the variable before it, over a few iterations."""
+    dims = PARAMETERS + len(around.names)
+    low = AffineExpr.constant(rng.randint(-2, 2))
+    if around.names and rng.random() < 0.4:
+        low = AffineExpr.dimension(dims - 1)
+    upper = [low + rng.randint(1, 6)]
+    if rng.random() < 0.3:
+        upper.append(_expr(rng, dims))
+    return around.within(LoopPart(name, (low,), tuple(upper), rng.choice((1, 1, 2, 3))))
+
+
+def _access(rng: Random, around: Around) -> Place:
+    dims = PARAMETERS + len(around.names)
+    return Place(0, 2, (_expr(rng, dims), _expr(rng, dims)))
+
+
+def _pairs(source: Around, at: Place, sink: Around, to: Place, common: int) -> isl.Map:
+    """Those that meet, in the same iteration of so many loops."""
+    pairs = touched(source, at).apply_range(touched(sink, to).reverse())
+    for n in range(common):
+        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return pairs
+
+
+def test_what_is_ruled_out_is_not_there() -> None:
+    rng = Random(4)
+    ruled_out = empty = 0
+    for _ in range(CASES):
+        shared = Around(PARAMETERS)
+        for n in range(COMMON):
+            shared = _loop(rng, shared, f"i{n}")
+        source, sink = _loop(rng, shared, "a"), _loop(rng, shared, "b")
+        at, to = _access(rng, source), _access(rng, sink)
+        if rng.random() < 0.3:
+            sink, to = source, at
+        test = SubscriptTest(source, at, sink, to)
+        for n in range(COMMON):
+            pairs = _pairs(source, at, sink, to, n)
+            later = pairs.order_lt(isl.dim_type.in_, n, isl.dim_type.out, n)
+            empty += later.is_empty()
+            ruled_out += test.never_carried(n)
+            assert later.is_empty() or not test.never_carried(n), (source, at, sink, to, n)
+        together = _pairs(source, at, sink, to, COMMON)
+        empty += together.is_empty()
+        ruled_out += test.never_together(COMMON)
+        assert together.is_empty() or not test.never_together(COMMON), (source, at, sink, to)
+    assert ruled_out > empty // 4, (ruled_out, empty)
+
+
+def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:
+    """`for it, k, i: C[4 it + i]`, where neither tile nor row can meet itself again."""
+    zero = AffineExpr.constant(0)
+    around = Around(0)
+    for name, extent in (("it", 8), ("k", 5), ("i", 4)):
+        around = around.within(LoopPart(name, (zero,), (AffineExpr.constant(extent),), 1))
+    it, i = AffineExpr.dimension(0), AffineExpr.dimension(2)
+    place = Place(0, 1, (it * 4 + i,))
+    test = SubscriptTest(around, place, around, place)
+    assert [test.never_carried(n) for n in range(3)] == [True, False, True]
+    assert not test.never_together(3)
+
+
+def test_memory_of_its_own_in_each_iteration_carries_nothing() -> None:
+    zero = AffineExpr.constant(0)
+    around = Around(0).within(LoopPart("i", (zero,), (AffineExpr.constant(9),), 1))
+    place = Place(1, 1, (zero,))
+    assert SubscriptTest(around, place, around, place).never_carried(0)
