@@ -22,8 +22,9 @@ from ..dialects.affine_bounds import Range
 from ..dialects.prefetch import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
-from .lane_count import is_written_out, lane_count
-from .lanes import LaneConverter
+from .lane_count import is_written_out, lane_block, lane_count
+from .lanes import convert_lanes
+from .transposed import convert_transposed
 
 MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
@@ -111,7 +112,11 @@ class FunctionConverter:
     def _for(self, op: loop.ForOp, builder: Builder) -> None:
         lanes = lane_count(op) if _runs_in_lanes(op) else None
         if lanes is not None:
-            LaneConverter(self, op, lanes, builder).convert(op.body.block, builder)
+            convert_lanes(self, op, lanes, builder)
+            return
+        block = lane_block(op)
+        if block is not None:
+            convert_transposed(self, block, builder)
             return
         if is_written_out(op):
             for inside in self.open_copies(op, builder):
@@ -265,7 +270,8 @@ class ConvertLoopToCorePass(StepwellPass):
 
     A loop marked `threads` becomes an scf.parallel, whose iterations have stack buffers of their own, if
     it is parallel too; one marked `vector` operations on vectors of as many lanes as it has iterations;
-    one marked `unroll` its iterations one after the other. Where that cannot be it stays a loop, a
+    two of these, one inside the other, that read along one and write along the other, a transposition in
+    registers; one marked `unroll` its iterations one after the other. Where that cannot be it stays a loop, a
     correct way to run it, as its iterations may run in any order the mark allows. Then the mark stays
     visible as the attribute `stepwell.mode = "vector"` of the `scf.for`.
     """

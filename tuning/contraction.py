@@ -36,6 +36,7 @@ from .facts import (
     round_up,
     stride_along,
 )
+from .packing import pack
 from .session import Session
 
 REUSES = 4
@@ -182,7 +183,7 @@ def schedule_contraction(
     rows, columns = extents[update.rows], extents[update.columns]
     bytes_ = element_bytes(update.store.buffer)
     sizes = blocking(target, rows, columns, extents[update.reduced], bytes_)
-    plan = _Plan(session, update, sizes, rows, columns)
+    plan = _Plan(session, update, sizes, rows, columns, lanes(target, bytes_))
     plan.tile()
     plan.join(init, finish)
     plan.stage(finish is not None)
@@ -202,7 +203,13 @@ class _Plan:
     """The steps for one contraction."""
 
     def __init__(
-        self, session: Session, update: Contraction, sizes: Blocking, rows: int, columns: int
+        self,
+        session: Session,
+        update: Contraction,
+        sizes: Blocking,
+        rows: int,
+        columns: int,
+        width: int,
     ):
         self.session = session
         self.update = update
@@ -214,7 +221,9 @@ class _Plan:
         self.left, self.right, self.result = (
             access.buffer.name_hint or "" for access in (update.left, update.right, update.store)
         )
-        self.columns = columns
+        self.rows, self.columns = rows, columns
+        self.width = width
+        """elements of a vector"""
         self.ragged_rows = bool(rows % sizes.tile_rows)
         self.ragged_columns = bool(columns % sizes.tile_columns)
         self.pack_left = self.ragged_rows or -(-columns // sizes.tile_columns) >= REUSES
@@ -321,19 +330,33 @@ class _Plan:
             column,
             f"tile.in{axes - 1}",
             f"tile.out{axes - 1}",
-            f"right.in{self.right_order[-1]}",
             f"{self.j}.init",
             f"{self.j}.finish",
         ):
             self._lanes(name, wide)
-        if self.pack_left and sizes.tile_rows > 1:
-            packing = f"left.in{self.left_order[-1]}"
-            if session.loop(packing) is not None and session.trips(packing)[0] > sizes.tile_rows:
-                self._do(Split(at(packing), sizes.tile_rows, f"{packing}.panel", tail="perfect"))
+        self._pack()
         self._do(Simplify(session.name))
         for name in (row, f"tile.in{axes - 2}", f"tile.out{axes - 2}"):
             if session.loop(name) is not None:
                 self._do(Unroll(at(name), mark=True))
+
+    def _pack(self) -> None:
+        """The copies of operands. Panels of A are whole, apart from the last ones."""
+        session, tall = self.session, self.sizes.tile_rows
+        pack(session, "right.", f"right.in{self.right_order[-1]}", self.width)
+        rows = f"left.in{self.left_order[-1]}"
+        if session.loop(rows) is None or tall == 1:
+            return
+        if session.trips(rows)[0] <= tall:
+            pack(session, "left.", rows, self.width)
+            return
+        panel, row = f"{rows}.panel", f"{rows}.row"
+        self._do(Split(session.named(rows), tall, panel, row, tail="perfect"))
+        self._do(Simplify(session.name))
+        last = f"{self.rows - tall} - {tall} * {panel}"
+        if session.loop(self.outer[0]) is not None:
+            last += f" - {self.sizes.block_rows} * {self.outer[0]}"
+        pack(session, "left.", row, self.width, (panel, f"{last} >= 0"))
 
     def _lanes(self, name: str, wide: int) -> None:
         """Run a loop of at most `wide` iterations in as many lanes, those beyond its end masked."""

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import prod
+from math import isqrt, prod
 
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import Reorder, Split, UnrollAndJam
+from ..dialects.schedule.steps import (
+    Peel,
+    Reorder,
+    Simplify,
+    Split,
+    UnrollAndJam,
+    Vectorize,
+)
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import PerfectNest, cache_bytes, element_bytes, lanes, perfect_nest, stride_along
@@ -16,17 +23,26 @@ from .session import Session
 JAMMED = 4
 """Iterations of a summation that are added up in registers before they are added to memory."""
 
+MOST_SIDE = 16
+"""The largest square that is transposed in registers: it takes as many of them, and there are 32 at most."""
 
-def put_in_order(session: Session, target: Target) -> None:
-    """Order the loops of each nest at the function's top."""
+
+Square = tuple[str, str]
+"""What the names of the loops begin with along which a transposition reads and writes neighbours."""
+
+
+def put_in_order(session: Session, target: Target) -> list[Square]:
+    """Order the loops of each nest at the function's top; the transpositions found."""
+    squares: list[Square] = []
     for nest in _nests(session):
         if not nest.is_flat or nest.extents is None or len(nest.loops) < 2:
             continue
         with suppress(Refusal):
             if _moves_across(nest):
-                _tile(session, target, nest)
+                squares.append(_tile(session, target, nest))
             else:
                 _stride_one_innermost(session, nest)
+    return squares
 
 
 def _nests(session: Session) -> list[PerfectNest]:
@@ -64,8 +80,8 @@ def _moves_across(nest: PerfectNest) -> bool:
     return bool(written) and len(across) * 2 > len(nest.loads)
 
 
-def _tile(session: Session, target: Target, nest: PerfectNest) -> None:
-    """Squares of a few vectors' length: of each line that is fetched all elements are used."""
+def _tile(session: Session, target: Target, nest: PerfectNest) -> Square:
+    """Squares of vectors, transposed in registers, in blocks of which both sides stay in L2."""
     store = nest.stores[0]
     written = next(f for f in nest.loops if stride_along(store, f) == 1)
     read = next(
@@ -74,18 +90,59 @@ def _tile(session: Session, target: Target, nest: PerfectNest) -> None:
         for load in nest.loads
         if stride_along(load, f) == 1 and f is not written
     )
-    side = 2 * lanes(target, element_bytes(store.buffer))
-    rows, columns = (f.loop_name.data for f in (read, written))
-    for for_op, name in ((read, rows), (written, columns)):
-        if (for_op.constant_trip_count() or 0) <= side:
-            return
-        session.apply(
-            Split(session.named(name), side, f"{name}.tile", f"{name}.inner", tail="guard")
-        )
+    names = read.loop_name.data, written.loop_name.data
+    bytes_ = element_bytes(store.buffer)
+    side = min(lanes(target, bytes_), target.vector_registers // 2, MOST_SIDE)
+    counts = {f.loop_name.data: f.constant_trip_count() or 0 for f in (read, written)}
+    tiled = [name for name, count in counts.items() if count > side]
+    for name in tiled:
+        session.apply(Split(session.named(name), side, f"{name}.tile", f"{name}.lane"))
     others = [f.loop_name.data for f in nest.loops if f not in (read, written)]
-    order = (*others, f"{rows}.tile", f"{columns}.tile", f"{rows}.inner", f"{columns}.inner")
-    first = next(n for n in _names_around(session, f"{columns}.inner"))
+    inner = [f"{name}.lane" if name in tiled else name for name in counts]
+    first = _names_around(session, inner[0])[0]
+    order = (*others, *(f"{name}.tile" for name in tiled), *inner)
     session.apply(Reorder(session.named(first), order))
+    ragged = [name for name in reversed(tiled) if counts[name] % side]
+    for name in ragged:
+        session.apply(Peel(session.named(f"{name}.tile"), back=1))
+    session.apply(Simplify(session.name))
+    across = isqrt(cache_bytes(target, 2) // (4 * bytes_)) // side
+    if not ragged and all(counts[name] > 2 * across * side for name in counts):
+        _block_tiles(session, tiled, across)
+    return names
+
+
+def _block_tiles(session: Session, tiled: list[str], across: int) -> None:
+    for name in tiled:
+        tile = f"{name}.tile"
+        session.apply(Split(session.named(tile), across, f"{name}.block", tile))
+    order = tuple(f"{name}.{part}" for part in ("block", "tile") for name in tiled)
+    session.apply(Reorder(session.named(order[0]), order))
+
+
+def transpose_in_registers(session: Session, square: Square) -> None:
+    """Vectorize the loops over lanes, two by two: those of what is read around those of what is written."""
+    for for_op in session.nest.loops():
+        around = for_op.parent_op()
+        if not isinstance(around, loop.ForOp) or for_op.mode is not None:
+            continue
+        both = (around, for_op)
+        if all(_is_part(f, name) for f, name in zip(both, square, strict=True)) and _is_innermost(
+            for_op
+        ):
+            with suppress(Refusal):
+                session.apply(Vectorize(session.named(for_op.loop_name.data)))
+                session.apply(Vectorize(session.named(around.loop_name.data)))
+
+
+def _is_part(for_op: loop.ForOp, name: str) -> bool:
+    """Whether the loop is over lanes, of the loop that was called so."""
+    own, count = for_op.loop_name.data, for_op.constant_trip_count()
+    return count is not None and count <= MOST_SIDE and (own == name or own.startswith(f"{name}."))
+
+
+def _is_innermost(for_op: loop.ForOp) -> bool:
+    return not any(isinstance(op, loop.ForOp) for op in for_op.body.walk())
 
 
 def _names_around(session: Session, name: str) -> list[str]:

@@ -130,10 +130,12 @@ class _Chain:
 
     def _rest(self) -> None:
         """What is not a contraction: row by row, in lanes."""
-        block = self.session.loop(self.block)
-        assert block is not None
+        # `simplify` leaves out a loop over one block only, and over one batch.
+        outer = [self.block, *reversed(self.batch[0])]
+        around = next((op for name in outer if (op := self.session.loop(name)) is not None), None)
+        body = (self.session.nest.function if around is None else around).body.block
         groups: list[list[str]] = [[]]
-        for op in block.body.block.ops:
+        for op in body.ops:
             if isinstance(op, loop.ForOp):
                 name = op.loop_name.data
                 if any(name.startswith(inner.tile_loop) for inner in self.contractions):

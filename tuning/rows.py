@@ -18,7 +18,7 @@ from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import cache_bytes, element_bytes
 from .lanes import several_rows, vectorize_innermost
-from .order import jam_sums, put_in_order
+from .order import jam_sums, put_in_order, transpose_in_registers
 from .session import Session
 
 PARALLEL_BYTES = 1 << 19
@@ -27,12 +27,14 @@ PARALLEL_BYTES = 1 << 19
 
 def rows(session: Session, target: Target) -> bool:
     """Fuse what shares loops, keep rows near, and run innermost loops in lanes."""
-    put_in_order(session, target)
+    squares = put_in_order(session, target)
     prepared, in_rows = several_rows(session, target)
     shared = fuse_shared(session)
     if shared:
         keep_near(session, target, shared)
     jam_sums(session, target)
+    for square in squares:
+        transpose_in_registers(session, square)
     vectorize_innermost(session, target, prepared, in_rows)
     parallel_outermost(session, target)
     return True

@@ -36,6 +36,24 @@ func.func @f(%A: memref<17x9xf32>, %B: memref<17x9xf32>, %n: index) {
 }"""
 
 
+TRANSPOSED = """
+func.func @f(%A: memref<14x9xf32>, %B: memref<12x14xf32>) {
+  loop.for parallel vector "i" %i = 0 to 12 {
+    loop.for parallel vector "j" %j = 0 to 14 {
+      %a = loop.if (8 - %i >= 0) -> (f32) {
+        %v = loop.load %A[%j, %i] : memref<14x9xf32>
+        loop.yield %v : f32
+      } else {
+        %z = arith.constant 0.0 : f32
+        loop.yield %z : f32
+      }
+      loop.store %a, %B[%i, %j] : memref<12x14xf32>
+    }
+  }
+  func.return
+}"""
+
+
 def check_accepted(module: ModuleOp) -> None:
     for _, lowered in descend(module, (Level.CORE, Level.LLVM)):
         mlir_opt(text_of(lowered))
@@ -57,6 +75,10 @@ def test_accepts_operator(op: type[GraphOp]):
 
 def test_accepts_loops_on_threads():
     check_accepted(parse_text(ON_THREADS))
+
+
+def test_accepts_shuffles():
+    check_accepted(parse_text(TRANSPOSED))
 
 
 def test_refuses_what_is_wrong():

@@ -81,8 +81,12 @@ class _Runner:
         mode = None if op.mode is None else op.mode.data
         together = mode is loop.RunMode.THREADS and self.threads == "together"
         if mode is loop.RunMode.VECTOR or (together and len(lanes) == 1):
-            assert len(lanes) == 1, "one vector loop inside another"
-            inner = [lanes[0] | {op.induction_variable: value} for value in ranges[0]]
+            assert len(lanes) == 1 or op.kind.data is loop.LoopKind.PARALLEL, "lanes of lanes"
+            inner = [
+                lane | {op.induction_variable: value}
+                for lane, values in zip(lanes, ranges, strict=True)
+                for value in values
+            ]
             if together and _has_varying_loops(op):
                 for one in reversed(inner):
                     self.block(op.body.block, [one])

@@ -95,6 +95,56 @@ func.func @f(%A: memref<40xi32>, %S: memref<2xi32>) attributes {stepwell.noalias
         check_steps(text, [Vectorize("f/i")])
 
 
+def transposition(n: int, m: int = 6) -> str:
+    return f"""
+func.func @f(%A: memref<{m}x{n}xi32>, %B: memref<{n}x{m}xi32>) attributes {{stepwell.noalias}} {{
+  loop.for parallel "i" %i = 0 to {n} {{
+    loop.for parallel "j" %j = 0 to {m} {{
+      %a = loop.load %A[%j, %i] : memref<{m}x{n}xi32>
+      loop.store %a, %B[%i, %j] : memref<{n}x{m}xi32>
+    }}
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize("tail", ["peel", "guard"])
+def test_lanes_of_lanes(tail: str) -> None:
+    """A loop around nothing but a vector loop, which is transposed; the guard stands in the inner one."""
+    check_extents(transposition, [Vectorize("f/j"), Vectorize("f/i", 4, tail=tail)])
+
+
+def test_guard_of_lanes_of_lanes() -> None:
+    module = check_steps(
+        transposition(6), [Vectorize("f/j"), Vectorize("f/i", 4, tail="guard")], native=False
+    )
+    outer, inner = [
+        op for op in module.walk() if isinstance(op, loop.ForOp) and op.mode is not None
+    ]
+    assert outer.body.block.first_op is inner
+    assert isinstance(inner.body.block.first_op, loop.IfOp)
+
+
+@pytest.mark.parametrize("store", ["%B[%i, 0]", "%B[0, %j]", "%B[%i + 1, %j]"])
+def test_refuses_lanes_of_lanes_that_depend_on_each_other(store: str) -> None:
+    text = transposition(5).replace("%B[%i, %j]", store).replace("memref<5x6", "memref<9x6")
+    load = text.replace("%A[%j, %i] : memref<6x5xi32>", "%B[%i, %j] : memref<9x6xi32>")
+    steps = [Vectorize("f/j"), Vectorize("f/i")]
+    with pytest.raises(Refusal):
+        check_steps(load, steps, native=False)
+
+
+def test_refuses_lanes_around_more_than_lanes() -> None:
+    text = transposition(5).replace(
+        "    }\n  }", "    }\n    loop.store %c, %B[%i, 0] : memref<5x6xi32>\n  }"
+    )
+    text = text.replace(
+        '  loop.for parallel "i"', '  %c = arith.constant 1 : i32\n  loop.for parallel "i"'
+    )
+    with pytest.raises(Refusal, match="loop 'j' inside of it is marked 'vector'"):
+        check_steps(text, [Vectorize("f/j"), Vectorize("f/i")], native=False)
+
+
 def matmul(n: int) -> str:
     return f"""
 func.func @f(%A: memref<{n}x5xi32>, %B: memref<5x{n}xi32>, %C: memref<{n}x{n}xi32>)

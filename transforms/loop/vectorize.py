@@ -44,6 +44,11 @@ class VectorizePlan:
     kind: LoopKind
     strided: tuple[str, ...]
 
+    @property
+    def only_marks(self) -> bool:
+        """Whether the loop stays what it is, but for how it runs."""
+        return self.split is None and self.guard is None
+
     def apply(self) -> None:
         """`for i: S(i)` → `for i.outer step width: for vector i.inner: S(i)`"""
         lanes = self.for_op
@@ -59,11 +64,12 @@ class VectorizePlan:
 
 
 def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:
-    """`S(i)` → `if (end - i - 1 >= 0): S(i)`"""
+    """`S(i)` → `if (end - i - 1 >= 0): S(i)`, in the vector loop inside when there is one"""
     exprs, values = end
+    around = _lanes_inside(lanes) or lanes
     lane = AffineExpr.dimension(len(values))
     body = Region(Block())
-    for op in body_ops(lanes):
+    for op in body_ops(around):
         op.detach()
         body.block.add_op(op)
     body.block.add_op(loop.YieldOp())
@@ -72,9 +78,9 @@ def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:
         [*values, lanes.induction_variable],
         body,
     )
-    last = lanes.body.block.last_op
+    last = around.body.block.last_op
     assert last is not None
-    lanes.body.block.insert_op_before(test, last)
+    around.body.block.insert_op_before(test, last)
 
 
 @planner(Vectorize)
@@ -84,7 +90,9 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     before the next one.
 
     Width 0 makes one vector of the whole loop, whose trip count must be a constant. With tail `guard`
-    each lane is tested. Loops inside run with all lanes together.
+    each lane is tested. Loops inside run with all lanes together. A loop around nothing but a vector
+    loop can be marked too when both are parallel: what is read along one and written along the other is
+    transposed in registers.
     """
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
@@ -94,7 +102,9 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
         )
     check_unmarked(step, for_op)
     check_marks_around(step, for_op, (RunMode.VECTOR,))
-    check_marks_inside(step, for_op, (RunMode.THREADS, RunMode.VECTOR))
+    inside = _lanes_inside(for_op)
+    refused = (RunMode.THREADS,) if inside else (RunMode.THREADS, RunMode.VECTOR)
+    check_marks_inside(step, for_op, refused)
     varying = _varying(for_op)
     _check_body(step, for_op, varying)
     trips = TripCount(nest, for_op).constant()
@@ -108,8 +118,27 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     if step.width not in (0, trips):
         plan = _with_split(step, nests, plan)
     order = _lane_order(step, plan)
-    check_order(step, nest, for_op, order, remedy=_remedy(nest, for_op))
-    return replace(plan, kind=_check_lanes(step, plan, order, varying))
+    check_order(step, nest, for_op, order, remedy=lambda: _remedy(nest, for_op))
+    kind = _check_lanes(step, plan, order, varying)
+    if inside is not None and (kind is not LoopKind.PARALLEL or _carries(nest, inside)):
+        raise refuse(
+            step,
+            f"loop '{inside.loop_name.data}' inside of it is marked 'vector' and not both are parallel",
+            remedy="mark one of the two",
+        )
+    return replace(plan, kind=kind)
+
+
+def _lanes_inside(for_op: loop.ForOp) -> loop.ForOp | None:
+    """The loop that is all of the body, when that is marked `vector`."""
+    first = for_op.body.block.first_op
+    if not isinstance(first, loop.ForOp) or not isinstance(first.next_op, loop.YieldOp):
+        return None
+    return first if first.mode == RunModeAttr(RunMode.VECTOR) else None
+
+
+def _carries(nest: Nest, for_op: loop.ForOp) -> bool:
+    return any(True for _ in nest.dependences.carried_by(for_op))
 
 
 def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> VectorizePlan:

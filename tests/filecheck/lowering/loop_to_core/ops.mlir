@@ -159,7 +159,7 @@ func.func @apply(%A: memref<8xf32>, %i: index, %n: index) {
   func.return
 }
 
-// How a loop is marked to run is kept for those who lower it further.
+// How a loop is marked to run is kept for those who lower it further, where it stays a loop.
 // CHECK-LABEL: func.func @modes(
 // CHECK:         scf.for %i = %c0 to %c4 step %c1 {
 // CHECK:           scf.for %j
@@ -167,10 +167,10 @@ func.func @apply(%A: memref<8xf32>, %i: index, %n: index) {
 // CHECK:             } {stepwell.mode = "unroll"}
 // CHECK:           } {stepwell.mode = "vector"}
 // CHECK:         } {stepwell.mode = "threads"}
-func.func @modes() {
+func.func @modes(%n: index) {
   loop.for serial threads "i" %i = 0 to 4 {
-    loop.for parallel vector "j" %j = 0 to 4 {
-      loop.for parallel unroll "k" %k = 0 to 4 {
+    loop.for parallel vector "j" %j = 0 to %n {
+      loop.for parallel unroll "k" %k = 0 to %n {
       }
     }
   }

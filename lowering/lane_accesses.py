@@ -1,0 +1,168 @@
+"""Loads and stores of a vector loop: of neighbours at once, of others lane by lane."""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects.builtin import NoneAttr, i1
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects import loop
+from ..dialects.combiner import Combiner
+from ..dialects.shaped import memref_type
+from ..dialects.vector_ops import VectorSelectOp
+from .lane_values import LaneValues, any_lane, extract
+
+
+class LaneAccesses:
+    """Converts the loads and stores that lanes do together."""
+
+    def __init__(self, values: LaneValues):
+        self.values = values
+
+    def load(self, op: loop.LoadOp, builder: Builder) -> None:
+        operands = list(op.operands_)
+        if not any(self.values.varies(v) for v in operands):
+            self._load_one(op, builder)
+            return
+        buffer = self.values.scalar.values[op.buffer]
+        element = memref_type(buffer).get_element_type()
+        if self._is_contiguous(op):
+            indices = [self.values.expand(builder, e, operands) for e in op.map.data.results]
+            type_ = self.values.type_of(element)
+            if self.values.mask is None or self._is_private(op):
+                new = builder.insert(vector.LoadOp(buffer, indices, type_)).result
+            else:
+                rest = self.values.zero(builder, element)
+                masked = vector.MaskedLoadOp(buffer, indices, self.values.mask, rest)
+                new = builder.insert(masked).result
+            self.values.bind(op.result, new)
+            return
+        result = self.values.zero(builder, element)
+        for lane in range(self.values.lanes):
+            with self.values.in_lane(builder, lane, operands):
+                value = self._guarded_load(op, builder, lane)
+            result = builder.insert(vector.InsertOp(value, result, [lane])).result
+        self.values.bind(op.result, result)
+
+    def _guarded_load(self, op: loop.LoadOp, builder: Builder, lane: int) -> SSAValue:
+        """A scalar load where the lane runs, else zero."""
+        condition = None if self.values.mask is None else extract(builder, self.values.mask, lane)
+        return self._load_where(op, builder, condition)
+
+    def _load_one(self, op: loop.LoadOp, builder: Builder) -> None:
+        """The element that all lanes read. When none of them runs it need not exist."""
+        condition = (
+            None
+            if self.values.mask is None or self._exists(op)
+            else any_lane(builder, self.values.mask)
+        )
+        self.values.bind(op.result, self._load_where(op, builder, condition))
+
+    def _load_where(
+        self, op: loop.LoadOp, builder: Builder, condition: SSAValue | None
+    ) -> SSAValue:
+        buffer = self.values.scalar.values[op.buffer]
+        if condition is None:
+            indices = self._subscripts(op, builder)
+            return builder.insert(memref.LoadOp.get(buffer, indices)).res
+        element = memref_type(buffer).get_element_type()
+        then, other = Block(), Block()
+        inside = Builder(InsertPoint.at_end(then))
+        value = inside.insert(memref.LoadOp.get(buffer, self._subscripts(op, inside))).res
+        inside.insert(scf.YieldOp(value))
+        outside = Builder(InsertPoint.at_end(other))
+        zero = outside.insert(arith.ConstantOp(Combiner.ADD.identity(element))).result
+        outside.insert(scf.YieldOp(zero))
+        made = scf.IfOp(condition, [element], Region(then), Region(other))
+        return builder.insert(made).results[0]
+
+    def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: Builder) -> list[SSAValue]:
+        return [self.values.expand(builder, e, list(op.operands_)) for e in op.map.data.results]
+
+    def _exists(self, op: loop.LoadOp) -> bool:
+        """Whether the subscripts are inside the buffer's shape whatever the conditions say."""
+        new = [self.values.scalar.values[v] for v in op.operands_]
+        for expr, size in zip(op.map.data.results, memref_type(op.buffer).get_shape(), strict=True):
+            low, high = self.values.scalar.expander.range_of(expr, new)
+            if low is None or high is None or low < 0 or not high < size:
+                return False
+        return True
+
+    def _is_private(self, op: loop.LoadOp | loop.StoreOp) -> bool:
+        """Whether the elements of all lanes exist, those that do not run included, and nobody else's are."""
+        alloc = op.buffer.owner
+        if not isinstance(alloc, loop.AllocOp) or alloc.scope.data not in _PRIVATE:
+            return False
+        new = [self.values.scalar.values[v] for v in op.operands_]
+        sizes = memref_type(op.buffer).get_shape()
+        for axis, (expr, size) in enumerate(zip(op.map.data.results, sizes, strict=True)):
+            low, high = self.values.scalar.expander.range_of(expr, new)
+            last = self.values.lanes - 1 if axis == len(sizes) - 1 else 0
+            if low is None or high is None or low < 0 or not high + last < size:
+                return False
+        return True
+
+    def _is_contiguous(self, op: loop.LoadOp | loop.StoreOp) -> bool:
+        """Whether neighbouring lanes use neighbouring elements."""
+        type_ = memref_type(op.buffer)
+        if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
+            return False
+        if self.values.mask is not None and type_.get_element_type() == i1:
+            return False
+        strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
+        return strides[-1:] == [1] and not any(strides[:-1])
+
+    def store(self, op: loop.StoreOp, builder: Builder) -> None:
+        operands = list(op.operands_)
+        buffer = self.values.scalar.values[op.buffer]
+        element = memref_type(buffer).get_element_type()
+        if any(self.values.varies(v) for v in operands) and self._is_contiguous(op):
+            indices = self._subscripts(op, builder)
+            value = self.values.vector(builder, op.value)
+            if self.values.mask is not None and self._is_private(op):
+                # Unlike a masked store this leaves a buffer in registers.
+                old = builder.insert(vector.LoadOp(buffer, indices, self.values.type_of(element)))
+                value = builder.insert(VectorSelectOp(self.values.mask, value, old.result)).result
+                builder.insert(vector.StoreOp(value, buffer, indices))
+            elif self.values.mask is None:
+                builder.insert(vector.StoreOp(value, buffer, indices))
+            else:
+                builder.insert(vector.MaskedStoreOp(buffer, indices, self.values.mask, value))
+            return
+        if not any(self.values.varies(v) for v in operands) and not self.values.varies(op.value):
+            condition = None if self.values.mask is None else any_lane(builder, self.values.mask)
+            self._store_where(op, self.values.scalar.values[op.value], builder, condition)
+            return
+        # Lane after lane, so that of several writes to one element the last one stays.
+        varies = any(self.values.varies(v) for v in operands)
+        lanes = (
+            range(self.values.lanes)
+            if varies or self.values.mask is not None
+            else (self.values.lanes - 1,)
+        )
+        vector_value = self.values.vector(builder, op.value)
+        for lane in lanes:
+            value = extract(builder, vector_value, lane)
+            condition = (
+                None if self.values.mask is None else extract(builder, self.values.mask, lane)
+            )
+            with self.values.in_lane(builder, lane, operands):
+                self._store_where(op, value, builder, condition)
+
+    def _store_where(
+        self, op: loop.StoreOp, value: SSAValue, builder: Builder, condition: SSAValue | None
+    ) -> None:
+        if condition is not None:
+            block = Block()
+            inside = Builder(InsertPoint.at_end(block))
+            self._store_where(op, value, inside, None)
+            inside.insert(scf.YieldOp())
+            builder.insert(scf.IfOp(condition, [], Region(block), Region()))
+            return
+        buffer = self.values.scalar.values[op.buffer]
+        builder.insert(memref.StoreOp.get(value, buffer, self._subscripts(op, builder)))
+
+
+_PRIVATE = (loop.Scope.REGISTER, loop.Scope.STACK)

@@ -1,0 +1,170 @@
+"""
+The values of the lanes of a vector loop: which differ from lane to lane, and how they do.
+
+A value that is the same in all lanes stays a scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType, i1
+from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ..analysis.reductions import ReductionUpdate
+from ..dialects import loop
+from ..dialects.affine_bounds import linear_form
+from ..dialects.dtypes import is_float
+from .affine_to_arith import AffineExpander
+
+
+class ScalarConverter(Protocol):
+    """What the conversion of a function offers for the parts that are the same in all lanes."""
+
+    expander: AffineExpander
+    values: dict[SSAValue, SSAValue]
+    updates: Mapping[Operation, ReductionUpdate]
+
+    def convert_op(self, op: Operation, builder: Builder) -> None: ...
+
+    def open_for(self, op: loop.ForOp, builder: Builder) -> Builder: ...
+
+    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]: ...
+
+
+class LaneValues:
+    """
+    Some lanes of one vector loop, those of `lanes` iterations from the `skipped`th one on.
+
+    The loop's variable stands for the first lane's value.
+    """
+
+    def __init__(
+        self,
+        scalar: ScalarConverter,
+        for_op: loop.ForOp,
+        skipped: int,
+        lanes: int,
+        builder: Builder,
+    ):
+        self.scalar = scalar
+        self.lanes = lanes
+        self.variable = for_op.induction_variable
+        self.step = for_op.step.value.data
+        self.mask: SSAValue | None = None
+        """the lanes that run; None when all do"""
+        low = for_op.lower_map.data.results[0] + skipped * self.step
+        operands = [scalar.values[v] for v in for_op.lower_operands]
+        self.first = scalar.expander.expand(builder, low, operands)
+        scalar.expander.ranges[self.first] = scalar.expander.range_of(low, operands)
+        scalar.values[self.variable] = self.first
+
+    def varies(self, value: SSAValue) -> bool:
+        return value is self.variable or isinstance(self.scalar.values[value].type, VectorType)
+
+    def vector(self, builder: Builder, value: SSAValue) -> SSAValue:
+        """The value in all lanes."""
+        if value is self.variable:
+            return self.counted(builder, self.first, self.step)
+        return self.spread(builder, self.scalar.values[value])
+
+    def spread(self, builder: Builder, new: SSAValue) -> SSAValue:
+        if isinstance(new.type, VectorType):
+            return new
+        return builder.insert(vector.BroadcastOp(new, self.type_of(new.type))).vector
+
+    def type_of(self, element: Attribute) -> VectorType[Attribute]:
+        return VectorType(element, (self.lanes,))
+
+    def counted(self, builder: Builder, first: SSAValue, stride: int) -> SSAValue:
+        """`first + stride * lane`"""
+        type_ = self.type_of(first.type)
+        offsets = builder.insert(dense(type_, [stride * lane for lane in range(self.lanes)])).result
+        return builder.insert(arith.AddiOp(self.spread(builder, first), offsets)).result
+
+    def zero(self, builder: Builder, element: Attribute) -> SSAValue:
+        return builder.insert(
+            dense(self.type_of(element), [0.0 if is_float(element) else 0])
+        ).result
+
+    @contextmanager
+    def in_lane(self, builder: Builder, lane: int, operands: Sequence[SSAValue]) -> Generator[None]:
+        """Inside, the variable and `operands` have the values of one lane."""
+        values = self.scalar.values
+        kept = {v: values[v] for v in operands if self.varies(v)} | {self.variable: self.first}
+        for value, new in kept.items():
+            if value is self.variable:
+                offset = self.scalar.expander.constant(lane * self.step)
+                here = builder.insert(arith.AddiOp(self.first, offset)).result if lane else new
+            else:
+                here = extract(builder, new, lane)
+            values[value] = here
+        yield
+        values.update(kept)
+
+    def bind(self, old: SSAValue, new: SSAValue) -> None:
+        new.name_hint = old.name_hint
+        self.scalar.values[old] = new
+
+    def indices(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+        """A vector of the expression's values."""
+        stride = self.stride(expr, operands)
+        if stride is not None:
+            return self.counted(builder, self.expand(builder, expr, operands), stride)
+        result = self.zero(builder, IndexType())
+        for lane in range(self.lanes):
+            with self.in_lane(builder, lane, operands):
+                value = self.expand(builder, expr, operands)
+            result = builder.insert(vector.InsertOp(value, result, [lane])).result
+        return result
+
+    def expand(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+        new = [self.scalar.values[v] for v in operands]
+        return self.scalar.expander.expand(builder, expr, new)
+
+    def stride(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> int | None:
+        """How much the expression grows from lane to lane, None when that is not constant."""
+        used = expr.used_dims()
+        if any(
+            n in used and v is not self.variable and self.varies(v) for n, v in enumerate(operands)
+        ):
+            return None
+        if not any(n in used and v is self.variable for n, v in enumerate(operands)):
+            return 0
+        form = linear_form(expr, len(operands))
+        if form is None:
+            return None
+        return self.step * sum(
+            c for c, v in zip(form[0], operands, strict=True) if v is self.variable
+        )
+
+
+def dense(type_: VectorType[Attribute], values: Sequence[int | float]) -> arith.ConstantOp:
+    """The vector of these numbers, or of one number in every lane."""
+    elements = DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
+    return arith.ConstantOp(elements)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def extract(builder: Builder, value: SSAValue, lane: int) -> SSAValue:
+    element = cast("VectorType[Attribute]", value.type).element_type
+    return builder.insert(vector.ExtractOp(value, [lane], element)).result
+
+
+def both(builder: Builder, a: SSAValue | None, b: SSAValue) -> SSAValue:
+    return b if a is None else builder.insert(arith.AndIOp(a, b)).result
+
+
+def any_lane(builder: Builder, mask: SSAValue) -> SSAValue:
+    """Whether some lane runs."""
+    new = vector.ReductionOp.build(
+        operands=[mask, None],
+        result_types=[i1],
+        properties={"kind": CombiningKindAttr(CombiningKindFlag.OR)},
+    )
+    return builder.insert(new).dest

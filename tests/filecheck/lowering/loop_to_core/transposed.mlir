@@ -1,0 +1,66 @@
+// RUN: stepwell-opt %s -p convert-loop-to-core | filecheck %s
+
+// Rows are loaded, turned by two stages of shuffles, and stored as columns.
+// CHECK-LABEL: func.func @square(
+// CHECK-COUNT-4: vector.load %A[{{.*}}] : memref<4x4xf32>, vector<4xf32>
+// CHECK-NEXT:    %0 = vector.shuffle %a, %a_2 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %1 = vector.shuffle %a, %a_2 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %2 = vector.shuffle %a_1, %a_3 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %3 = vector.shuffle %a_1, %a_3 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %a_4 = vector.shuffle %0, %2 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %a_5 = vector.shuffle %0, %2 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %a_6 = vector.shuffle %1, %3 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    %a_7 = vector.shuffle %1, %3 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.store %a_4, %B[%c0, %c0] : memref<4x4xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.store %a_5, %B[%c1, %c0] : memref<4x4xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.store %a_6, %B[%c2, %c0] : memref<4x4xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.store %a_7, %B[%c3, %c0] : memref<4x4xf32>, vector<4xf32>
+// CHECK-NEXT:    func.return
+func.func @square(%A: memref<4x4xf32>, %B: memref<4x4xf32>) {
+  loop.for parallel vector "i" %i = 0 to 4 {
+    loop.for parallel vector "j" %j = 0 to 4 {
+      %a = loop.load %A[%j, %i] : memref<4x4xf32>
+      loop.store %a, %B[%i, %j] : memref<4x4xf32>
+    }
+  }
+  func.return
+}
+
+// The three rows of a padded panel are two and one; what is beyond the last column is not read.
+// CHECK-LABEL: func.func @panel(
+// CHECK:         vector.create_mask %{{.*}} : vector<4xi1>
+// CHECK:         vector.maskedload %A[%c0, %k], %{{.*}}, %{{.*}} : memref<3x?xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+// CHECK-NOT:     scf.if
+// CHECK:         vector.store %{{.*}}, %B[%k, {{.*}}] : memref<64x3xf32>, vector<2xf32>
+// CHECK:         vector.store %{{.*}}, %B[%k, %c2] : memref<64x3xf32>, vector<1xf32>
+func.func @panel(%A: memref<3x?xf32>, %B: memref<64x3xf32>, %n: index) {
+  loop.for parallel "k.block" %k = 0 to 64 step 4 {
+    loop.for parallel vector "k" %kk = %k to %k + 4 {
+      loop.for parallel vector "row" %row = 0 to 3 {
+        %a = loop.if (%n - %kk - 1 >= 0) -> (f32) {
+          %1 = loop.load %A[%row, %kk] : memref<3x?xf32>
+          loop.yield %1 : f32
+        } else {
+          %0 = arith.constant 0.0 : f32
+          loop.yield %0 : f32
+        }
+        loop.store %a, %B[%kk, %row] : memref<64x3xf32>
+      }
+    }
+  }
+  func.return
+}
+
+// What reads along neither loop stays a loop of vectors.
+// CHECK-LABEL: func.func @apart(
+// CHECK:         scf.for %i
+// CHECK:         {stepwell.mode = "vector"}
+func.func @apart(%A: memref<8x8xf32>, %B: memref<4x4xf32>) {
+  loop.for parallel vector "i" %i = 0 to 4 {
+    loop.for parallel vector "j" %j = 0 to 4 {
+      %a = loop.load %A[%j, %i * 2] : memref<8x8xf32>
+      loop.store %a, %B[%i, %j] : memref<4x4xf32>
+    }
+  }
+  func.return
+}

@@ -1,0 +1,86 @@
+"""The rule for the copies that pack operands: in vectors, transposed in registers where that is needed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ..dialects import loop
+from ..dialects.schedule.steps import IndexSetSplit, Peel, Reorder, Simplify, Split, Vectorize
+from ..transforms.schedule.refusal import Refusal
+from .facts import perfect_nest, stride_along
+from .session import Session
+
+
+def pack(
+    session: Session, copy: str, stored: str, width: int, panels: tuple[str, str] | None = None
+) -> None:
+    """
+    Vectorize a copy, whose loops' names begin with `copy`; along `stored` it stores neighbours.
+
+    Where it reads neighbours along another loop, blocks of `width` are transposed in registers. `panels`
+    are the loop around and the condition under which an iteration of it copies no padding.
+    """
+    across = session.loop(stored)
+    if across is None:
+        return
+    read, is_guarded = _read_along(across), _is_guarded(across)
+    with suppress(Refusal):
+        if read not in (None, stored):
+            _tile(session, stored, read, width)
+        if panels is not None and is_guarded:
+            session.apply(IndexSetSplit(session.named(panels[0]), panels[1]))
+        session.apply(Simplify(session.name))
+    for for_op in session.nest.loops():
+        name = for_op.loop_name.data
+        if name.startswith(copy) and _is_innermost(for_op):
+            is_rest = panels is not None or name.endswith(".back")
+            _vectorize(session, for_op, width, whole=not (is_rest and _is_guarded(for_op)))
+
+
+def _is_guarded(for_op: loop.ForOp) -> bool:
+    return any(isinstance(op, loop.IfOp) for op in for_op.body.walk())
+
+
+def _read_along(across: loop.ForOp) -> str | None:
+    """The loop of the copy along which neighbours are read; None when there is none."""
+    loads = [op for op in across.body.walk() if isinstance(op, loop.LoadOp)]
+    for for_op in perfect_nest(across).loops:
+        if len(loads) == 1 and stride_along(loads[0], for_op) == 1:
+            return for_op.loop_name.data
+    return None
+
+
+def _tile(session: Session, stored: str, along: str, width: int) -> None:
+    """`for stored: for along` → `for along.block: for along.lane: for stored`"""
+    across = session.loop(stored)
+    assert across is not None
+    inside = [f.loop_name.data for f in perfect_nest(across).loops[1:]]
+    inside.remove(along)
+    count = session.trips(along)[0]
+    if count > width:
+        block, lane = f"{along}.block", f"{along}.lane"
+        session.apply(Split(session.named(along), width, block, lane))
+        session.apply(Reorder(session.named(stored), (*inside, block, lane, stored)))
+        if count % width:
+            session.apply(Peel(session.named(block), back=1))
+    else:
+        session.apply(Reorder(session.named(stored), (*inside, along, stored)))
+
+
+def _is_innermost(op: loop.ForOp) -> bool:
+    return not any(isinstance(inner, loop.ForOp) for inner in op.body.walk())
+
+
+def _vectorize(session: Session, stored: loop.ForOp, width: int, *, whole: bool) -> None:
+    """
+    The loop, and the one around it when that is of lanes too.
+
+    Of what is not whole and runs seldom, only that one: the code stays small.
+    """
+    around = stored.parent_op()
+    names = [stored.loop_name.data]
+    if isinstance(around, loop.ForOp) and 1 < (around.constant_trip_count() or 0) <= width:
+        names = [*names, around.loop_name.data] if whole else [around.loop_name.data]
+    with suppress(Refusal):
+        for name in names:
+            session.apply(Vectorize(session.named(name)))
