@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from math import ceil, log2
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def draw_roofline(
     """
     check_picture(path)
     figure, (axes,) = new_figure()
-    intensities = [2.0**n for n in range(-6, 9)]
+    last = max([256.0, *(point.intensity for point in points)])
+    intensities = [2.0**n for n in range(-6, ceil(log2(last)) + 1)]
     for threads in sorted({1, measured.cores}):
         _draw_roofs(axes, measured, threads, "-" if threads == 1 else "--", intensities)
     for point in points:

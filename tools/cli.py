@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
+from . import bench as bench_command
 from . import compile as compile_command
 from . import probe as probe_command
 from . import run as run_command
@@ -30,6 +31,7 @@ def _run(args: Sequence[str] | None) -> int:
     run_command.register(commands)
     compile_command.register(commands)
     probe_command.register(commands)
+    bench_command.register(commands)
     parsed = parser.parse_args(args)
     return parsed.command(parsed)
 

@@ -118,7 +118,7 @@ def _what_to_emit(output: str, emit: str | None) -> str:
 
 def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str, threads: int) -> str | bytes:
     if emit in _MLIR:
-        lower(module, Level(emit), ctx, threads)
+        lower(module, Level(emit), ctx, threads, target)
         return module_text(module, ctx).rstrip("\n") + "\n"
     native = _native_code(module, ctx, target, threads)
     emitters: dict[str, Callable[[], str | bytes]] = {
@@ -134,7 +134,7 @@ def _native_code(module: ModuleOp, ctx: Context, target: str, threads: int) -> N
     from ..runtime.target import Target
 
     chosen = Target.parse(target)
-    lower(module, Level.LLVM, ctx, threads)
+    lower(module, Level.LLVM, ctx, threads, target)
     return native_code(module, target=chosen, threads=threads or None)
 
 

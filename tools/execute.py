@@ -66,9 +66,11 @@ def execute_native(
     return _outputs(signature, inputs, executable(*inputs))
 
 
-def lower(module: ModuleOp, level: Level, ctx: Context, threads: int = 0) -> None:
+def lower(
+    module: ModuleOp, level: Level, ctx: Context, threads: int = 0, target: str = "host"
+) -> None:
     """
-    Lower in place, by the default pipelines, for a number of threads (see `lower_to`).
+    Lower in place, by the default pipelines, for a target and a number of threads (see `lower_to`).
 
     Raises StepwellError when a pass refuses.
     """
@@ -78,7 +80,7 @@ def lower(module: ModuleOp, level: Level, ctx: Context, threads: int = 0) -> Non
             from ..analysis.in_bounds import check_in_bounds
 
             check_in_bounds(module)
-        lower_to(module, level, ctx=ctx, threads=threads)
+        lower_to(module, level, ctx=ctx, threads=threads, target=target)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     function = entry_function(program.module, program.entry)
     signature = signature_of(function)
     with located(function):
-        inputs = _inputs(signature, given, shapes, args.random)
+        inputs = make_inputs(signature, given, shapes, args.random)
         outputs, expected = _outputs(program, inputs, ctx, args, threads)
     _show(signature, outputs, in_full=args.print)
     if args.output:
@@ -106,7 +106,7 @@ def _outputs(
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
-        lower(module, Level.LLVM, ctx, threads)
+        lower(module, Level.LLVM, ctx, threads, args.target)
     return execute_native(module, fresh(), entry, args.target, args.threads), expected
 
 
@@ -156,12 +156,13 @@ def _shapes_of(arrays: dict[str, Array]) -> dict[str, str]:
     }
 
 
-def _inputs(
+def make_inputs(
     signature: FunctionSignature,
     given: dict[str, Array],
     shapes: dict[str, str],
     seed: int | None,
 ) -> list[Array]:
+    """The arguments: those given, and generated ones of the other shapes. Raises StepwellError."""
     names = [spec.name for spec in signature.inputs]
     for name in [*given, *shapes]:
         if name not in names:

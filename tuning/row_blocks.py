@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from xdsl.ir import Block
+
 from ..dialects import loop
 from ..dialects.schedule.steps import FuseLoops, Reorder, Simplify, Split, Stage, Unroll, Vectorize
 from ..runtime.target import Target
@@ -127,6 +129,14 @@ class _Chain:
                 for inner in self.contractions:
                     if inner.left == name:
                         inner.left = f"{name}.rows"
+
+    def _inside(self) -> Block:
+        """Where the nests of a block of rows stand: loops of one iteration are there no more."""
+        for name in (self.block, *reversed(self.batch[0])):
+            for_op = self.session.loop(name)
+            if for_op is not None:
+                return for_op.body.block
+        return self.session.nest.function.body.block
 
     def _rest(self) -> None:
         """What is not a contraction: row by row, in lanes."""

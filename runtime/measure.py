@@ -1,0 +1,234 @@
+"""
+Timing of several implementations of a kernel beside each other, and what the machine allows at most.
+
+Samples are interleaved: the contestants take turns, so that what else happens on the machine, and what its
+clock does, happens to all of them. Each turn begins with a call that is not timed, since the caches and the
+branch predictors hold what the contestant before left there.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ..errors import StepwellError
+from .machine import Cache, Kind, Measured, core_cpus
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None
+
+_SAMPLE_SECONDS = 1e-3
+"""A sample repeats short calls until it takes this long: the clock's own cost is then below 0.1 %."""
+
+_LEAST_SAMPLES = 5
+_LEAST_SLOW_SAMPLES = 3
+_MOST_SAMPLES = 1000
+
+_SETTLE_SECONDS = 5e-3
+"""
+With several threads, the pause between turns. Workers of an OpenMP library and of thread pools spin for some
+milliseconds after a parallel region, on cores that the next contestant needs.
+"""
+
+_WRITES_LITTLE = 8
+"""A kernel is held against the bandwidth of reads when it writes less than one byte in so many."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """
+    Seconds of one call in each sample that counts.
+
+    A sample during which the system gave the core to another process does not, as long as there are enough
+    others: `interrupted` is the part of all that were so. Where one counts, it is with the processor's time if
+    there is one thread: the caches may suffer still, but waiting for the core does not count.
+    """
+
+    samples: tuple[float, ...]
+    interrupted: float = 0.0
+
+    @property
+    def median(self) -> float:
+        return median(self.samples)
+
+    @property
+    def least(self) -> float:
+        return min(self.samples)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a kernel must do: floating-point operations, None where they are not known, and bytes."""
+
+    flops: int | None
+    bytes_read: int
+    bytes_written: int
+    dtype: str = "f32"
+    """the floats it computes with, `f32` or `f64`"""
+
+    @property
+    def bytes(self) -> int:
+        return self.bytes_read + self.bytes_written
+
+    @property
+    def intensity(self) -> float:
+        """FLOP per byte."""
+        return (self.flops or 0) / max(1, self.bytes)
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The least time that the machine allows, and what sets it: `compute` or a level of memory."""
+
+    seconds: float
+    bound: str
+
+
+def environment(threads: int) -> dict[str, str]:
+    """
+    Environment variables for a process that measures with so many threads.
+
+    Libraries read them when they are loaded, so that they must be set before. Memory that is given back is
+    kept by the process: otherwise every large result costs page faults, in some libraries and not in others.
+    """
+    libraries = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS", "TBB")
+    return {
+        **{f"{library}_NUM_THREADS": str(threads) for library in libraries},
+        "OPENBLAS_THREAD_TIMEOUT": "20",  # 2**20 cycles; by default 2**26, tens of milliseconds
+        "OMP_DYNAMIC": "false",
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+        "MALLOC_TOP_PAD_": str(64 << 20),
+    }
+
+
+def check_cores(threads: int) -> None:
+    """Raises StepwellError when there are fewer cores than threads: times would say little."""
+    cores = len(core_cpus())
+    if not 1 <= threads <= cores:
+        raise StepwellError(
+            f"found {threads} threads to measure with, expected 1 to {cores}, the cores that this process "
+            "may use; choose one of these"
+        )
+
+
+def pin(threads: int) -> None:
+    """
+    Keep this process, and the threads it starts, on as many cores: the last ones, since the first serves
+    most interrupts. Nothing happens on systems without affinities.
+    """
+    check_cores(threads)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, set(core_cpus()[-threads:]))
+
+
+def interleaved(
+    contestants: Mapping[str, Callable[[], object]], *, seconds: float, threads: int = 1
+) -> dict[str, Timing]:
+    """
+    Time the contestants in turns, each until it has run for so many `seconds` but a few times at least.
+
+    Raises what a contestant raises.
+    """
+    runners = {name: _Runner(call, threads) for name, call in contestants.items()}
+    running = list(runners)
+    while running:
+        for name in running:
+            runners[name].take_turn()
+        running = [name for name in running if not runners[name].is_done(seconds)]
+        running = [*running[1:], *running[:1]]  # nobody always follows the same one
+    return {name: runner.timing() for name, runner in runners.items()}
+
+
+class _Runner:
+    """A contestant and its samples."""
+
+    def __init__(self, call: Callable[[], object], threads: int):
+        self._call = call
+        self._threads = threads
+        self._calls = self._calls_for_a_sample()
+        self._undisturbed: list[float] = []
+        self._interrupted: list[float] = []
+        self._spent = 0.0
+
+    def take_turn(self) -> None:
+        """One sample. With one thread, an interrupted one takes what it took of the processor."""
+        if self._threads > 1:
+            time.sleep(_SETTLE_SECONDS)
+        start = time.perf_counter()
+        self._call()
+        switches, processor = _involuntary_switches(), time.process_time()
+        took = self._time(self._calls)
+        processor = (time.process_time() - processor) / self._calls
+        if _involuntary_switches() == switches:
+            self._undisturbed.append(took)
+        else:
+            self._interrupted.append(min(took, processor) if self._threads == 1 else took)
+        self._spent += time.perf_counter() - start
+
+    def is_done(self, seconds: float) -> bool:
+        """Long enough, and often enough; several threads that are interrupted try for three times as long."""
+        least = _LEAST_SLOW_SAMPLES if self._spent > 2 * seconds else _LEAST_SAMPLES
+        taken = len(self._undisturbed) + len(self._interrupted)
+        if taken < least or (self._spent < seconds and taken < _MOST_SAMPLES):
+            return False
+        is_quiet = self._threads == 1 or len(self._undisturbed) >= least
+        return is_quiet or self._spent >= 3 * seconds
+
+    def timing(self) -> Timing:
+        enough = len(self._undisturbed) >= _LEAST_SLOW_SAMPLES
+        counting = self._undisturbed if enough else [*self._undisturbed, *self._interrupted]
+        taken = len(self._undisturbed) + len(self._interrupted)
+        return Timing(tuple(counting), len(self._interrupted) / taken)
+
+    def _calls_for_a_sample(self) -> int:
+        self._call()
+        calls = 1
+        while True:
+            took = self._time(calls)
+            if took * calls >= _SAMPLE_SECONDS / 2:
+                return max(1, round(_SAMPLE_SECONDS / took))
+            calls *= 4
+
+    def _time(self, calls: int) -> float:
+        """Seconds of one call."""
+        call = self._call
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return max(1e-9, (time.perf_counter() - start) / calls)
+
+
+def _involuntary_switches() -> int:
+    """How often the system has taken a core from this process; 0 where it does not tell."""
+    return 0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
+def roof(work: Work, measured: Measured, caches: Sequence[Cache], threads: int) -> Roof:
+    """
+    The roofline model: the time of the arithmetic at the FMA peak or of the bytes at the bandwidth of the
+    innermost level that holds them all, whichever is longer.
+
+    (Williams, Waterman and Patterson, "Roofline: An Insightful Visual Performance Model for Multicore
+    Architectures", CACM 2009.)
+    """
+    kind: Kind = "read" if work.bytes_written * _WRITES_LITTLE < work.bytes else "copy"
+    level = _level_holding(work.bytes, measured, caches, threads)
+    moving = work.bytes / measured.bandwidth(level, kind, threads)
+    computing = (work.flops or 0) / measured.peak(work.dtype, threads)
+    return Roof(computing, "compute") if computing > moving else Roof(moving, level)
+
+
+def _level_holding(size: int, measured: Measured, caches: Sequence[Cache], threads: int) -> str:
+    """The first level with room for so many bytes in three quarters of it: code and stacks are there too."""
+    known = {bandwidth.level for bandwidth in measured.bandwidths}
+    for cache in caches:
+        together = cache.bytes * -(-threads // cache.shared_by)
+        if cache.name in known and size <= together * 3 // 4:
+            return cache.name
+    return "memory"

@@ -1,0 +1,379 @@
+"""`stepwell bench`: what it counts and times, how the suite's kernels agree, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.cost import flops
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
+from stepwell.runtime import measure
+from stepwell.runtime.machine import Bandwidth, Cache, Measured, Rate
+from stepwell.runtime.measure import Work, interleaved, roof
+from stepwell.runtime.target import Target
+from stepwell.tools import bench, bench_case, bench_peers, bench_report, bench_worker
+from stepwell.tools.bench_worker import Outcome
+from stepwell.tools.cli import main
+
+ROOT = Path(__file__).parents[2]
+MIB = 1 << 20
+CACHES = (Cache(1, 32 << 10), Cache(2, MIB), Cache(3, 16 * MIB, 2))
+MEASURED = Measured(
+    2,
+    Rate(100e9, 200e9),
+    Rate(50e9, 100e9),
+    (
+        Bandwidth("L1", 16 << 10, *3 * [Rate(400e9, 800e9)]),
+        Bandwidth("L2", MIB // 2, *3 * [Rate(200e9, 400e9)]),
+        Bandwidth("memory", 64 * MIB, Rate(40e9, 50e9), Rate(20e9, 25e9), Rate(30e9, 35e9)),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def suite() -> ModuleType:
+    return bench_case._module(bench_case.SUITE)
+
+
+# What is counted.
+
+
+def test_flops_are_the_same_at_each_level():
+    x = np.zeros((3, 5), np.float32)
+    low = sw.jit(lambda x, y: sw.relu(x @ y)).lower(x, x.T.copy())
+    counted = {level: flops(low.module(level)) for level in ("graph", "te", "loop", "core")}
+    assert counted["graph"] == counted["te"] == 2 * 3 * 5 * 3 + 3 * 3
+    # Sums begin at zero; loops that rules have split may have bounds that are not numbers.
+    assert counted["loop"] in (counted["graph"], None)
+    assert counted["core"] is None
+
+
+def test_flops_of_moving_and_choosing():
+    x = np.zeros((3, 5), np.float32)
+    low = sw.jit(lambda x: sw.transpose(x)).lower(x)
+    assert flops(low.module("graph")) == flops(low.module("te")) == 0
+
+
+@pytest.mark.parametrize(
+    ("bound", "count"), [("8", 2 * 8 * 4), ("%n", None)], ids=["constant", "open"]
+)
+def test_flops_of_loops(bound: str, count: int | None):
+    module = parse_text(
+        f"""
+        func.func @f(%x: memref<8xf32>, %n: index) {{
+          loop.for serial "r" %r = 0 to 4 {{
+            loop.for parallel "i" %i = 0 to {bound} {{
+              %a = loop.load %x[%i] : memref<8xf32>
+              %b = math.fma %a, %a, %a : f32
+              loop.store %b, %x[%i] : memref<8xf32>
+            }}
+          }}
+          func.return
+        }}
+        """
+    )
+    assert flops(module) == count
+
+
+@pytest.mark.parametrize(
+    ("work", "threads", "seconds", "bound"),
+    [
+        (Work(10**9, 4096, 4096), 1, 1e-2, "compute"),
+        (Work(10**9, 4096, 4096), 2, 5e-3, "compute"),
+        (Work(10**9, 4096, 4096, "f64"), 1, 2e-2, "compute"),
+        (Work(10, 100 * 1024, 100 * 1024), 1, 204800 / 200e9, "L2"),
+        (Work(0, 40 * MIB, 0), 1, 40 * MIB / 40e9, "memory"),
+        (Work(None, 20 * MIB, 20 * MIB), 1, 40 * MIB / 20e9, "memory"),
+        # The L3 was not measured; two cores have two L2s.
+        (Work(0, MIB, 0), 1, MIB / 40e9, "memory"),
+        (Work(0, MIB, 0), 2, MIB / 400e9, "L2"),
+    ],
+)
+def test_roof(work: Work, threads: int, seconds: float, bound: str):
+    found = roof(work, MEASURED, CACHES, threads)
+    assert found.bound == bound
+    assert found.seconds == pytest.approx(seconds)
+
+
+# Timing.
+
+
+def test_turns_are_interleaved():
+    calls: list[str] = []
+
+    def contestant(name: str) -> Callable[[], object]:
+        def call() -> None:
+            calls.append(name)
+            measure.time.sleep(6e-4)
+
+        return call
+
+    timings = interleaved({name: contestant(name) for name in "abc"}, seconds=1e-3)
+    assert all(len(timing.samples) >= 3 for timing in timings.values())
+    assert all(5e-4 < timing.least <= timing.median < 0.1 for timing in timings.values())
+    turns = [name for name, before in zip(calls, ["", *calls], strict=False) if name != before]
+    assert turns[:3] == ["a", "b", "c"]  # how many calls make a sample
+    assert turns[3:6] in (["a", "b", "c"], ["b", "c", "a"])
+    assert len(turns) > 8
+
+
+def test_interrupted_samples_do_not_count(monkeypatch: pytest.MonkeyPatch):
+    switches = iter([0, 1, *[1] * 100])  # the first sample is disturbed
+    monkeypatch.setattr(measure, "_involuntary_switches", lambda: next(switches, 1))
+    timing = interleaved({"a": lambda: measure.time.sleep(1e-3)}, seconds=1e-4)["a"]
+    assert 0 < timing.interrupted < 0.5
+    monkeypatch.setattr(measure, "_involuntary_switches", lambda: next(always))
+    always = iter(range(100_000))
+    timing = interleaved({"a": lambda: measure.time.sleep(1e-3)}, seconds=1e-4)["a"]
+    assert timing.interrupted == 1
+    assert len(timing.samples) >= 3
+
+
+def test_environment_says_the_threads():
+    variables = measure.environment(3)
+    assert variables["OMP_NUM_THREADS"] == variables["OPENBLAS_NUM_THREADS"] == "3"
+    assert all(isinstance(value, str) for value in variables.values())
+
+
+# The suite.
+
+
+def small_cases(suite: ModuleType) -> list[bench_case.Case]:
+    return [
+        suite.gemm(5, 7, 3, name="gemm"),
+        suite.gemm(5, 7, 3, name="gemm-f64", element="f64"),
+        *(suite.transposed(which, 6) for which in ("tn", "nt", "tt")),
+        suite.batched(2, 3, 5, 4),
+        suite.matvec(9),
+        suite.mlp(3, (8, 6, 5, 4)),
+        suite.softmax(3, 7),
+        suite.layer_norm(3, 7),
+        suite.gated(19),
+        *(suite.reduction(which, axis, 5) for which in ("sum", "max") for axis in (0, 1)),
+        suite.transpose("transpose", (3, 5), (1, 0)),
+        suite.transpose("nhwc", (2, 3, 4, 5), (0, 2, 3, 1)),
+        suite.attention(40, 2, 8),
+    ]
+
+
+def test_kernels_of_the_suite_agree_with_their_peers(suite: ModuleType):
+    for case in small_cases(suite):
+        prepared = bench_case.prepare_case(case)
+        ours = bench_peers.as_arrays(prepared.lowered.compile(threads=1)(*prepared.arrays))
+        for peer in bench_peers.PEERS:
+            if bench_peers.missing(peer):
+                continue
+            loaded = bench_peers.load(peer, prepared, 1)
+            assert loaded is not None
+            problem = bench_worker._difference(loaded[1](loaded[0]()), ours)
+            assert problem is None or "computes in" in problem, f"{case.name}: {peer} {problem}"
+
+
+def test_suite(suite: ModuleType):
+    names = [case.name for case in suite.CASES]
+    assert len(names) == len(set(names))
+    shapes = suite.random_shapes(30)
+    assert len(shapes) == 30
+    assert all(1 <= extent <= 3000 for shape in shapes for extent in shape)
+    assert [request.program for request in bench_case.requests(["gemm-t?-1024"], {})] == [
+        "gemm-tn-1024",
+        "gemm-tt-1024",
+    ]
+    assert len(bench_case.requests(["suite"], {})) == len(names)
+
+
+def test_weights_are_compiled_in(suite: ModuleType):
+    prepared = bench_case.prepare_case(suite.mlp(3, (8, 6, 5, 4)))
+    executable = prepared.lowered.compile(threads=1)
+    assert [spec.name for spec in executable.signature.inputs] == ["tensors[0]"] or len(
+        executable.signature.inputs
+    ) == 1
+    work = bench_worker.work_of(prepared, executable.signature)
+    weights = 4 * (8 * 6 + 6 + 6 * 5 + 5 + 5 * 4 + 4)
+    assert (work.bytes_read, work.bytes_written) == (4 * 3 * 8 + weights, 4 * 3 * 4)
+    products = 2 * 3 * (8 * 6 + 6 * 5 + 5 * 4)
+    assert work.flops == products + 3 * (6 + 6 + 5 + 5 + 4) + 5 * 3 * 4
+
+
+def test_arrays_are_always_the_same():
+    a, b = (bench_case.generate("x", "3x5xf32") for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+    assert a.ctypes.data % 64 == 0
+    assert not np.array_equal(a, bench_case.generate("y", "3x5xf32"))
+    with pytest.raises(StepwellError, match="found shape '3x5' for 'x', expected extents"):
+        bench_case.generate("x", "3x5")
+
+
+@pytest.mark.parametrize(
+    ("found", "ours", "problem"),
+    [
+        ([np.ones(3, np.float32)], [np.ones(3, np.float32)], None),
+        ([np.ones(3, np.float32)], [np.ones(3)], "computes in float32, not float64"),
+        ([np.ones(3) * 1.00001], [np.ones(3)], "computes in less than f64"),
+        ([np.ones(3) * 2], [np.ones(3)], "another result: off by 5.0e-01"),
+        ([np.full(3, np.nan)], [np.ones(3)], "another result: off by nan"),
+        ([np.ones(3)], [np.ones((3, 1))], r"shape \(3,\), ours \(3, 1\)"),
+        ([], [np.ones(3)], "0 results"),
+    ],
+)
+def test_results_are_compared(found: list, ours: list, problem: str | None):
+    said = bench_worker._difference(found, ours)
+    if problem is None:
+        assert said is None
+    else:
+        with pytest.raises(StepwellError, match=problem):
+            raise StepwellError(str(said))
+
+
+# What is shown.
+
+OUTCOME = Outcome(
+    "gemm",
+    "products",
+    work={"flops": 10**9, "bytes_read": 4096, "bytes_written": 4096, "dtype": "f32"},
+    samples={"stepwell": [0.02, 0.01, 0.04], "numpy": [0.03], "torch": [0.01]},
+    passes=[("trace", 0.1), ("llvm", 0.2)],
+    compile_cpu_seconds=0.25,
+)
+
+
+def test_table_and_summary():
+    target = dataclasses.replace(Target.host(), measured=MEASURED, caches=CACHES)
+    row = bench_report.row(OUTCOME, target, 1)
+    assert (row.median, row.least, row.roof, row.bound) == (0.02, 0.01, 0.5, "compute")
+    assert row.ratios == {"numpy": 1.5, "torch": 0.5}
+    table = bench_report.Table(["gemm"], ["numpy", "torch", "openvino"])
+    assert table.heading().split()[-4:] == ["numpy", "torch", "openvino", "best"]
+    assert table.line(row).split() == [
+        *["gemm", "20", "10", "50.0", "0.0", "50", "compute", "0.30"],
+        *["1.50x", "0.50x", "-", "0.50x"],
+    ]
+    assert bench_report.summary([row], ["numpy", "torch"], [OUTCOME]) == [
+        "all (1): geometric mean against numpy 1.50x, torch 0.50x, the best of them 0.50x",
+        "compile time: median 0.300 s (0.250 s of the processor), most 0.300 s",
+    ]
+    assert "llvm" in bench_report.pass_table([OUTCOME])
+    unprobed = bench_report.row(OUTCOME, dataclasses.replace(target, measured=None), 1)
+    assert unprobed.roof is None
+    assert table.line(unprobed).split()[5:7] == ["-", "-"]
+
+
+def test_points_of_the_picture():
+    row = bench_report.row(OUTCOME, dataclasses.replace(Target.host(), measured=None), 1)
+    near, far = (dataclasses.replace(row, name=name) for name in ("near", "far"))
+    far = dataclasses.replace(far, flops_per_second=1e9)
+    assert [point.name for point in bench_report.points([row, near, far])] == ["gemm", "", "far"]
+    assert bench_report.points([dataclasses.replace(row, flops_per_second=0.0)]) == []
+
+
+def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """In a process of its own: numbers, the JSON file, and a peer that the file defines."""
+    (tmp_path / "p.py").write_text(
+        "import stepwell as sw\n"
+        "def twice(x): return x + x\n"
+        "def twice_numpy(x): return 2 * x\n"
+        "def unlike(x): return x + 1\n"
+        "def unlike_numpy(x): return x + 2\n"
+    )
+    out = tmp_path / "out.json"
+    programs = [f"{tmp_path}/p.py:twice", f"{tmp_path}/p.py:unlike"]
+    options = ["--seconds", "0.001", "--against", "numpy", "--json", str(out)]
+    assert main(["bench", *programs, "--shape", "x=8x16xf32", *options]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    first = next(number for number, line in enumerate(shown) if line.startswith("twice "))
+    assert shown[first + 1].startswith("unlike ")
+    assert shown[first + 2].startswith("  note: numpy gives another result")
+    assert sum("note" in line for line in shown) == 1
+    for program in json.loads(out.read_text())["programs"]:
+        assert program["work"]["flops"] == 128
+        assert program["work"]["bytes_read"] == program["work"]["bytes_written"] == 512
+        assert set(program["ratios"]) == {"numpy"}
+
+
+def test_a_crash_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "s.py").write_text(
+        "import os, signal\n"
+        "from stepwell.tools.bench_case import Case\n"
+        "def crash(x): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "CASES = (Case('dies', lambda x: x + 1, {'x': '4xf32'}, numpy=crash),\n"
+        "         Case('wrong', lambda x: x.nothing, {'x': '4xf32'}),\n"
+        "         Case('lives', lambda x: x + 1, {'x': '4xf32'}, numpy=lambda x: x + 1))\n"
+    )
+    options = ["--suite", str(tmp_path / "s.py"), "--seconds", "0.001", "--against", "numpy"]
+    assert main(["bench", *options]) == 1
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert "fails: the measuring process ended with signal 9" in lines["dies"]
+    assert "fails: " in lines["wrong"]
+    assert "fails" not in lines["lives"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["gemm-255"],
+            "found no kernel 'gemm-255', expected one of the suite's or a file; did you",
+        ),
+        (["nothing.mlir"], "nothing.mlir: found no such file"),
+        (
+            ["softmax", "--shape", "x=3x5xf32"],
+            "found --shape for 'softmax', whose shapes the suite",
+        ),
+        (
+            ["softmax", "--against", "numpy,torhc"],
+            "found peer 'torhc', expected some of numpy, torch",
+        ),
+        (["softmax", "--threads", "4096"], "found 4096 threads to measure with, expected 1 to"),
+        (["softmax", "--threads", "0"], "found 0 threads to measure with"),
+        (["softmax", "--seconds", "0"], "found --seconds 0, expected more than 0"),
+        (["softmax", "--json", "/no/such/x.json"], "/no/such: found no such folder"),
+        (["softmax", "--roofline", "x.gif"], "found a picture ending in '.gif'"),
+        (["softmax", "--suite", "/no/suite.py"], "/no/suite.py: found no suite, expected"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    if "--roofline" in arguments:
+        pytest.importorskip("matplotlib")
+    assert main(["bench", *arguments]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("error: ")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+
+
+def test_a_shape_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "p.py").write_text("def f(x): return x + 1\n")
+    assert main(["bench", f"{tmp_path}/p.py:f"]) == 1
+    said = capsys.readouterr().err
+    assert "found no shape for argument 'x'" in said
+    assert said.count("\n") == 1
+
+
+def test_peers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bench_peers, "find_spec", lambda package: None if package == "onnx" else 1)
+    assert bench._installed(["numpy", "onnxruntime"]) == (
+        ["numpy"],
+        ["onnxruntime is left out: not installed (pip install onnx)"],
+    )
+
+
+def test_machine_that_was_not_probed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    pytest.importorskip("matplotlib")
+    unprobed = dataclasses.replace(Target.host(), measured=None)
+    monkeypatch.setattr(Target, "host", staticmethod(lambda: unprobed))
+    assert main(["bench", "softmax", "--roofline", str(tmp_path / "x.svg")]) == 1
+    assert "run `stepwell probe` first" in capsys.readouterr().err
+    assert "run `stepwell probe` once" in bench._unprobed(unprobed)[0]
+
+
+def test_list(capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "--list", "attention-*"]) == 0
+    assert capsys.readouterr().out == "attention-128\nattention-1024\n"

@@ -1,0 +1,221 @@
+"""`stepwell bench`: measures programs beside other libraries and against what the machine allows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..errors import StepwellError
+from . import bench_peers
+from .bench_case import SUITE, WHOLE_SUITE, requests
+from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
+from .bench_worker import Job, Outcome
+from .run import pairs
+
+_DESCRIPTION = """
+Measures programs: the median and least time of a call, GFLOP/s, GB/s (arguments and results once), the part
+of the machine's roof that is reached and what bounds it, the time of compiling, and ratios to other
+libraries: above 1, ours is faster. All take turns in one process, on as many cores as threads.
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the subcommand to `stepwell`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "bench", help="measure programs beside other libraries", description=_DESCRIPTION
+    )
+    add = parser.add_argument
+    add(
+        "programs",
+        nargs="*",
+        metavar="IN",
+        help="IN.mlir, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
+    )
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=2x3xf32",
+        help="the shape of an argument, where the program leaves it open",
+    )
+    add(
+        "--against",
+        default=",".join(bench_peers.PEERS),
+        metavar="PEER,…",
+        help="the libraries to compare with (default: %(default)s, as far as they are installed)",
+    )
+    add("--threads", type=int, default=1, metavar="N", help="threads, each on a core (default: 1)")
+    add(
+        "--seconds",
+        type=float,
+        default=0.3,
+        metavar="S",
+        help="how long each library runs each program (default: %(default)s)",
+    )
+    add("--suite", type=Path, default=SUITE, metavar="FILE.py", help="another suite of kernels")
+    add("--list", action="store_true", help="show the names of the kernels")
+    add("--passes", action="store_true", help="show the compile time by pass for files too")
+    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--roofline", type=Path, metavar="FILE.png|.svg", help="draw the programs below the roofs")
+    parser.set_defaults(command=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the subcommand; 1 when a program could not be measured. Raises StepwellError for wrong arguments."""
+    from ..runtime.measure import check_cores
+    from ..runtime.target import Target
+
+    names = args.programs or [WHOLE_SUITE]
+    wanted = requests(names, dict(pairs(args.shape, "--shape")), args.suite)
+    if args.list:
+        print("\n".join(request.program for request in wanted))
+        return 0
+    check_cores(args.threads)
+    if not args.seconds > 0:
+        raise StepwellError(f"found --seconds {args.seconds:g}, expected more than 0; mend it")
+    target = Target.host()
+    _check_outputs(args, target)
+    peers, skipped = _installed(bench_peers.peers_named(args.against))
+    versions = {name: bench_peers.version(name) for name in peers}
+    for line in [_title(target, args.threads, versions), *skipped, *_unprobed(target)]:
+        print(line)
+    table = Table([request.program for request in wanted], peers)
+    print(table.heading(), flush=True)
+    outcomes: list[Outcome] = []
+    rows: list[Row] = []
+    with _Worker(args.threads) as worker:
+        for request in wanted:
+            outcome = worker.measure(Job(request, tuple(peers), args.seconds, args.threads))
+            outcomes.append(outcome)
+            if outcome.error and not request.in_suite:
+                raise StepwellError(outcome.error)
+            if outcome.error:
+                print(table.failure(outcome.name, outcome.error))
+            else:
+                rows.append(row(outcome, target, args.threads))
+                print(table.line(rows[-1]))
+            for note in outcome.notes:
+                print(f"  note: {note}")
+            sys.stdout.flush()
+    _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
+    if args.json:
+        write_json(
+            args.json, rows, outcomes, target=target, threads=args.threads, versions=versions
+        )
+    if args.roofline:
+        _draw(args.roofline, rows, target)
+    return int(len(rows) < len(wanted))
+
+
+def _check_outputs(args: argparse.Namespace, target: Any) -> None:
+    """What would be noticed only after minutes of measuring."""
+    if args.roofline:
+        from ..runtime.roofline import check_picture
+
+        check_picture(args.roofline)
+        if target.measured is None:
+            raise StepwellError(
+                "found no measurements of this machine, expected the roofs to draw; run `stepwell probe` first",
+                where=str(args.roofline),
+            )
+    for path in (args.json, args.roofline):
+        if path and not path.absolute().parent.is_dir():
+            raise StepwellError(
+                "found no such folder, expected one to write to; make it", where=str(path.parent)
+            )
+
+
+def _installed(peers: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The peers there are, and a line for each that is not installed."""
+    lacking = {peer: missing for peer in peers if (missing := bench_peers.missing(peer))}
+    lines = [
+        f"{peer} is left out: not installed (pip install {' '.join(packages)})"
+        for peer, packages in lacking.items()
+    ]
+    return [peer for peer in peers if peer not in lacking], lines
+
+
+def _title(target: Any, threads: int, versions: dict[str, str]) -> str:
+    against = ", ".join(f"{name} {version}" for name, version in versions.items())
+    cores = "1 thread" if threads == 1 else f"{threads} threads"
+    return f"{target.cpu}, {cores}" + (f", against {against}" if against else "")
+
+
+def _unprobed(target: Any) -> list[str]:
+    if target.measured is not None:
+        return []
+    return ["no roofs are known: this machine was not measured; run `stepwell probe` once"]
+
+
+def _show_summary(
+    rows: Sequence[Row], outcomes: Sequence[Outcome], peers: Sequence[str], *, in_suite: bool
+) -> None:
+    if not rows:
+        return
+    if len(rows) > 1:
+        print()
+        print("\n".join(summary(rows, peers, outcomes)))
+    for line in disturbed(outcomes):
+        print(line)
+    if in_suite:
+        print(f"\ncompile time by pass, of {len(rows)} kernels:\n{pass_table(outcomes)}")
+
+
+def _draw(path: Path, rows: Sequence[Row], target: Any) -> None:
+    from ..runtime.roofline import draw_roofline
+
+    draw_roofline(target.measured, path, title=f"Roofline of {target.cpu}", points=points(rows))
+    print(f"drawn in {path}")
+
+
+class _Worker:
+    """A process that measures, made anew when native code has ended it."""
+
+    def __init__(self, threads: int):
+        self._threads = threads
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def measure(self, job: Job) -> Outcome:
+        if self._process is None:
+            self._process = self._started()
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(asdict(job)) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended: so says the empty answer
+        answer = process.stdout.readline()
+        if answer:
+            return Outcome(**json.loads(answer))
+        status = process.wait()
+        self._process = None
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return Outcome(job.request.program, error=f"the measuring process ended with {how}")
+
+    def _started(self) -> subprocess.Popen[str]:
+        from ..runtime.measure import environment
+
+        module = f"{__package__}.bench_worker"
+        return subprocess.Popen(
+            [sys.executable, "-m", module],
+            env={**os.environ, **environment(self._threads)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )

@@ -1,0 +1,280 @@
+"""What `stepwell bench` measures: a case of a suite, a Python function or a file, with its peers."""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib.util
+import sys
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis.levels import Level, level_of
+from ..analysis.signature import entry_function, signature_of
+from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from ..errors import StepwellError
+from ..frontend.jit import jit
+from ..frontend.lowered import Lowered
+from ..frontend.text import make_context, read_bytes
+from ..spelling import did_you_mean
+from .load_program import Program, load_program
+from .run import make_inputs
+
+Array = npt.NDArray[Any]
+
+SUITE = Path(__file__).resolve().parent.parent / "benchmarks" / "suite.py"
+"""The suite of a checkout; an installed package has none."""
+
+WHOLE_SUITE = "suite"
+
+_SEED = 0
+_DTYPES = {str(type_): numpy_dtype(type_) for type_ in ELEMENT_TYPES}
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    A kernel and what each peer does for the same result.
+
+    `ours`, `numpy` and `torch` are called with the `arguments`, then the `weights`: arrays that stay the same
+    from call to call, which ours compiles in, and ONNX models have as initializers. `onnx` makes the model,
+    whose inputs have the names of the arguments. Arrays are written as `2x3xf32`. A peer that cannot say it is
+    None. `group` is what its ratios are summarised with.
+    """
+
+    name: str
+    ours: Callable[..., Any]
+    arguments: Mapping[str, str]
+    numpy: Callable[..., Any] | None = None
+    torch: Callable[..., Any] | None = None
+    onnx: Callable[[], Any] | None = None
+    weights: Mapping[str, str] = field(default_factory=dict[str, str])
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case with its arrays: ready to compile and to call."""
+
+    case: Case
+    lowered: Lowered
+    arrays: Sequence[Array]
+    weights: Sequence[Array] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line names: a suite's case, `FILE.py:FUNCTION` or `FILE.mlir`, and shapes."""
+
+    program: str
+    shapes: Mapping[str, str]
+    suite: str
+    in_suite: bool
+
+
+def requests(
+    programs: Sequence[str], shapes: Mapping[str, str], suite: Path = SUITE
+) -> list[Request]:
+    """
+    One request for each case that is named; a name of the suite's may be a pattern (`gemm-*`).
+
+    Raises StepwellError for a name that the suite does not have.
+    """
+    found: list[Request] = []
+    for program in programs:
+        if is_file(program):
+            read_bytes(_split(program)[0])  # for what is said when it cannot be read
+            found.append(Request(program, shapes, str(suite), in_suite=False))
+            continue
+        if shapes:
+            raise StepwellError(
+                f"found --shape for '{program}', whose shapes the suite says, expected it for a file; drop it"
+            )
+        names = _matching(program, [case.name for case in load_suite(suite)], suite)
+        found += [Request(name, {}, str(suite), in_suite=True) for name in names]
+    return found
+
+
+def is_file(program: str) -> bool:
+    """Whether this names a file, and not a kernel of the suite."""
+    return ".py:" in program or Path(program).suffix != ""
+
+
+def _matching(program: str, names: Sequence[str], suite: Path) -> list[str]:
+    pattern = "*" if program == WHOLE_SUITE else program
+    found = fnmatch.filter(names, pattern)
+    if not found:
+        has = f"it has {', '.join(names[:8])}, …"
+        raise StepwellError(
+            f"found no kernel '{program}', expected one of the suite's or a file; "
+            f"{did_you_mean(program, names, has)}",
+            where=str(suite),
+        )
+    return found
+
+
+def load_suite(path: Path) -> Sequence[Case]:
+    """The `CASES` of a suite's file. Raises StepwellError when there are none."""
+    if not path.is_file():
+        raise StepwellError(
+            "found no suite, expected the one of a checkout of Stepwell; name a file to measure, or a suite "
+            "with --suite",
+            where=str(path),
+        )
+    cases: Any = getattr(_module(path), "CASES", None)
+    if not isinstance(cases, tuple | list) or not cases:
+        raise StepwellError("found no CASES, expected a tuple of Case; define it", where=str(path))
+    return cases  # pyright: ignore[reportUnknownVariableType]
+
+
+def _module(path: Path) -> ModuleType:
+    name = f"benchmark_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except StepwellError:
+        raise
+    except Exception as error:
+        raise StepwellError(
+            f"found {type(error).__name__}: {error}, expected a file that can be imported; mend it",
+            where=str(path),
+        ) from error
+    return module
+
+
+# Arrays.
+
+
+def generate(name: str, text: str, seed: int = _SEED) -> Array:
+    """Numbers in [-1, 1) for an array written `2x3xf32`, always the same for a name."""
+    *extents, element = text.split("x")
+    if element not in _DTYPES or not all(extent.isdigit() for extent in extents):
+        raise StepwellError(
+            f"found shape '{text}' for '{name}', expected extents and a dtype as in 2x3xf32; write it so"
+        )
+    generator = np.random.default_rng((seed, zlib.crc32(name.encode())))
+    shape, dtype = tuple(map(int, extents)), _DTYPES[element]
+    if dtype.kind == "f":
+        return aligned(generator.random(shape, np.float32).astype(dtype) * 2 - 1)
+    return aligned(generator.integers(0, 8, shape).astype(dtype))
+
+
+def generate_weight(name: str, text: str, seed: int = _SEED) -> Array:
+    """As `generate`; a matrix is scaled so that its products are about as large as their arguments."""
+    array = generate(name, text, seed)
+    if array.ndim < 2:
+        return array
+    return aligned((array * np.sqrt(3 / array.shape[-2])).astype(array.dtype))
+
+
+def aligned(array: Array) -> Array:
+    """A copy at the start of a cache line."""
+    from ..runtime.engine import aligned_empty
+
+    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+# From a request to a program.
+
+
+def prepare(request: Request) -> Prepared:
+    """The program and its arrays. Raises StepwellError for whatever is wrong with either."""
+    if request.in_suite:
+        cases = load_suite(Path(request.suite))
+        return prepare_case(next(case for case in cases if case.name == request.program))
+    program = load_program(request.program, make_context(), shapes=request.shapes)
+    signature = signature_of(entry_function(program.module, program.entry))
+    arrays = [aligned(a) for a in make_inputs(signature, {}, dict(request.shapes), _SEED)]
+    path, function = _split(request.program)
+    case = Case(
+        function or Path(path).stem,
+        lambda *_: None,
+        {
+            spec.name: "x".join([*map(str, array.shape), _element(array)])
+            for spec, array in zip(signature.inputs, arrays, strict=True)
+        },
+        group="",
+    )
+    case = _with_peers(case, path, function, program)
+    return Prepared(case, Lowered(program.module, name=case.name), arrays)
+
+
+def prepare_case(case: Case) -> Prepared:
+    """A case of a suite, traced."""
+    arrays = [generate(name, text) for name, text in case.arguments.items()]
+    weights = [generate_weight(name, text) for name, text in case.weights.items()]
+
+    def function(*tensors: Any) -> Any:
+        return case.ours(*tensors, *weights)
+
+    return Prepared(case, jit(function).lower(*arrays), arrays, weights)
+
+
+def _element(array: Array) -> str:
+    return next(name for name, dtype in _DTYPES.items() if dtype == array.dtype)
+
+
+def _split(program: str) -> tuple[str, str]:
+    path, _, function = program.rpartition(":") if ".py:" in program else (program, "", "")
+    return path, function
+
+
+def _with_peers(case: Case, path: str, function: str, program: Program) -> Case:
+    """
+    What a file says of peers: `NAME_numpy`, `NAME_torch` and `NAME_onnx` beside the function NAME. At level
+    graph NumPy does without: each operation is defined by NumPy's.
+    """
+    found: dict[str, Callable[..., Any]] = {}
+    if Path(path).suffix == ".py":
+        module = _module(Path(path))
+        for peer in ("numpy", "torch", "onnx"):
+            candidate = getattr(module, f"{function or case.name}_{peer}", None)
+            if callable(candidate):
+                found[peer] = candidate
+    if "numpy" not in found and level_of(program.module) is Level.GRAPH:
+        found["numpy"] = partial(_graph_in_numpy, _steps(program))
+    return replace(case, **found)
+
+
+_Steps = tuple[Any, list[Any], list[Any]]
+
+
+def _steps(program: Program) -> _Steps:
+    """The block, its constants' values and the operations in order."""
+    from ..dialects.graph.base import GraphOp
+
+    block = entry_function(program.module, program.entry).body.block
+    constants: list[Any] = []
+    operations: list[Any] = []
+    for op in block.ops:
+        if not isinstance(op, GraphOp):
+            continue
+        if op.operands:
+            operations.append(op)
+        else:
+            constants.append((op.results[0], op.numpy()))
+    return block, constants, operations
+
+
+def _graph_in_numpy(steps: _Steps, *arrays: Array) -> Any:
+    """Every operation of a graph by its definition, one after the other."""
+    block, constants, operations = steps
+    values = {**dict(zip(block.args, arrays, strict=True)), **dict(constants)}
+    for op in operations:
+        results = op.numpy(*(values[operand] for operand in op.operands))
+        several = cast("Sequence[Any]", results if isinstance(results, tuple) else (results,))
+        values.update(zip(op.results, several, strict=True))
+    returned = [values[value] for value in block.last_op.operands]
+    return returned[0] if len(returned) == 1 else tuple(returned)

@@ -1,0 +1,151 @@
+"""
+The libraries that `stepwell bench` measures beside ours, each called as its documentation says is fastest:
+on memory of the caller's, with results in memory that is used again, in f32, on as many threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StepwellError
+from ..spelling import did_you_mean
+from .bench_case import Prepared
+
+Array = npt.NDArray[Any]
+Call = Callable[[], Any]
+Results = Callable[[Any], list[Array]]
+"""What a call gave, as NumPy's arrays."""
+
+OURS = "stepwell"
+
+
+def peers_named(text: str) -> list[str]:
+    """The peers of `--against`. Raises StepwellError for one that is not known."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in PEERS:
+            raise StepwellError(
+                f"found peer '{name}', expected some of {', '.join(PEERS)}; "
+                f"{did_you_mean(name, list(PEERS), 'choose from these')}"
+            )
+    return list(dict.fromkeys(names))
+
+
+def missing(name: str) -> list[str]:
+    """The packages that a peer needs and that are not installed."""
+    return [package for package in _PACKAGES[name] if find_spec(package) is None]
+
+
+def version(name: str) -> str:
+    text = str(getattr(import_module(name), "__version__", "unknown"))
+    return text.partition("-")[0]
+
+
+def load(name: str, prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
+    """What to time, and what it gave. None when the case does not say how this peer computes it."""
+    return PEERS[name](prepared, threads)
+
+
+def as_arrays(value: Any) -> list[Array]:
+    values = cast("Sequence[Any]", value if isinstance(value, tuple | list) else (value,))
+    return [np.asarray(element) for element in values]
+
+
+def _numpy(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
+    function, arrays = prepared.case.numpy, [*prepared.arrays, *prepared.weights]
+    if function is None:
+        return None
+    return lambda: function(*arrays), as_arrays
+
+
+def _torch(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
+    function = prepared.case.torch
+    if function is None:
+        return None
+    torch: Any = import_module("torch")
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    tensors = [torch.from_numpy(array) for array in (*prepared.arrays, *prepared.weights)]
+
+    def results(value: Any) -> list[Array]:
+        values = cast("Sequence[Any]", value if isinstance(value, tuple | list) else (value,))
+        return [element.numpy() for element in values]
+
+    return lambda: function(*tensors), results
+
+
+def _onnxruntime(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
+    if prepared.case.onnx is None:
+        return None
+    ort: Any = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    model = prepared.case.onnx().SerializeToString()
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    inputs = [
+        ort.OrtValue.ortvalue_from_numpy(array) for array in prepared.arrays
+    ]  # alive with the binding
+    for name, value in zip(prepared.case.arguments, inputs, strict=True):
+        binding.bind_ortvalue_input(name, value)
+    for output in session.get_outputs():
+        binding.bind_output(output.name, "cpu")
+    session.run_with_iobinding(binding)
+    outputs = binding.get_outputs()
+    for output, value in zip(session.get_outputs(), outputs, strict=True):
+        binding.bind_ortvalue_output(output.name, value)
+
+    def call() -> Any:
+        session.run_with_iobinding(binding)
+        return outputs
+
+    return call, lambda values: [value.numpy() for value in values]
+
+
+def _openvino(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
+    if prepared.case.onnx is None:
+        return None
+    ov: Any = import_module("openvino")
+    core = ov.Core()
+    model = core.read_model(prepared.case.onnx().SerializeToString())
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",  # where the CPU has bf16, it would be bf16
+        "ENABLE_CPU_PINNING": False,
+    }
+    request = core.compile_model(model, "CPU", settings).create_infer_request()
+    names = list(prepared.case.arguments)
+    for name, array in zip(names, prepared.arrays, strict=True):
+        request.set_tensor(name, ov.Tensor(array, shared_memory=True))
+
+    def call() -> Any:
+        request.infer()
+        return request
+
+    return call, lambda done: [np.array(tensor.data) for tensor in done.output_tensors]
+
+
+PEERS: Mapping[str, Callable[[Prepared, int], tuple[Call, Results] | None]] = {
+    "numpy": _numpy,
+    "torch": _torch,
+    "onnxruntime": _onnxruntime,
+    "openvino": _openvino,
+}
+
+_PACKAGES: Mapping[str, Sequence[str]] = {
+    "numpy": ("numpy",),
+    "torch": ("torch",),
+    "onnxruntime": ("onnxruntime", "onnx"),
+    "openvino": ("openvino", "onnx"),
+}
