@@ -35,6 +35,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .vector_casts import CASTS
+
 _MASK = VectorType.constr(eq(i1)) | eq(i1)
 _CMPI = {word: int(number) for number, word in enumerate(CMPI_COMPARISON_OPERATIONS)}
 _CMPF = {word: int(number) for number, word in enumerate(CMPF_COMPARISON_OPERATIONS)}
@@ -165,10 +167,11 @@ class VectorSelectOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
-        condition, lhs, rhs = _parse_select(parser)
-        if isinstance(condition.type, VectorType):
-            return cls(condition, lhs, rhs)
-        return arith.SelectOp(condition, lhs, rhs)
+        operands, attributes = _parse_select(parser)
+        is_vector = isinstance(operands[0].type, VectorType)
+        op = cls(*operands) if is_vector else arith.SelectOp(*operands)
+        op.attributes |= attributes
+        return op
 
 
 @irdl_op_definition
@@ -209,7 +212,9 @@ class VectorFCmpOp(IRDLOperation):
         type_ = parser.parse_type()
         a, b = parser.resolve_operand(lhs, type_), parser.resolve_operand(rhs, type_)
         if isinstance(type_, VectorType):
-            return cls(a, b, predicate)
+            op = cls(a, b, predicate)
+            op.attributes |= attributes
+            return op
         return llvm.FCmpOp(a, b, predicate, attributes)
 
 
@@ -240,10 +245,14 @@ class VectorLlvmSelectOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
-        condition, lhs, rhs = _parse_select(parser, with_condition=True)
-        if isinstance(condition.type, VectorType):
-            return cls(condition, lhs, rhs)
-        return llvm.SelectOp(condition, lhs, rhs)
+        operands, attributes = _parse_select(parser, with_condition=True)
+        is_vector = isinstance(operands[0].type, VectorType)
+        flags = attributes.pop("fastmathFlags", None)
+        op = cls(*operands) if is_vector else llvm.SelectOp(*operands)
+        if flags is not None:
+            op.properties["fastmathFlags"] = flags
+        op.attributes |= attributes
+        return op
 
 
 @irdl_op_definition
@@ -294,12 +303,15 @@ def _parse_operands(parser: Parser) -> Any:
 
 def _parse_select(
     parser: Parser, *, with_condition: bool = False
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """The operands; the condition's type stands there always (llvm) or when it is a vector (arith)."""
+) -> tuple[tuple[SSAValue, SSAValue, SSAValue], dict[str, Attribute]]:
+    """
+    The operands and attributes; the condition's type stands there always (llvm) or when it is a vector
+    (arith).
+    """
     condition = parser.parse_unresolved_operand()
     parser.parse_punctuation(",")
     lhs, rhs = _parse_operands(parser)
-    parser.parse_optional_attr_dict()
+    attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     types = [parser.parse_type()]
     if parser.parse_optional_punctuation(",") is not None:
@@ -307,20 +319,26 @@ def _parse_select(
     elif with_condition:
         parser.raise_error("found one type, expected the condition's and the values'")
     of_condition = types[0] if len(types) == 2 else i1
-    return (
+    operands = (
         parser.resolve_operand(condition, of_condition),
         parser.resolve_operand(lhs, types[-1]),
         parser.resolve_operand(rhs, types[-1]),
     )
+    return operands, attributes
 
 
 def _print_select(printer: Printer, op: Operation, condition: SSAValue) -> None:
     printer.print_string(" ")
     printer.print_list(op.operands, printer.print_ssa_value)
-    printer.print_op_attributes(op.attributes)
+    attributes = dict(op.attributes)
+    flags = op.properties.get("fastmathFlags")
+    if isinstance(flags, llvm.FastMathAttr) and flags.data:
+        attributes["fastmathFlags"] = flags
+    printer.print_op_attributes(attributes)
     printer.print_string(" : ")
-    printer.print_attribute(condition.type)
-    printer.print_string(", ")
+    if op.name != VectorSelectOp.name or condition.type != i1:
+        printer.print_attribute(condition.type)
+        printer.print_string(", ")
     printer.print_attribute(op.results[0].type)
 
 
@@ -338,5 +356,5 @@ def _extended(dialect: Dialect, *ops: type[Operation]) -> Dialect:
     return Dialect(dialect.name, [*kept, *ops], [*dialect.attributes])
 
 
-Arith = _extended(arith.Arith, VectorCmpiOp, VectorCmpfOp, VectorSelectOp)
+Arith = _extended(arith.Arith, VectorCmpiOp, VectorCmpfOp, VectorSelectOp, *CASTS.values())
 Llvm = _extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp)

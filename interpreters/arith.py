@@ -30,6 +30,7 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.resources import elements_to_numpy
+from ..dialects.vector_casts import CASTS
 from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..errors import StepwellError
 from .evaluators import (
@@ -481,6 +482,7 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
     arith.ExtSIOp: _resize(False),
     arith.ExtUIOp: _resize(True),
 }
+EVALUATORS.update({vector: EVALUATORS[scalar] for scalar, vector in CASTS.items()})
 
 
 @with_evaluators(EVALUATORS)

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ...dialects.vector_casts import CASTS
 from ...dialects.vector_ops import (
     ExtractElementOp,
     VectorCmpfOp,
@@ -370,3 +371,4 @@ ARITH: _Table = {
     arith.TruncFOp: _cast(llvm.FPTruncOp),
     arith.BitcastOp: _convert_bitcast,
 }
+ARITH.update({vector: ARITH[scalar] for scalar, vector in CASTS.items()})

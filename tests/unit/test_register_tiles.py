@@ -1,0 +1,66 @@
+"""The innermost loops of contractions in the assembly of several targets: multiply-adds, and no spills."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.runtime.target import Target
+from stepwell.tuning.contraction import register_tile
+from stepwell.tuning.facts import lanes
+
+MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
+STACK = re.compile(r"%rsp|\[sp")
+TARGETS = ("x86-64-v3", "x86-64-v4", "neoverse-n1", "generic")
+
+
+def innermost_loops(assembly: str) -> list[str]:
+    """The loops of one basic block."""
+    found: list[str] = []
+    for block in re.split(r"\n(?=\.LBB)", assembly):
+        lines = block.splitlines()
+        label = lines[0].split(":")[0]
+        back = [n for n, line in enumerate(lines) if re.search(rf"\t{re.escape(label)}$", line)]
+        jumps = [n for n in back if re.search(r"\t(j\w+|b\.\w+|cbn?z)\t", lines[n])]
+        back += [n for n, line in enumerate(lines) if re.search(rf" {re.escape(label)}$", line)]
+        last = max([*back, *jumps], default=None)
+        if last is not None:
+            found.append("\n".join(lines[: last + 1]))
+    return found
+
+
+def product(target: str, m: int, n: int, k: int, dtype: type, *, turned: bool = False) -> str:
+    a, b = np.zeros((m, k), dtype), np.zeros((n, k) if turned else (k, n), dtype)
+    function = (lambda a, b: a @ sw.swapaxes(b, 0, 1)) if turned else (lambda a, b: a @ b)
+    return sw.jit(function, target=target).lower(a, b).as_text("asm")
+
+
+def check(target: str, assembly: str, m: int, n: int, bytes_: int) -> None:
+    rows, columns = register_tile(Target.parse(target), m, n, bytes_)
+    vectors = columns // min(lanes(Target.parse(target), bytes_), columns)
+    loops = [text for text in innermost_loops(assembly) if MULTIPLY_ADD.search(text)]
+    counts = [len(MULTIPLY_ADD.findall(text)) for text in loops]
+    assert rows * vectors in counts, (counts, rows, vectors)
+    for text in loops:
+        assert not STACK.search(text), text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("m", "n", "dtype"), [(672, 672, np.float32), (500, 500, np.float64), (101, 203, np.float32)]
+)
+def test_tiles_stay_in_registers(target: str, m: int, n: int, dtype: type):
+    assembly = product(target, m, n, 200, dtype)
+    check(target, assembly, m, n, np.dtype(dtype).itemsize)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_transposed_operand(target: str):
+    check(target, product(target, 512, 512, 300, np.float32, turned=True), 512, 512, 4)
+
+
+def test_twelve_multiply_adds_with_sixteen_registers():
+    assert register_tile(Target.parse("x86-64-v3"), 672, 672, 4) == (6, 16)
+    assert register_tile(Target.parse("x86-64-v3"), 672, 672, 8) == (6, 8)

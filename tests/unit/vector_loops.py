@@ -1,0 +1,85 @@
+"""Vector loops run at three levels, and by NumPy-like order: each operation for all lanes before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from stepwell.analysis.levels import Level
+from stepwell.analysis.signature import entry_function
+from stepwell.analysis.verify import verify
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret, random_inputs
+from stepwell.lowering.pipelines import lower_to
+from stepwell.runtime.jit import compile_module
+from xdsl.dialects.builtin import ModuleOp
+
+from .loop_nests import as_tuple
+
+
+def at_core(text: str) -> ModuleOp:
+    """The program at level core, which must be valid and print as it parses."""
+    module = parse_text(text, "vector.mlir")
+    lower_to(module, Level.CORE)
+    verify(module)
+    printed = str(module)
+    assert str(parse_text(printed, "core.mlir")) == printed
+    return module
+
+
+def check_lanes(
+    text: str,
+    inputs: Sequence[np.ndarray] | None = None,
+    *,
+    tolerance: float = 0.0,
+    in_lanes: bool = True,
+) -> ModuleOp:
+    """
+    The program gives the same in order, as vectors by the interpreter, and natively; the core module.
+
+    `in_lanes` says whether its vector loops are expected to become vectors.
+    """
+    module = parse_text(text, "vector.mlir")
+    given = random_inputs(entry_function(module), 1) if inputs is None else inputs
+    expected = interpret(module, given)
+    core = at_core(text)
+    assert ("vector<" in str(core)) == in_lanes, str(core)
+    assert ("stepwell.mode" in str(core)) != in_lanes, str(core)
+    _agree(interpret(core, given), expected, tolerance, f"at core\n{core}")
+    native = parse_text(str(core), "core.mlir")
+    lower_to(native, Level.LLVM)
+    arrays = [np.array(value) for value in given]
+    returned = as_tuple(compile_module(native)(*arrays))
+    found = returned or tuple(value for value in arrays if value.ndim)
+    _agree(found, expected, tolerance, f"natively\n{core}")
+    return core
+
+
+def _agree(
+    found: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float, message: str
+) -> None:
+    for value, want in zip(found, expected, strict=True):
+        if tolerance:
+            np.testing.assert_allclose(value, want, rtol=tolerance, atol=tolerance, err_msg=message)
+        else:
+            np.testing.assert_array_equal(value, want, err_msg=message)
+
+
+def loop_program(
+    body: str, count: int, *, element: str = "i32", lower: int = 0, step: int = 1
+) -> str:
+    """
+    `f` with buffers %A and %B of 400 elements and %S of four, and one vector loop over %i of `count` lanes.
+
+    In `body`, `T` stands for the element type, `M` for the type of %A and %B.
+    """
+    upper = lower + (count - 1) * step + 1
+    body = body.replace(": M", f": memref<400x{element}>").replace(": T", f": {element}")
+    return f"""
+func.func @f(%A: memref<400x{element}>, %B: memref<400x{element}>, %S: memref<4x{element}>, %n: index)
+    attributes {{stepwell.noalias}} {{
+  loop.for parallel vector "i" %i = {lower} to {upper} step {step} {{
+{body}
+  }}
+  func.return
+}}"""
