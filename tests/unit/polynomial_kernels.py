@@ -178,7 +178,7 @@ AT_INFINITY: dict[str, tuple[float, float]] = {
     "sin": (np.nan, np.nan),
     "cos": (np.nan, np.nan),
     "sigmoid": (0, 1),
-    "gelu": (-0.0, np.inf),
+    "gelu": (np.nan, np.inf),
 }
 """The values at -∞ and ∞."""
 ODD = ("expm1", "log1p", "tanh", "erf", "sin", "gelu")

@@ -36,10 +36,11 @@ def gelu(b: Lanes, x: SSAValue) -> SSAValue:
     """
     max(x, 0) - a·Φ(-a), a = |x|: below zero there is nothing to cancel.
 
-    f32 is computed in f64, where a² is exact and the polynomials are short.
+    f32 is computed in f64, where a² is exact and the polynomials are short. Of -inf it is NaN, as the
+    product that it is defined by.
     """
     result = _gelu_single(b, x) if b.is_single else _gelu_double(b, x)
-    return b.copysign(result, x)
+    return b.add(b.copysign(result, x), b.mul(b.minimum(x, 0.0), 0.0))
 
 
 def _gelu_single(b: Lanes, x: SSAValue) -> SSAValue:
