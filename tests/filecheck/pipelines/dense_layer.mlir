@@ -13,17 +13,19 @@
 // TE:           arith.addf
 // TE:           arith.maximumf
 
-// The rows are outermost; one row of accumulators is filled with the contiguous axis innermost.
+// The rows are outermost; one row of accumulators is filled with the contiguous axis innermost, in the lanes
+// of one vector.
 // LOOP-LABEL: func.func private @layer.
 // LOOP-NEXT:    loop.for parallel "i" %i = 0 to 4 {
 // LOOP-NEXT:      %[[ACC:.*]] = loop.alloc stack : memref<5xf32>
 // LOOP:           loop.for reduction "k" %[[K:.*]] = 0 to 6 {
-// LOOP-NEXT:        loop.for parallel "j{{.*}}" %[[J:.*]] = 0 to 5 {
+// LOOP-NEXT:        loop.for parallel vector "j{{.*}}" %[[J:.*]] = 0 to 8 {
+// LOOP-NEXT:          loop.if (-%[[J]] + 4 >= 0) {
 // LOOP-NEXT:          loop.load %x[%i, %[[K]]]
 // LOOP-NEXT:          loop.load %w[%[[K]], %[[J]]]
 // LOOP-NEXT:          %[[PRODUCT:.*]] = arith.mulf
 // LOOP:               arith.addf %{{.*}}, %[[PRODUCT]] fastmath<reassoc,contract>
-// LOOP:           loop.for parallel "j{{.*}}"
+// LOOP:           loop.for parallel vector "j{{.*}}"
 // LOOP:             arith.maximumf
 // LOOP-NEXT:        loop.store %{{.*}}, %relu[%i, %{{.*}}] : memref<4x5xf32>
 // LOOP-LABEL: func.func @layer
@@ -34,8 +36,8 @@
 // CORE-NOT:   {{(graph|te|loop)\.}}
 // CORE-LABEL: func.func private @layer.
 // CORE:         memref.alloca() : memref<5xf32>
-// CORE-COUNT-4: scf.for
-// CORE:         memref.store %{{.*}}, %relu
+// CORE-COUNT-2: scf.for
+// CORE:         vector.maskedstore %relu
 
 // LLVM-LABEL: llvm.func internal @layer.
 // LLVM-SAME:    %x: !llvm.ptr {llvm.noalias

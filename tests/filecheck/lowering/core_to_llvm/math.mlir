@@ -26,8 +26,7 @@ func.func @scalars(%x: f32, %d: f64, %i: i32) {
 
 // CHECK-LABEL: llvm.func internal @vectors
 // CHECK:         llvm.intr.exp(%x) : (vector<2xf32>) -> vector<2xf32>
-// CHECK:         %[[LANE:.*]] = llvm.shufflevector %x, %x [0] : vector<2xf32>
-// CHECK-NEXT:    %[[ELEMENT:.*]] = llvm.bitcast %[[LANE]] : vector<1xf32> to f32
+// CHECK:         %[[ELEMENT:.*]] = llvm.extractelement %x[%{{.*}} : i32] : vector<2xf32>
 // CHECK-NEXT:    %[[VALUE:.*]] = llvm.call @tanhf(%[[ELEMENT]]) : (f32) -> f32
 // CHECK-NEXT:    llvm.insertelement %[[VALUE]], %{{.*}}[%{{.*}} : i32] : vector<2xf32>
 func.func private @vectors(%x: vector<2xf32>) {

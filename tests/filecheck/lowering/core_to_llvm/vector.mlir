@@ -23,8 +23,10 @@ func.func @vectors(%x: memref<64xf32>, %i: index, %s: f32) {
 // -----
 
 // CHECK-LABEL: llvm.func @masks
-// CHECK:         %[[LANES:.*]] = llvm.mlir.constant(dense<[0, 1, 2, 3]> : vector<4xi64>) : vector<4xi64>
-// CHECK:         %m = llvm.icmp "slt" %[[LANES]], %{{.*}} : vector<4xi64>
+// CHECK:         %[[LANES:.*]] = llvm.mlir.constant(dense<[0, 1, 2, 3]> : vector<4xi32>) : vector<4xi32>
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.smax.i64"(%n, %{{.*}})
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.smin.i64"
+// CHECK:         %m = llvm.icmp "slt" %[[LANES]], %{{.*}} : vector<4xi32>
 // CHECK-NEXT:    %v = llvm.call_intrinsic "llvm.masked.load.v4f32.p0"(%x, %m, %p) : (!llvm.ptr, vector<4xi1>, vector<4xf32>) -> vector<4xf32>
 // CHECK-NEXT:    llvm.call_intrinsic "llvm.masked.store.v4f32.p0"(%v, %x, %m) : (vector<4xf32>, !llvm.ptr, vector<4xi1>) -> ()
 func.func @masks(%x: memref<64xf32>, %n: index) {
