@@ -91,12 +91,34 @@ class Lowered:
 
         Raises StepwellError when it starts below that level.
         """
+        from ..tuning.rules import kernels, name_apart
+
         with lowering_lock:
             if self.level not in (Level.GRAPH, Level.TE):
                 return self._at(Level.LOOP).clone()
             module = self._at(Level.TE).clone()
             lower_to(module, Level.LOOP, ctx=make_context(), fp=self._fp, by_rules=False)
+            for kernel in kernels(module):
+                name_apart(kernel)  # steps call buffers by their names
             return module
+
+    def script(self) -> str:
+        """
+        The steps by which rules schedule the program's kernels, as a script to read, edit and apply:
+        `Schedule(low, script=low.script()).run()` leads to the loops of `as_text("loop")`.
+
+        Raises StepwellError when the program starts below the te level.
+        """
+        from ..dialects.schedule.script_text import script_text
+        from ..tuning.rules import schedule_kernels
+
+        if self.level not in (Level.GRAPH, Level.TE):
+            raise StepwellError(
+                f"found a program at level '{self.level}', expected one at 'te' or above: rules schedule "
+                "kernels as they are made; print the script it was scheduled by"
+            )
+        module = self.unscheduled()
+        return script_text(schedule_kernels(module, _target(self._target)))
 
     def as_text(self, level: str = "graph") -> str:
         """

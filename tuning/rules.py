@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.levels import Level
 from ..dialects import loop
+from ..dialects.schedule import Step
 from ..runtime.target import Target
 from ..transforms.remarks import remark
 from ..transforms.schedule.refusal import Refusal
@@ -89,14 +90,25 @@ class ScheduleByRulesPass(StepwellPass):
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.parse(self.target)
-        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        for function in functions:
-            if function.sym_visibility is not None:
-                schedule(op, function, target)
+        schedule_kernels(op, Target.parse(self.target))
 
 
-def _name_apart(function: func.FuncOp) -> None:
+def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
+    """Schedule the kernels of a module; all the steps that were taken."""
+    steps: list[Step] = []
+    for function in kernels(module):
+        session = schedule(module, function, target)
+        steps += [] if session is None else session.steps
+    return steps
+
+
+def kernels(module: ModuleOp) -> list[func.FuncOp]:
+    """The functions that rules schedule: those that te → loop has made, which are private."""
+    functions = [f for f in module.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+    return [f for f in functions if f.sym_visibility is not None]
+
+
+def name_apart(function: func.FuncOp) -> None:
     """Give buffers different names: steps call them by these."""
     taken: set[str] = set()
     values = [*function.body.block.args, *(r for op in function.walk() for r in op.results)]
@@ -114,7 +126,7 @@ def _name_apart(function: func.FuncOp) -> None:
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first rule that fits; None when none does."""
-    _name_apart(function)
+    name_apart(function)
     for rule in RULES:
         before = function.body.clone()
         session = Session(module, function)
