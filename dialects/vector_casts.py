@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, VectorType
+from xdsl.dialects.builtin import AnyFloat, FixedBitwidthType, IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -25,7 +25,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .dtypes import bit_width
 
 _INTEGER = (IntegerType,)
 _INTEGER_OR_INDEX = (IntegerType, IndexType)
@@ -37,6 +36,11 @@ def _element(type_: Attribute) -> Attribute:
 
 def _shape(type_: Attribute) -> tuple[int, ...]:
     return type_.get_shape() if isinstance(type_, VectorType) else ()
+
+
+def _bits(type_: Attribute) -> int:
+    """As `dtypes.bit_width`, which would bring NumPy: text is read and written without it."""
+    return 64 if isinstance(type_, IndexType) else cast(FixedBitwidthType, type_).bitwidth
 
 
 class _Cast(IRDLOperation):
@@ -70,7 +74,7 @@ class _Cast(IRDLOperation):
     def _fits(self, old: Attribute, new: Attribute) -> bool:
         if self.WIDER is None:
             return old != new
-        return bit_width(new) != bit_width(old) and (bit_width(new) > bit_width(old)) == self.WIDER
+        return _bits(new) != _bits(old) and (_bits(new) > _bits(old)) == self.WIDER
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -163,7 +163,7 @@ EXACT: dict[str, Callable[[mpf], mpf]] = {
     "sin": mp.sin,
     "cos": mp.cos,
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
-    "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2,
+    "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2 if abs(x) < 200 else max(x, mpf(0)),
 }
 AT_INFINITY: dict[str, tuple[float, float]] = {
     "exp": (0, np.inf),

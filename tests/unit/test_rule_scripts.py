@@ -33,5 +33,7 @@ def test_the_script_leads_to_the_same_loops(name: str):
 def test_mistake():
     low = sw.jit(lambda x: sw.exp(x)).lower(np.ones(3, np.float32))
     below = sw.Schedule(low).lowered()
-    with pytest.raises(sw.StepwellError, match="found a program at level 'loop', expected one at 'te'"):
+    with pytest.raises(
+        sw.StepwellError, match="found a program at level 'loop', expected one at 'te'"
+    ):
         below.script()
