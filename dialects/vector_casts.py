@@ -25,7 +25,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-
 _INTEGER = (IntegerType,)
 _INTEGER_OR_INDEX = (IntegerType, IndexType)
 
