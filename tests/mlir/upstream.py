@@ -32,7 +32,9 @@ needs_tools = pytest.mark.skipif(
 )
 
 TO_LLVM = (
+    "--convert-vector-to-scf",
     "--convert-scf-to-cf",
+    "--convert-vector-to-llvm",
     "--convert-math-to-llvm",
     "--convert-math-to-libm",
     "--expand-strided-metadata",
