@@ -4,16 +4,7 @@ import pytest
 from stepwell.dialects.schedule.steps import Pragma, Split
 
 from .loop_nests import applied, check_extents, reason
-
-COPY = """
-func.func @f(%A: memref<80xi32> {stepwell.noalias}, %B: memref<80xi32> {stepwell.noalias}) {
-  loop.for parallel "i" %i = -3 to {n} step 2 {
-    %a = loop.load %A[%i + 3] : memref<80xi32>
-    loop.store %a, %B[%i + 4] : memref<80xi32>
-  }
-  func.return
-}
-"""
+from .nest_texts import COPY
 
 
 def test_extents() -> None:

@@ -4,25 +4,7 @@ import pytest
 from stepwell.dialects.schedule.steps import SetScope
 
 from .loop_nests import check_extents, reason
-
-SCRATCH = """
-func.func @f(%A: memref<{n}x5xi32> {stepwell.noalias}, %B: memref<{n}x5xi32> {stepwell.noalias}) {
-  %T = loop.alloc arena : memref<{n}x5xi32>
-  loop.for parallel "i" %i = 0 to {n} {
-    loop.for parallel "j" %j = 0 to 5 {
-      %a = loop.load %A[%i, %j] : memref<{n}x5xi32>
-      loop.store %a, %T[%i, -%j + 4] : memref<{n}x5xi32>
-    }
-  }
-  loop.for parallel "k" %k = 0 to {n} {
-    loop.for parallel "l" %l = 0 to 5 {
-      %t = loop.load %T[%k, %l] : memref<{n}x5xi32>
-      loop.store %t, %B[%k, %l] : memref<{n}x5xi32>
-    }
-  }
-  func.return
-}
-"""
+from .nest_texts import SCRATCH
 
 
 @pytest.mark.parametrize("scope", ["register", "stack", "thread", "arena"])

@@ -8,53 +8,7 @@ from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import IndexSetSplit, Peel, Reverse, Simplify, Split, Tile
 
 from .loop_nests import RandomNest, applied, check, check_extents
-
-MATMUL = """
-func.func @f(%A: memref<{n}x9xi32> {stepwell.noalias}, %B: memref<9x{n}xi32> {stepwell.noalias},
-             %C: memref<{n}x{n}xi32> {stepwell.noalias}) {
-  loop.for parallel "i" %i = 0 to {n} {
-    loop.for parallel "j" %j = 0 to {n} {
-      loop.for reduction "k" %k = 0 to 9 {
-        %a = loop.load %A[%i, %k] : memref<{n}x9xi32>
-        %b = loop.load %B[%k, %j] : memref<9x{n}xi32>
-        %p = arith.muli %a, %b : i32
-        %c = loop.load %C[%i, %j] : memref<{n}x{n}xi32>
-        %s = arith.addi %c, %p : i32
-        loop.store %s, %C[%i, %j] : memref<{n}x{n}xi32>
-      }
-    }
-  }
-  func.return
-}
-"""
-
-TRIANGLE = """
-func.func @f(%A: memref<{n}x{n}xi32>) {
-  loop.for parallel "i" %i = 0 to {n} {
-    loop.for serial "j" %j = 1 to %i + 1 {
-      %a = loop.load %A[%i, %j - 1] : memref<{n}x{n}xi32>
-      %b = loop.load %A[%i, %j] : memref<{n}x{n}xi32>
-      %t = arith.muli %a, %b : i32
-      %s = arith.subi %t, %a : i32
-      loop.store %s, %A[%i, %j] : memref<{n}x{n}xi32>
-    }
-  }
-  func.return
-}
-"""
-
-LINE = """
-func.func @f(%A: memref<80xi32>) {
-  loop.for serial "i" %i = -3 to {n} step 2 {
-    %a = loop.load %A[%i + 3] : memref<80xi32>
-    %b = loop.load %A[%i + 4] : memref<80xi32>
-    %t = arith.muli %a, %b : i32
-    %s = arith.addi %t, %b : i32
-    loop.store %s, %A[%i + 5] : memref<80xi32>
-  }
-  func.return
-}
-"""
+from .nest_texts import LINE, MATMUL, TRIANGLE
 
 
 def test_extents() -> None:
