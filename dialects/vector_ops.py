@@ -30,7 +30,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -92,10 +92,8 @@ class VectorCmpiOp(_Compare):
             parser.raise_error("found no integer predicate, expected one such as 'slt'")
         parser.parse_punctuation(",")
         lhs, rhs = _parse_operands(parser)
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        a, b = parser.resolve_operand(lhs, type_), parser.resolve_operand(rhs, type_)
-        if isinstance(type_, VectorType):
+        a, b = _resolved(parser, lhs, rhs)
+        if isinstance(a.type, VectorType):
             return cls(a, b, predicate)
         return arith.CmpiOp(a, b, predicate)
 
@@ -134,36 +132,54 @@ class VectorCmpfOp(_Compare):
         fastmath = _NO_FASTMATH
         if parser.parse_optional_keyword("fastmath") is not None:
             fastmath = FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        a, b = parser.resolve_operand(lhs, type_), parser.resolve_operand(rhs, type_)
-        if isinstance(type_, VectorType):
+        a, b = _resolved(parser, lhs, rhs)
+        if isinstance(a.type, VectorType):
             return cls(a, b, predicate, fastmath)
         return arith.CmpfOp(a, b, predicate, fastmath)
 
 
-@irdl_op_definition
-class VectorSelectOp(IRDLOperation):
-    """`arith.select %mask, %a, %b : vector<8xi1>, vector<8xf32>`"""
-
-    name = "arith.select"
+class _Select(IRDLOperation):
+    """What `select` of `arith` and of `llvm` have in common; each calls its result otherwise."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
 
     cond = operand_def(_MASK)
     lhs = operand_def(T)
     rhs = operand_def(T)
-    result = result_def(T)
     traits = traits_def(Pure())
 
     def __init__(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[cond, lhs, rhs], result_types=[lhs.type])
 
     def verify_(self) -> None:
-        _verify_condition(self.cond, self.result)
+        mask = mask_like(self.results[0].type)
+        if self.cond.type not in (i1, mask):
+            raise VerifyException(
+                f"found a condition of {self.cond.type}, expected i1 or {mask}; mend it"
+            )
 
     def print(self, printer: Printer) -> None:
-        _print_select(printer, self, self.cond)
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        attributes = dict(self.attributes)
+        flags = self.properties.get("fastmathFlags")
+        if isinstance(flags, llvm.FastMathAttr) and flags.data:
+            attributes["fastmathFlags"] = flags
+        printer.print_op_attributes(attributes)
+        printer.print_string(" : ")
+        if self.name != VectorSelectOp.name or self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.results[0].type)
+
+
+@irdl_op_definition
+class VectorSelectOp(_Select):
+    """`arith.select %mask, %a, %b : vector<8xi1>, vector<8xf32>`"""
+
+    name = "arith.select"
+
+    result = result_def(_Select.T)
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
@@ -208,10 +224,8 @@ class VectorFCmpOp(IRDLOperation):
         predicate = IntegerAttr(llvm.FCmpPredicateFlag(word).to_int(), i64)
         lhs, rhs = _parse_operands(parser)
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        a, b = parser.resolve_operand(lhs, type_), parser.resolve_operand(rhs, type_)
-        if isinstance(type_, VectorType):
+        a, b = _resolved(parser, lhs, rhs)
+        if isinstance(a.type, VectorType):
             op = cls(a, b, predicate)
             op.attributes |= attributes
             return op
@@ -219,29 +233,14 @@ class VectorFCmpOp(IRDLOperation):
 
 
 @irdl_op_definition
-class VectorLlvmSelectOp(IRDLOperation):
+class VectorLlvmSelectOp(_Select):
     """`llvm.select %mask, %a, %b : vector<8xi1>, vector<8xf32>`"""
 
     name = "llvm.select"
 
-    T: ClassVar = VarConstraint("T", AnyAttr())
-
-    cond = operand_def(_MASK)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    res = result_def(T)
+    res = result_def(_Select.T)
     fastmathFlags = prop_def(llvm.FastMathAttr, default_value=llvm.FastMathAttr(None))
-    traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-
-    def __init__(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(operands=[cond, lhs, rhs], result_types=[lhs.type])
-
-    def verify_(self) -> None:
-        _verify_condition(self.cond, self.res)
-
-    def print(self, printer: Printer) -> None:
-        _print_select(printer, self, self.cond)
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
@@ -295,7 +294,16 @@ class ExtractElementOp(IRDLOperation):
         return op
 
 
-def _parse_operands(parser: Parser) -> Any:
+def _resolved(
+    parser: Parser, lhs: UnresolvedOperand, rhs: UnresolvedOperand
+) -> tuple[SSAValue, SSAValue]:
+    """The operands, of the type that follows after a colon."""
+    parser.parse_punctuation(":")
+    type_ = parser.parse_type()
+    return parser.resolve_operand(lhs, type_), parser.resolve_operand(rhs, type_)
+
+
+def _parse_operands(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
     lhs = parser.parse_unresolved_operand()
     parser.parse_punctuation(",")
     return lhs, parser.parse_unresolved_operand()
@@ -325,28 +333,6 @@ def _parse_select(
         parser.resolve_operand(rhs, types[-1]),
     )
     return operands, attributes
-
-
-def _print_select(printer: Printer, op: Operation, condition: SSAValue) -> None:
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_ssa_value)
-    attributes = dict(op.attributes)
-    flags = op.properties.get("fastmathFlags")
-    if isinstance(flags, llvm.FastMathAttr) and flags.data:
-        attributes["fastmathFlags"] = flags
-    printer.print_op_attributes(attributes)
-    printer.print_string(" : ")
-    if op.name != VectorSelectOp.name or condition.type != i1:
-        printer.print_attribute(condition.type)
-        printer.print_string(", ")
-    printer.print_attribute(op.results[0].type)
-
-
-def _verify_condition(condition: SSAValue, result: SSAValue) -> None:
-    if condition.type not in (i1, mask_like(result.type)):
-        raise VerifyException(
-            f"found a condition of {condition.type}, expected i1 or {mask_like(result.type)}; mend it"
-        )
 
 
 def _extended(dialect: Dialect, *ops: type[Operation]) -> Dialect:

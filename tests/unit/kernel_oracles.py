@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from stepwell.analysis.levels import Level
 from stepwell.analysis.signature import entry_function
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import random_inputs
+from stepwell.lowering.pipelines import lower_to
+from stepwell.runtime.jit import compile_module
 from xdsl.dialects.builtin import ModuleOp
 
 KERNELS = Path(__file__).parents[2] / "examples" / "kernels"
@@ -122,3 +125,13 @@ def copies(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 def assert_close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
     for array, right in zip(found, expected, strict=True):
         np.testing.assert_allclose(array, right, rtol=1e-4, atol=1e-5)
+
+
+def check_natively(name: str, module: ModuleOp) -> None:
+    """That a module at the loop level, which is lowered, gives natively what NumPy does."""
+    arrays = inputs(name, module)
+    expected = ORACLES[name](*copies(arrays))
+    lower_to(module, Level.LLVM)
+    given = copies(arrays)
+    returned = compile_module(module)(*given)
+    assert_close(tuple(given) if returned is None else (returned,), expected)

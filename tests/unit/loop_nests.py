@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -172,6 +172,14 @@ def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5, 0)) -> in
                 message = f"{step} on\n{text}\ngave\n{module}"
                 np.testing.assert_array_equal(found, want, err_msg=message)
     return applied
+
+
+def check_random_nest(seed: int, steps: Callable[[Random, str], Sequence[Step]]) -> None:
+    """`check` on a random nest with the steps made for one of its loops, which is given by name."""
+    random = Random(seed)
+    nest = RandomNest(random, depth=3)
+    text = nest.text()
+    check(text, steps(random, random.choice(nest.loops)))
 
 
 def check_extents(

@@ -11,7 +11,6 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.dependence import dependences
 from stepwell.analysis.in_bounds import check_in_bounds
-from stepwell.analysis.levels import Level
 from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
@@ -20,8 +19,6 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.pass_manager import module_text
-from stepwell.lowering.pipelines import lower_to
-from stepwell.runtime.jit import compile_module
 from stepwell.tools.opt import main
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
 from xdsl.context import Context
@@ -32,6 +29,7 @@ from .kernel_oracles import (
     ORACLES,
     OTHER_SIZES,
     assert_close,
+    check_natively,
     copies,
     inputs,
     kernel,
@@ -81,12 +79,7 @@ def test_schedules_keep_results(name: str, sizes: Mapping[int, int]) -> None:
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_schedules_keep_results_natively(name: str) -> None:
     module = scheduled(name)
-    arrays = inputs(name, module)
-    expected = ORACLES[name](*copies(arrays))
-    lower_to(module, Level.LLVM)
-    given = copies(arrays)
-    returned = compile_module(module)(*given)
-    assert_close(tuple(given) if returned is None else (returned,), expected)
+    check_natively(name, module)
 
 
 @pytest.mark.parametrize("name", sorted(ORACLES))

@@ -3,15 +3,12 @@
 import pytest
 from stepwell.analysis.dependence import dependences
 from stepwell.analysis.in_bounds import check_in_bounds
-from stepwell.analysis.levels import Level
 from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pipelines import lower_to
-from stepwell.runtime.jit import compile_module
 from stepwell.transforms.loop.polyhedral import LoopPolyhedralPass
 from xdsl.context import Context
 
@@ -20,6 +17,7 @@ from .kernel_oracles import (
     ORACLES,
     OTHER_SIZES,
     assert_close,
+    check_natively,
     copies,
     inputs,
     kernel,
@@ -61,13 +59,8 @@ def test_schedules_keep_results_at_other_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_schedules_keep_results_natively(name: str) -> None:
     module = kernel(name)
-    arrays = inputs(name, module)
-    expected = ORACLES[name](*copies(arrays))
     LoopPolyhedralPass(tile=8).apply(Context(), module)
-    lower_to(module, Level.LLVM)
-    given = copies(arrays)
-    returned = compile_module(module)(*given)
-    assert_close(tuple(given) if returned is None else (returned,), expected)
+    check_natively(name, module)
 
 
 @pytest.mark.parametrize("name", sorted(ORACLES))

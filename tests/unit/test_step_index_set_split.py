@@ -5,9 +5,10 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import IndexSetSplit, Simplify
 
-from .loop_nests import RandomNest, applied, check, check_extents, reason
+from .loop_nests import applied, check_extents, check_random_nest, reason
 from .nest_texts import LINE, TRIANGLE
 
 
@@ -58,15 +59,8 @@ def test_points_that_are_none(at: str, expected: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = random.choice(nest.loops)
-    check(
-        text,
-        [
-            IndexSetSplit(
-                f"f/{name}", random.choice(("2", "n - 2", f"2*{name} - n >= 0", f"3*{name} == n"))
-            )
-        ],
-    )
+    def steps(random: Random, name: str) -> list[Step]:
+        points = ("2", "n - 2", f"2*{name} - n >= 0", f"3*{name} == n")
+        return [IndexSetSplit(f"f/{name}", random.choice(points))]
+
+    check_random_nest(seed, steps)

@@ -1,13 +1,11 @@
 """Taking iterations off the ends of a loop."""
 
-from random import Random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Peel
 
-from .loop_nests import RandomNest, applied, check, check_extents, reason
+from .loop_nests import applied, check_extents, check_random_nest, reason
 from .nest_texts import COPY, LINE, TRIANGLE
 
 
@@ -30,8 +28,7 @@ def test_nothing_to_peel() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = random.choice(nest.loops)
-    check(text, [Peel(f"f/{name}", random.randint(0, 4), random.randint(0, 4))])
+    check_random_nest(
+        seed,
+        lambda random, name: [Peel(f"f/{name}", random.randint(0, 4), random.randint(0, 4))],
+    )

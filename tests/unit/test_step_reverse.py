@@ -1,12 +1,10 @@
 """Running a loop backwards."""
 
-from random import Random
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Reverse
 
-from .loop_nests import RandomNest, check, check_extents, reason
+from .loop_nests import check_extents, check_random_nest, reason
 from .nest_texts import COPY, LINE, TRIANGLE
 
 
@@ -28,8 +26,4 @@ def test_a_carried_dependence_is_refused_with_its_iterations() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = random.choice(nest.loops)
-    check(text, [Reverse(f"f/{name}")])
+    check_random_nest(seed, lambda _, name: [Reverse(f"f/{name}")])

@@ -5,9 +5,10 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import IndexSetSplit, Peel, Reverse, Simplify, Split, Tile
 
-from .loop_nests import RandomNest, applied, check, check_extents
+from .loop_nests import applied, check_extents, check_random_nest
 from .nest_texts import LINE, MATMUL, TRIANGLE
 
 
@@ -125,14 +126,13 @@ def test_values_that_are_not_affine_are_left_alone() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = f"f/{random.choice(nest.loops)}"
-    steps = [
-        Split(name, random.randint(2, 4), tail=random.choice(("guard", "peel"))),
-        Peel(name, 1, 1),
-        IndexSetSplit(name, "n - 3"),
-        Reverse(name),
-    ]
-    check(text, [random.choice(steps), Simplify("f")])
+    def steps(random: Random, name: str) -> list[Step]:
+        first = [
+            Split(f"f/{name}", random.randint(2, 4), tail=random.choice(("guard", "peel"))),
+            Peel(f"f/{name}", 1, 1),
+            IndexSetSplit(f"f/{name}", "n - 3"),
+            Reverse(f"f/{name}"),
+        ]
+        return [random.choice(first), Simplify("f")]
+
+    check_random_nest(seed, steps)

@@ -1,13 +1,11 @@
 """Splitting a loop: every tail, at many extents, of nests of many kinds."""
 
-from random import Random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Split
 
-from .loop_nests import RandomNest, applied, check, check_extents, reason
+from .loop_nests import applied, check_extents, check_random_nest, reason
 from .nest_texts import COPY, LINE, TRIANGLE
 
 
@@ -109,13 +107,9 @@ def test_names_that_are_taken_are_refused() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = random.choice(nest.loops)
-    check(
-        text,
-        [
+    check_random_nest(
+        seed,
+        lambda random, name: [
             Split(
                 f"f/{name}",
                 random.randint(1, 5),

@@ -1,13 +1,11 @@
 """Writing a loop out, wholly or in part."""
 
-from random import Random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Split, Unroll
 
-from .loop_nests import RandomNest, applied, check, check_extents, reason
+from .loop_nests import applied, check_extents, check_random_nest, reason
 from .nest_texts import LINE, TRIANGLE
 
 
@@ -59,17 +57,8 @@ def test_a_trip_count_that_varies_or_is_too_large() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
-    random = Random(seed)
-    nest = RandomNest(random, depth=3)
-    text = nest.text()
-    name = random.choice(nest.loops)
-    check(
-        text,
-        [
-            Unroll(
-                f"f/{name}",
-                random.randint(0, 4),
-                random.choice(("guard", "peel", "pad", "perfect")),
-            )
-        ],
+    tails = ("guard", "peel", "pad", "perfect")
+    check_random_nest(
+        seed,
+        lambda random, name: [Unroll(f"f/{name}", random.randint(0, 4), random.choice(tails))],
     )
