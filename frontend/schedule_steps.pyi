@@ -179,7 +179,7 @@ class StepMethods:
     def stage(
         self,
         buffer: str,
-        at: str,
+        at: str = "",
         into: str = "",
         scope: str = "stack",
         order: Sequence[int] = (),
@@ -192,9 +192,9 @@ class StepMethods:
 
         Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
         `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
-        at the end when the region is written. `order` permutes the scratch buffer's axes, `panel` packs its
-        last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and
-        `pads` each axis's.
+        at the end when the region is written. Without `at` each call of the function gets a copy. `order`
+        permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
+        rounds the last axis's size up to a multiple and `pads` each axis's.
         """
 
     def rfactor(self, loop: str, into: str = "") -> Self:

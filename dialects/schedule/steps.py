@@ -296,13 +296,13 @@ class Stage(Step):
 
     Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
     `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
-    at the end when the region is written. `order` permutes the scratch buffer's axes, `panel` packs its
-    last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and
-    `pads` each axis's.
+    at the end when the region is written. Without `at` each call of the function gets a copy. `order`
+    permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
+    rounds the last axis's size up to a multiple and `pads` each axis's.
     """
 
     buffer: str
-    at: str
+    at: str = ""
     into: str = ""
     scope: str = "stack"
     order: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ from math import lcm
 
 import islpy as isl
 from xdsl.builder import Builder
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -56,13 +56,17 @@ class Layout:
         return (last // self.panel, *ordered[:-1], last % self.panel)
 
 
+At = loop.ForOp | func.FuncOp
+"""The loop whose iterations get a copy each, or the function when each call gets one."""
+
+
 @dataclass(frozen=True)
 class StagePlan:
-    """The buffer, the loop whose iterations get a copy, and what is copied in and out."""
+    """The buffer, what gets a copy of its own, and what is copied in and out."""
 
     nest: Nest
     buffer: SSAValue
-    at: loop.ForOp
+    at: At
     name: str
     scope: loop.Scope
     box: Box
@@ -80,10 +84,7 @@ class StagePlan:
 
     def apply(self) -> None:
         make_serial(self.serial)
-        body = self.at.body.block
-        first, last = body.first_op, body.last_op
-        assert first is not None and last is not None
-        front = Builder(InsertPoint.before(first))
+        front, back = (Builder(point) for point in self._ends())
         element = memref_type(self.buffer).get_element_type()
         type_ = MemRefType(element, self.layout.shape())
         scratch = front.insert(loop.AllocOp(self.scope, type_)).buffer
@@ -93,10 +94,21 @@ class StagePlan:
         if self.copies_in:
             self._copy(front, scratch, into_scratch=True)
         if self.copies_out:
-            self._copy(Builder(InsertPoint.before(last)), scratch, into_scratch=False)
+            self._copy(back, scratch, into_scratch=False)
         if isinstance(self.buffer.owner, loop.AllocOp) and not self.buffer.uses:
             self.buffer.owner.detach()
             self.buffer.owner.erase()
+
+    def _ends(self) -> tuple[InsertPoint, InsertPoint]:
+        """The places of the copies: the ends of the loop's body, or around what uses the buffer."""
+        body = self.at.body.block
+        if isinstance(self.at, loop.ForOp):
+            first, last = body.first_op, body.last_op
+            assert first is not None and last is not None
+            return InsertPoint.before(first), InsertPoint.before(last)
+        users = {body.find_ancestor_op_in_block(access.op) for access in self.accesses}
+        inside = [op for op in body.ops if op in users]
+        return InsertPoint.before(inside[0]), InsertPoint.after(inside[-1])
 
     def _redirect(self, access: Access, scratch: SSAValue) -> None:
         """Let a load or store use the scratch buffer."""
@@ -210,20 +222,21 @@ class StagePlan:
 @planner(Stage)
 def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     """
-    Legal when every use of the buffer inside the loop is an affine load or store, nothing there may
-    alias it, and the region used has a size that is a number.
+    Legal when every use of the buffer inside the loop (or the function, without one) is an affine load
+    or store, nothing there may alias it, and the region used has a size that is a number.
     """
     nest, name = nests.resolve(step.buffer)
-    buffer, at = nest.buffer(name), nest.loop(step.at)
+    buffer, at = nest.buffer(name), nest.loop(step.at) if step.at else nest.function
     scop = nest.dependences.scop
     root = scop.aliases.root(buffer)
     inside = [access for access in scop.inside(at) if access.buffer is root]
     _check_uses(step, nest, at, root, inside)
-    depth = len(loops_around(at)) + 1
+    loops = (*loops_around(at), at) if isinstance(at, loop.ForOp) else ()
+    depth = len(loops)
     region = touched(inside, depth)
     assert region is not None
     if region.is_empty():
-        raise refuse(step, f"no iteration of '{step.at}' uses '%{name}'")
+        raise refuse(step, f"no iteration of {_words(at)} uses '%{name}'")
     type_ = memref_type(root)
     if not type_.has_static_shape():
         # The box may reach beyond what is used, and nothing tells where such a buffer ends.
@@ -232,11 +245,10 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     if box is None:
         raise refuse(
             step,
-            f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
+            f"the part of '%{name}' that one iteration of {_words(at)} uses has no constant size",
             remedy="split the loops inside it, or stage at an inner loop",
         )
     layout = _layout(step, box)
-    loops = (*loops_around(at), at)
     space = BoxSpace(scop, loops, type_)
     writes = [access for access in inside if access.is_write]
     written, whole = touched(writes, depth), space.elements(box)
@@ -266,22 +278,26 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     )
 
 
-def _check_uses(
-    step: Stage, nest: Nest, at: loop.ForOp, root: SSAValue, inside: Sequence[Access]
-) -> None:
+def _check_uses(step: Stage, nest: Nest, at: At, root: SSAValue, inside: Sequence[Access]) -> None:
     scop = nest.dependences.scop
     name = root.name_hint or "a buffer"
-    check_structured(step, at)
-    check_marks_around(step, at, (loop.RunMode.VECTOR,))
-    if at.mode is not None and at.mode.data is loop.RunMode.VECTOR:
-        raise refuse(
-            step, f"loop '{step.at}' runs in vector lanes", remedy="stage at a loop around it"
-        )
+    if isinstance(at, loop.ForOp):
+        check_structured(step, at)
+        check_marks_around(step, at, (loop.RunMode.VECTOR,))
+        if at.mode is not None and at.mode.data is loop.RunMode.VECTOR:
+            raise refuse(
+                step, f"{_words(at)} runs in vector lanes", remedy="stage at a loop around it"
+            )
     if not inside:
-        raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
-    if isinstance(root.owner, Operation) and at.is_ancestor(root.owner):
+        raise refuse(step, f"{_words(at)} does not use '%{name}'")
+    owner = root.owner
+    if (
+        isinstance(owner, Operation)
+        and at.is_ancestor(owner)
+        and owner.parent_op() is not nest.function
+    ):
         raise refuse(
-            step, f"'%{name}' is made inside of loop '{step.at}'", remedy="stage it further in"
+            step, f"'%{name}' is made inside of {_words(at)}", remedy="stage it further in"
         )
     for access in inside:
         if not access.exact or not isinstance(access.op, loop.LoadOp | loop.StoreOp):
@@ -295,6 +311,12 @@ def _check_uses(
                 f"'%{access.buffer.name_hint}' may be the same memory as '%{name}'",
                 remedy="mark the arguments stepwell.noalias if they never overlap",
             )
+
+
+def _words(at: At) -> str:
+    if isinstance(at, loop.ForOp):
+        return f"loop '{at.loop_name.data}'"
+    return f"function '{at.sym_name.data}'"
 
 
 def _layout(step: Stage, box: Box) -> Layout:
@@ -345,7 +367,7 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
 
 
 def _is_read_later(
-    nest: Nest, root: SSAValue, writes: Sequence[Access], at: loop.ForOp, depth: int
+    nest: Nest, root: SSAValue, writes: Sequence[Access], at: At, depth: int
 ) -> bool:
     """Whether what is written in an iteration of the loop may be read after that iteration."""
     if not is_allocation(root):
@@ -353,7 +375,7 @@ def _is_read_later(
     reads = [access for access in nest.dependences.scop.accesses if not access.is_write]
     for dependence in nest.dependences.between(writes, reads):
         later = dependence.relation
-        if at in dependence.sink.loops:
+        if at is nest.function or at in dependence.sink.loops:
             same = later
             for n in range(depth):
                 same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
