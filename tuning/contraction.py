@@ -36,11 +36,14 @@ from .facts import (
     round_up,
     stride_along,
 )
-from .packing import pack
+from .packing import pack, read_along
 from .session import Session
 
 REUSES = 4
 """A copy costs a load and a store an element: it pays when each is used at least so many times."""
+
+COPIED_ROWS = 8
+"""Rows of a panel copied at a time: those of all panels before the next ones, as a row's page is the same."""
 
 PARALLEL_WORK = 1 << 21
 """Multiply-adds from which threads pay: about 20 microseconds of one core, several times a team's start."""
@@ -154,12 +157,13 @@ def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple
 
 def blocking(target: Target, rows: int, columns: int, reduced: int, bytes_: int) -> Blocking:
     """
-    A panel of B (block of k by tile columns) fills half of L1, a block of A three quarters of L2; but it
-    has at least 16 tiles, so that packing B's panels again for each block costs little.
+    A panel of B (block of k by tile columns) fills at most a quarter of L2, from which it streams as fast
+    as it is used, and a block of A three quarters; but that has at least 8 tiles, so that fetching B's
+    panels again for each block costs little.
     """
     tile_rows, tile_columns = register_tile(target, rows, columns, bytes_)
-    deep = max(cache_bytes(target, 1) // 2 // (tile_columns * bytes_), 64)
-    tall = max(cache_bytes(target, 2) * 3 // 4 // (reduced * bytes_), 16 * tile_rows)
+    deep = max(cache_bytes(target, 2) // 4 // (tile_columns * bytes_), 64)
+    tall = max(cache_bytes(target, 2) * 3 // 4 // (reduced * bytes_), 8 * tile_rows)
     block_rows = balanced(rows, tall, tile_rows)
     threads = max(target.cores, 2)
     if rows * columns * reduced >= PARALLEL_WORK and rows >= threads * tile_rows:
@@ -183,11 +187,13 @@ def schedule_contraction(
     rows, columns = extents[update.rows], extents[update.columns]
     bytes_ = element_bytes(update.store.buffer)
     sizes = blocking(target, rows, columns, extents[update.reduced], bytes_)
-    plan = _Plan(session, update, sizes, rows, columns, lanes(target, bytes_))
-    plan.tile()
-    plan.join(init, finish)
-    plan.stage(finish is not None)
-    plan.vectorize()
+    plan = _Plan(
+        session, update, sizes, (rows, columns, extents[update.reduced]), finish is not None
+    )
+    plan.cut(init, finish)
+    plan.pack()
+    plan.keep_in_registers()
+    plan.vectorize(lanes(target, bytes_))
     if _work(extents) >= PARALLEL_WORK:
         plan.parallel(max(target.cores, 2))
 
@@ -200,20 +206,28 @@ def _work(extents: dict[loop.ForOp, int]) -> int:
 
 
 class _Plan:
-    """The steps for one contraction."""
+    """
+    The steps for one contraction.
+
+    Where the summed axis is one block: `i.block, j.tile, i.tile, k, i.row, j.column`, with the result
+    initialised in the tile's registers. What finishes it reads the tile from L1, in a loop `i.panel` around
+    `i.tile`. Where it is several: `i.block, j.tile, k.block, i.tile, k.step, i.row, j.column`; a panel of
+    tiles is initialised before the blocks of k, and finished after them.
+    """
 
     def __init__(
         self,
         session: Session,
         update: Contraction,
         sizes: Blocking,
-        rows: int,
-        columns: int,
-        width: int,
+        extents: tuple[int, int, int],
+        finished: bool,
     ):
         self.session = session
         self.update = update
         self.sizes = sizes
+        self.finished = finished
+        """whether a nest that reads the result is done along with it"""
         self.i, self.j, self.k = (
             f.loop_name.data for f in (update.rows, update.columns, update.reduced)
         )
@@ -221,21 +235,28 @@ class _Plan:
         self.left, self.right, self.result = (
             access.buffer.name_hint or "" for access in (update.left, update.right, update.store)
         )
-        self.rows, self.columns = rows, columns
-        self.width = width
-        """elements of a vector"""
-        self.ragged_rows = bool(rows % sizes.tile_rows)
-        self.ragged_columns = bool(columns % sizes.tile_columns)
-        self.pack_left = self.ragged_rows or -(-columns // sizes.tile_columns) >= REUSES
+        self.rows, self.columns, reduced = extents
+        self.axes = len(update.store.map.data.results)
+        self.is_deep = reduced > sizes.block_reduced
+        """whether the summed axis is several blocks"""
+        self.ragged_rows = bool(self.rows % sizes.tile_rows)
+        self.ragged_columns = bool(self.columns % sizes.tile_columns)
+        self.pack_left = self.ragged_rows or -(-self.columns // sizes.tile_columns) >= REUSES
         self.pack_right = (
             self.ragged_columns
-            or sizes.block_rows // sizes.tile_rows >= REUSES
+            or self.rows // sizes.tile_rows >= REUSES
             or stride_along(update.right, update.columns) != 1
         )
+        self.pack_right_whole = self.rows > sizes.block_rows
+        """whether all panels are packed before the first is used, as each is used by several blocks"""
         self.left_order = self._order(update.left, update.rows)
         self.right_order = self._order(update.right, update.columns)
-        self.outer = [f"{self.i}.block", f"{self.j}.tile"]
-        """the loops over blocks of rows and column tiles, inside which all of the result's work is"""
+        i, j = self.i, self.j
+        self.block, self.column_tile, self.tile = f"{i}.block", f"{j}.tile", f"{i}.tile"
+        self.shared = [self.block, self.column_tile]
+        """the loops in which a part of the result is initialised, summed up and finished"""
+        if finished and not self.is_deep:
+            self.shared.append(f"{i}.panel")
 
     def _order(self, access: Access, last: loop.ForOp) -> tuple[int, ...]:
         """The axes of an operand as it is packed: batch, the summed one, then rows or columns."""
@@ -245,118 +266,163 @@ class _Plan:
     def _do(self, step: object) -> None:
         self.session.apply(step)  # pyright: ignore[reportArgumentType]
 
-    def tile(self) -> None:
-        """Blocks of rows, column tiles, blocks of k, row tiles, and inside them k and the tile."""
-        i, j, k, sizes, at = self.i, self.j, self.k, self.sizes, self.session.named
-        block, tile = (f"{name}.update" for name in self.outer)
-        self._do(Split(at(k), sizes.block_reduced, f"{k}.block", f"{k}.step"))
-        self._do(Split(at(i), sizes.block_rows, block, f"{i}.rest"))
-        self._do(Split(at(f"{i}.rest"), sizes.tile_rows, f"{i}.tile", f"{i}.row"))
-        self._do(Split(at(j), sizes.tile_columns, tile, f"{j}.column"))
-        inner = [f"{k}.block", f"{i}.tile", f"{k}.step", f"{i}.row", f"{j}.column"]
-        self._do(Reorder(at(block), (block, tile, *inner)))
-
-    def join(self, init: PerfectNest | None, finish: PerfectNest | None) -> None:
-        """Initialise and finish the result where it is summed up, a panel of column tiles at a time."""
-        at, update = self.session.named, [f"{name}.update" for name in self.outer]
+    def cut(self, init: PerfectNest | None, finish: PerfectNest | None) -> None:
+        """Cut the nests' axes into blocks and tiles, and run them block by block and tile by tile."""
+        at, i, j, k = self.session.named, self.i, self.j, self.k
+        joined = self.shared if self.is_deep else [*self.shared, self.tile]
         parts: list[list[str]] = []
-        for nest, suffix in ((init, "init"), (finish, "finish")):
-            if nest is None:
-                continue
-            *batch, i, j = nest.names
-            outer = self.outer if suffix == "init" else [f"{n}.{suffix}" for n in self.outer]
-            self._do(Split(at(i), self.sizes.block_rows, outer[0], f"{self.i}.{suffix}"))
-            self._do(Split(at(j), self.sizes.tile_columns, outer[1], f"{self.j}.{suffix}"))
-            inner = (f"{self.i}.{suffix}", f"{self.j}.{suffix}")
-            self._do(Reorder(at(outer[0]), (*outer, *inner)))
-            parts.append([*batch, *outer])
-        parts.insert(0 if init is None else 1, [*self.batch, *update])
+        if init is not None:
+            *batch, row, column = init.names
+            inner = [f"{i}.init", f"{j}.init"]
+            parts.append([*batch, *self._cut(row, column, joined, "", [], inner)])
+        suffix = ".update" if parts else ""
+        if self.is_deep:
+            self._do(Split(at(k), self.sizes.block_reduced, f"{k}.block", f"{k}.step"))
+            summed, inner = [f"{k}.block", f"{k}.step"], [f"{i}.rest", f"{j}.column"]
+        else:
+            summed, inner = [k], [f"{i}.row", f"{j}.column"]
+        parts.append([*self.batch, *self._cut(i, j, joined, suffix, summed, inner)])
+        if self.is_deep:
+            self._do(Split(at(f"{i}.rest"), self.sizes.tile_rows, self.tile, f"{i}.row"))
+            order = (f"{k}.block", self.tile, f"{k}.step", f"{i}.row", f"{j}.column")
+            self._do(Reorder(at(f"{k}.block"), order))
+        if finish is not None:
+            *batch, row, column = finish.names
+            inner = [f"{i}.finish", f"{j}.finish"]
+            parts.append([*batch, *self._cut(row, column, self.shared, ".finish", [], inner)])
         first, *others = parts
+        self.batch = first[: len(self.batch)]
         for other in others:
-            for kept, joined in zip(first, other, strict=True):
-                self._do(FuseLoops(at(kept), at(joined).split("/", 1)[1]))
-        self.batch, self.outer = first[:-2], first[-2:]
+            for kept, fused in zip(first, other, strict=False):
+                self._do(FuseLoops(at(kept), at(fused).split("/", 1)[1]))
 
-    def stage(self, contracted: bool) -> None:
-        """Pack the operands, and keep the tile in registers."""
-        at, sizes, axes = self.session.named, self.sizes, len(self.update.store.map.data.results)
-        block, tile = self.outer
+    def _cut(
+        self,
+        row: str,
+        column: str,
+        outer: list[str],
+        suffix: str,
+        summed: list[str],
+        inner: list[str],
+    ) -> list[str]:
+        """
+        Cut a nest's loops over rows and columns by those called `outer` with `suffix`, which it returns.
+
+        The nest is then these, `summed`, and `inner`: rows and columns.
+        """
+        at, sizes, names = self.session.named, self.sizes, [f"{name}{suffix}" for name in outer]
+        self._do(Split(at(column), sizes.tile_columns, names[1], inner[1]))
+        heights = [sizes.block_rows, *(sizes.tile_rows for _ in names[2:])]
+        cuts = [names[0], *names[2:]]
+        rests = [*(f"{name}.rest" for name in cuts[:-1]), inner[0]]
+        for name, height, rest in zip(cuts, heights, rests, strict=True):
+            self._do(Split(at(row), height, name, rest))
+            row = rest
+        self._do(Reorder(at(names[0]), (*names, *summed, *inner)))
+        return names
+
+    def pack(self) -> None:
+        """Copy the operands to where the tiles read them one element after the other."""
+        at, sizes = self.session.named, self.sizes
+        tall, wide = sizes.tile_rows, sizes.tile_columns
         if self.pack_left:
             step = Stage(
-                at(self.left),
-                block,
-                "left",
-                "arena",
-                self.left_order,
-                panel=sizes.tile_rows,
-                pad=sizes.tile_rows,
+                at(self.left), self.block, "left", "arena", self.left_order, panel=tall, pad=tall
             )
             self._do(step)
-        result = self.result
-        pads = (*(1 for _ in range(axes - 2)), sizes.tile_rows, sizes.tile_columns)
-        if contracted:
-            self._do(Stage(at(result), tile, "panel", "arena", pads=pads))
-            result = "panel"
-        if self.pack_right:
-            step = Stage(
-                at(self.right), f"{self.k}.block", "right", "arena", self.right_order,
-                pad=sizes.tile_columns,
-            )  # fmt: skip
-            self._do(step)
-        too_narrow = self.columns < sizes.tile_columns and not contracted
-        register = Stage(
-            at(result), f"{self.i}.tile", "tile", "register", pads=pads if too_narrow else ()
+        if not self.pack_right:
+            return
+        if self.pack_right_whole:
+            around, panel = self.batch[-1] if self.batch else "", wide
+        else:
+            around, panel = f"{self.k}.block" if self.is_deep else self.column_tile, 0
+        step = Stage(
+            at(self.right), around, "right", "arena", self.right_order, panel=panel, pad=wide
         )
-        if not contracted:
+        self._do(step)
+
+    def keep_in_registers(self) -> None:
+        """Keep the tile in registers; a result that is worked on further only exists by panels."""
+        at, sizes, result = self.session.named, self.sizes, self.result
+        pads = (*(1 for _ in range(self.axes - 2)), sizes.tile_rows, sizes.tile_columns)
+        if self.finished:
+            scope = "arena" if self.is_deep else "stack"
+            self._do(Stage(at(result), self.shared[-1], "panel", scope, pads=pads))
+            result = "panel"
+        register = Stage(at(result), self.tile, "tile", "register", pads=pads)
+        if not self.finished:
             self._do(register)
-        for name, size, ragged in (
-            (f"{self.i}.row", sizes.tile_rows, self.ragged_rows),
-            (f"{self.j}.column", sizes.tile_columns, self.ragged_columns),
+        rows, columns = [f"{self.i}.row"], [f"{self.j}.column"]
+        if not self.is_deep:
+            rows, columns = [f"{self.i}.init", *rows], [f"{self.j}.init", *columns]
+        for names, size, ragged in (
+            (rows, sizes.tile_rows, self.ragged_rows),
+            (columns, sizes.tile_columns, self.ragged_columns),
         ):
-            if ragged:
-                self._do(Split(at(name), size, f"{name}.one", f"{name}.each", tail="pad"))
-        if contracted:
+            for name in names:
+                if ragged and self.session.loop(name) is not None:
+                    self._do(Split(at(name), size, f"{name}.one", f"{name}.each", tail="pad"))
+        if self.finished:
             self._do(register)
         self._do(Simplify(self.session.name))
 
-    def vectorize(self) -> None:
+    def vectorize(self, width: int) -> None:
         """Columns in lanes, rows written out; the copies too."""
-        at, sizes, session = self.session.named, self.sizes, self.session
-        row = f"{self.i}.row.each" if self.ragged_rows else f"{self.i}.row"
-        column = f"{self.j}.column.each" if self.ragged_columns else f"{self.j}.column"
-        axes = len(self.update.store.map.data.results)
-        wide = sizes.tile_columns
-        for name in (
-            column,
-            f"tile.in{axes - 1}",
-            f"tile.out{axes - 1}",
-            f"{self.j}.init",
-            f"{self.j}.finish",
-        ):
-            self._lanes(name, wide)
-        self._pack()
+        i, j, sizes, session = self.i, self.j, self.sizes, self.session
+        row, column, init_row, init_column = (
+            f"{name}.each" if ragged else name
+            for name, ragged in (
+                (f"{i}.row", self.ragged_rows),
+                (f"{j}.column", self.ragged_columns),
+                (f"{i}.init", self.ragged_rows and not self.is_deep),
+                (f"{j}.init", self.ragged_columns and not self.is_deep),
+            )
+        )
+        copies = ("tile.in", "tile.out")
+        last = self.axes - 1
+        for name in (column, init_column, *(f"{copy}{last}" for copy in copies), f"{j}.finish"):
+            self._lanes(name, sizes.tile_columns)
+        self._pack_operands(width)
         self._do(Simplify(session.name))
-        for name in (row, f"tile.in{axes - 2}", f"tile.out{axes - 2}"):
+        written_out = [row, *(f"{copy}{last - 1}" for copy in copies)]
+        for name in [*written_out, *([] if self.is_deep else [init_row])]:
             if session.loop(name) is not None:
-                self._do(Unroll(at(name), mark=True))
+                self._do(Unroll(session.named(name), mark=True))
 
-    def _pack(self) -> None:
-        """The copies of operands. Panels of A are whole, apart from the last ones."""
-        session, tall = self.session, self.sizes.tile_rows
-        pack(session, "right.", f"right.in{self.right_order[-1]}", self.width)
-        rows = f"left.in{self.left_order[-1]}"
-        if session.loop(rows) is None or tall == 1:
+    def _pack_operands(self, width: int) -> None:
+        """The copies of operands in vectors."""
+        sizes = self.sizes
+        right = [f"right.in{axis}" for axis in self.right_order]
+        if self.pack_right_whole:
+            self._pack_panels(right, sizes.tile_columns, self.columns, "", width)
+        else:
+            pack(self.session, "right.", right[-1], width)
+        is_cut = self.session.loop(self.block) is not None
+        start = f" - {sizes.block_rows} * {self.block}" if is_cut else ""
+        left = [f"left.in{axis}" for axis in self.left_order]
+        self._pack_panels(left, sizes.tile_rows, self.rows, start, width)
+
+    def _pack_panels(
+        self, copied: list[str], size: int, extent: int, start: str, width: int
+    ) -> None:
+        """A copy, by loops `copied`, in panels of `size` that are whole apart from the last ones."""
+        session, at = self.session, self.session.named
+        *_, summed, name = copied
+        if session.loop(name) is None or size == 1:
             return
-        if session.trips(rows)[0] <= tall:
-            pack(session, "left.", rows, self.width)
+        copy = f"{name.split('.', 1)[0]}."
+        if session.trips(name)[0] <= size:
+            pack(session, copy, name, width)
             return
-        panel, row = f"{rows}.panel", f"{rows}.row"
-        self._do(Split(session.named(rows), tall, panel, row, tail="perfect"))
+        panel, element = f"{name}.panel", f"{name}.element"
+        self._do(Split(at(name), size, panel, element, tail="perfect"))
         self._do(Simplify(session.name))
-        last = f"{self.rows - tall} - {tall} * {panel}"
-        if session.loop(self.outer[0]) is not None:
-            last += f" - {self.sizes.block_rows} * {self.outer[0]}"
-        pack(session, "left.", row, self.width, (panel, f"{last} >= 0"))
+        if read_along(session, element) == element and session.trips(summed)[0] > COPIED_ROWS:
+            block, row = f"{summed}.block", f"{summed}.row"
+            self._do(Split(at(summed), COPIED_ROWS, block, row))
+            self._do(Reorder(at(block), (block, panel, row, element)))
+        is_whole = f"{extent - size} - {size} * {panel}{start} >= 0"
+        pack(session, copy, element, width, (panel, is_whole))
 
     def _lanes(self, name: str, wide: int) -> None:
         """Run a loop of at most `wide` iterations in as many lanes, those beyond its end masked."""
@@ -369,8 +435,14 @@ class _Plan:
             self._do(Vectorize(self.session.named(name), wide, tail="guard"))
 
     def parallel(self, threads: int) -> None:
-        """The outermost loop that has an iteration for each thread."""
-        for name in (*self.batch, *self.outer):
+        """The outermost loop that has an iteration for each thread, and that of a copy in front of it."""
+        self._parallel([*self.batch, *self.shared], threads)
+        if self.pack_right_whole and not self.batch:
+            copies = [f.loop_name.data for f in self.session.nest.loops()]
+            self._parallel([name for name in copies if name.startswith("right.in")], threads)
+
+    def _parallel(self, names: list[str], threads: int) -> None:
+        for name in names:
             for_op = self.session.loop(name)
             if (
                 for_op is not None

@@ -23,9 +23,10 @@ def pack(
     across = session.loop(stored)
     if across is None:
         return
-    read, is_guarded = _read_along(across), _is_guarded(across)
+    read, is_guarded = read_along(session, stored), _is_guarded(across)
+    transposes = read not in (None, stored)
     with suppress(Refusal):
-        if read not in (None, stored):
+        if read is not None and transposes:
             _tile(session, stored, read, width)
         if panels is not None and is_guarded:
             session.apply(IndexSetSplit(session.named(panels[0]), panels[1]))
@@ -34,15 +35,24 @@ def pack(
         name = for_op.loop_name.data
         if name.startswith(copy) and _is_innermost(for_op):
             is_rest = panels is not None or name.endswith(".back")
-            _vectorize(session, for_op, width, whole=not (is_rest and _is_guarded(for_op)))
+            whole = not (is_rest and _is_guarded(for_op))
+            around = _lanes_around(for_op, width) if transposes else []
+            # Of what is not whole and runs seldom, only that one: the code stays small.
+            names = [for_op.loop_name.data] if whole or not around else []
+            with suppress(Refusal):
+                for lane in [*names, *around]:
+                    session.apply(Vectorize(session.named(lane)))
 
 
 def _is_guarded(for_op: loop.ForOp) -> bool:
     return any(isinstance(op, loop.IfOp) for op in for_op.body.walk())
 
 
-def _read_along(across: loop.ForOp) -> str | None:
-    """The loop of the copy along which neighbours are read; None when there is none."""
+def read_along(session: Session, stored: str) -> str | None:
+    """The loop, `stored` or one inside, along which a copy reads neighbours; None when there is none."""
+    across = session.loop(stored)
+    if across is None:
+        return None
     loads = [op for op in across.body.walk() if isinstance(op, loop.LoadOp)]
     for for_op in perfect_nest(across).loops:
         if len(loads) == 1 and stride_along(loads[0], for_op) == 1:
@@ -71,16 +81,9 @@ def _is_innermost(op: loop.ForOp) -> bool:
     return not any(isinstance(inner, loop.ForOp) for inner in op.body.walk())
 
 
-def _vectorize(session: Session, stored: loop.ForOp, width: int, *, whole: bool) -> None:
-    """
-    The loop, and the one around it when that is of lanes too.
-
-    Of what is not whole and runs seldom, only that one: the code stays small.
-    """
-    around = stored.parent_op()
-    names = [stored.loop_name.data]
+def _lanes_around(innermost: loop.ForOp, width: int) -> list[str]:
+    """The loop around one over lanes, when its iterations fit into lanes too."""
+    around = innermost.parent_op()
     if isinstance(around, loop.ForOp) and 1 < (around.constant_trip_count() or 0) <= width:
-        names = [*names, around.loop_name.data] if whole else [around.loop_name.data]
-    with suppress(Refusal):
-        for name in names:
-            session.apply(Vectorize(session.named(name)))
+        return [around.loop_name.data]
+    return []
