@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StepwellError
+from ..lowering.pipelines import DEFAULT_FP
 from . import bench_peers
 from .bench_case import SUITE, WHOLE_SUITE, requests
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
 from .bench_worker import Job, Outcome
+from .execute import add_fp
 from .run import pairs
 
 _DESCRIPTION = """
@@ -52,6 +54,7 @@ def register(commands: Any) -> None:
         help="the libraries to compare with (default: %(default)s, as far as they are installed)",
     )
     add("--threads", type=int, default=1, metavar="N", help="threads, each on a core (default: 1)")
+    add_fp(parser)
     add(
         "--seconds",
         type=float,
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.target import Target
 
     names = args.programs or [WHOLE_SUITE]
-    wanted = requests(names, dict(pairs(args.shape, "--shape")), args.suite)
+    wanted = requests(names, dict(pairs(args.shape, "--shape")), args.suite, args.fp)
     if args.list:
         print("\n".join(request.program for request in wanted))
         return 0
@@ -84,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     _check_outputs(args, target)
     peers, skipped = _installed(bench_peers.peers_named(args.against))
     versions = {name: bench_peers.version(name) for name in peers}
-    for line in [_title(target, args.threads, versions), *skipped, *_unprobed(target)]:
+    for line in [_title(target, args, versions), *skipped, *_unprobed(target)]:
         print(line)
     table = Table([request.program for request in wanted], peers)
     print(table.heading(), flush=True)
@@ -106,9 +109,8 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
     _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
     if args.json:
-        write_json(
-            args.json, rows, outcomes, target=target, threads=args.threads, versions=versions
-        )
+        options = {"threads": args.threads, "fp": args.fp}
+        write_json(args.json, rows, outcomes, target=target, options=options, versions=versions)
     if args.roofline:
         _draw(args.roofline, rows, target)
     return int(len(rows) < len(wanted))
@@ -142,10 +144,11 @@ def _installed(peers: Sequence[str]) -> tuple[list[str], list[str]]:
     return [peer for peer in peers if peer not in lacking], lines
 
 
-def _title(target: Any, threads: int, versions: dict[str, str]) -> str:
+def _title(target: Any, args: argparse.Namespace, versions: dict[str, str]) -> str:
     against = ", ".join(f"{name} {version}" for name, version in versions.items())
-    cores = "1 thread" if threads == 1 else f"{threads} threads"
-    return f"{target.cpu}, {cores}" + (f", against {against}" if against else "")
+    cores = "1 thread" if args.threads == 1 else f"{args.threads} threads"
+    contract = "" if args.fp == DEFAULT_FP else f", fp {args.fp}"
+    return f"{target.cpu}, {cores}{contract}" + (f", against {against}" if against else "")
 
 
 def _unprobed(target: Any) -> list[str]:

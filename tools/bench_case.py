@@ -23,6 +23,7 @@ from ..errors import StepwellError
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context, read_bytes
+from ..lowering.pipelines import DEFAULT_FP
 from ..spelling import did_you_mean
 from .load_program import Program, load_program
 from .run import make_inputs
@@ -71,16 +72,20 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line names: a suite's case, `FILE.py:FUNCTION` or `FILE.mlir`, and shapes."""
+    """What the command line names: a suite's case, `FILE.py:FUNCTION` or `FILE.mlir`, shapes and contract."""
 
     program: str
     shapes: Mapping[str, str]
     suite: str
     in_suite: bool
+    fp: str = DEFAULT_FP
 
 
 def requests(
-    programs: Sequence[str], shapes: Mapping[str, str], suite: Path = SUITE
+    programs: Sequence[str],
+    shapes: Mapping[str, str],
+    suite: Path = SUITE,
+    fp: str = DEFAULT_FP,
 ) -> list[Request]:
     """
     One request for each case that is named; a name of the suite's may be a pattern (`gemm-*`).
@@ -91,14 +96,14 @@ def requests(
     for program in programs:
         if is_file(program):
             read_bytes(_split(program)[0])  # for what is said when it cannot be read
-            found.append(Request(program, shapes, str(suite), in_suite=False))
+            found.append(Request(program, shapes, str(suite), in_suite=False, fp=fp))
             continue
         if shapes:
             raise StepwellError(
                 f"found --shape for '{program}', whose shapes the suite says, expected it for a file; drop it"
             )
         names = _matching(program, [case.name for case in load_suite(suite)], suite)
-        found += [Request(name, {}, str(suite), in_suite=True) for name in names]
+        found += [Request(name, {}, str(suite), in_suite=True, fp=fp) for name in names]
     return found
 
 
@@ -193,7 +198,8 @@ def prepare(request: Request) -> Prepared:
     """The program and its arrays. Raises StepwellError for whatever is wrong with either."""
     if request.in_suite:
         cases = load_suite(Path(request.suite))
-        return prepare_case(next(case for case in cases if case.name == request.program))
+        case = next(case for case in cases if case.name == request.program)
+        return prepare_case(case, request.fp)
     program = load_program(request.program, make_context(), shapes=request.shapes)
     signature = signature_of(entry_function(program.module, program.entry))
     arrays = [aligned(a) for a in make_inputs(signature, {}, dict(request.shapes), _SEED)]
@@ -208,10 +214,10 @@ def prepare(request: Request) -> Prepared:
         group="",
     )
     case = _with_peers(case, path, function, program)
-    return Prepared(case, Lowered(program.module, name=case.name), arrays)
+    return Prepared(case, Lowered(program.module, name=case.name, fp=request.fp), arrays)
 
 
-def prepare_case(case: Case) -> Prepared:
+def prepare_case(case: Case, fp: str = DEFAULT_FP) -> Prepared:
     """A case of a suite, traced."""
     arrays = [generate(name, text) for name, text in case.arguments.items()]
     weights = [generate_weight(name, text) for name, text in case.weights.items()]
@@ -219,7 +225,7 @@ def prepare_case(case: Case) -> Prepared:
     def function(*tensors: Any) -> Any:
         return case.ours(*tensors, *weights)
 
-    return Prepared(case, jit(function).lower(*arrays), arrays, weights)
+    return Prepared(case, jit(function, fp=fp).lower(*arrays), arrays, weights)
 
 
 def _element(array: Array) -> str:

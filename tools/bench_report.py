@@ -188,7 +188,7 @@ def write_json(
     outcomes: Sequence[Outcome],
     *,
     target: Target,
-    threads: int,
+    options: dict[str, Any],
     versions: dict[str, str],
 ) -> None:
     """Everything that was measured, the samples too. Raises StepwellError when it cannot be written."""
@@ -201,7 +201,7 @@ def write_json(
             "system": platform.platform(),
             "measured": None if target.measured is None else asdict(target.measured),
         },
-        "threads": threads,
+        **options,
         "versions": versions,
         "programs": [{**by_name.get(o.name, {}), **asdict(o)} for o in outcomes],
     }

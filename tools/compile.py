@@ -14,7 +14,7 @@ from ..analysis.levels import Level
 from ..errors import StepwellError
 from ..frontend.text import make_context
 from ..lowering.pass_manager import module_text
-from .execute import THREADS_HELP, lower
+from .execute import THREADS_HELP, add_fp, lower
 from .load_program import load_program
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def register(commands: Any) -> None:
     )
     add("--target", default="host", help="the CPU to compile for (default: host)")
     add("--threads", type=int, metavar="N", help=THREADS_HELP)
+    add_fp(parser)
     parser.set_defaults(command=compile_program)
 
 
@@ -81,7 +82,7 @@ def compile_program(args: argparse.Namespace) -> int:
     if emit == _LIBRARY:
         _write_library(module, ctx, args, threads)
         return 0
-    _write(args.output, _emitted(module, ctx, emit, args.target, threads))
+    _write(args.output, _emitted(module, ctx, emit, args, threads))
     return 0
 
 
@@ -116,11 +117,13 @@ def _what_to_emit(output: str, emit: str | None) -> str:
     return emit or default
 
 
-def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str, threads: int) -> str | bytes:
+def _emitted(
+    module: ModuleOp, ctx: Context, emit: str, args: argparse.Namespace, threads: int
+) -> str | bytes:
     if emit in _MLIR:
-        lower(module, Level(emit), ctx, threads, target)
+        lower(module, Level(emit), ctx, threads, args.target, args.fp)
         return module_text(module, ctx).rstrip("\n") + "\n"
-    native = _native_code(module, ctx, target, threads)
+    native = _native_code(module, ctx, args, threads)
     emitters: dict[str, Callable[[], str | bytes]] = {
         _LLVM_IR: native.llvm_ir,
         _ASSEMBLY: native.assembly,
@@ -129,19 +132,21 @@ def _emitted(module: ModuleOp, ctx: Context, emit: str, target: str, threads: in
     return emitters[emit]()
 
 
-def _native_code(module: ModuleOp, ctx: Context, target: str, threads: int) -> NativeCode:
+def _native_code(
+    module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int
+) -> NativeCode:
     from ..runtime.jit import native_code
     from ..runtime.target import Target
 
-    chosen = Target.parse(target)
-    lower(module, Level.LLVM, ctx, threads, target)
+    chosen = Target.parse(args.target)
+    lower(module, Level.LLVM, ctx, threads, args.target, args.fp)
     return native_code(module, target=chosen, threads=threads or None)
 
 
 def _write_library(module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int) -> None:
     from ..runtime.engine import link_shared_library
 
-    native = _native_code(module, ctx, args.target, threads)
+    native = _native_code(module, ctx, args, threads)
     code = native.object_code()
     _write(args.output, b"")  # an unwritable path is reported as for every other kind of output
     link_shared_library(code, Path(args.output), openmp=native.needs_openmp)

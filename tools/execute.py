@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -15,11 +16,21 @@ from xdsl.ir import Operation
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import FunctionLike, FunctionSignature, entry_function, signature_of
 from ..errors import StepwellError, location_of
-from ..lowering.pipelines import lower_to
+from ..lowering.pipelines import DEFAULT_FP, FP_CONTRACTS, lower_to
 
 Array = npt.NDArray[Any]
 
 THREADS_HELP = "how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)"
+
+
+def add_fp(parser: argparse.ArgumentParser) -> None:
+    """Add `--fp`, with the words of Python's `fp`."""
+    parser.add_argument(
+        "--fp",
+        choices=FP_CONTRACTS,
+        default=DEFAULT_FP,
+        help="what may be done to floating-point results (default: %(default)s)",
+    )
 
 
 def random_inputs(function: FunctionLike, seed: int) -> tuple[Array, ...]:
@@ -67,10 +78,16 @@ def execute_native(
 
 
 def lower(
-    module: ModuleOp, level: Level, ctx: Context, threads: int = 0, target: str = "host"
+    module: ModuleOp,
+    level: Level,
+    ctx: Context,
+    threads: int = 0,
+    target: str = "host",
+    fp: str = DEFAULT_FP,
 ) -> None:
     """
-    Lower in place, by the default pipelines, for a target and a number of threads (see `lower_to`).
+    Lower in place, by the default pipelines, for a target, a number of threads and a numerical contract (see
+    `lower_to`).
 
     Raises StepwellError when a pass refuses.
     """
@@ -80,7 +97,7 @@ def lower(
             from ..analysis.in_bounds import check_in_bounds
 
             check_in_bounds(module)
-        lower_to(module, level, ctx=ctx, threads=threads, target=target)
+        lower_to(module, level, ctx=ctx, threads=threads, target=target, fp=fp)
 
 
 @contextmanager

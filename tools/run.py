@@ -17,7 +17,7 @@ from ..errors import StepwellError
 from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from .compare import largest_differences
-from .execute import THREADS_HELP, execute_interpreted, execute_native, located, lower
+from .execute import THREADS_HELP, add_fp, execute_interpreted, execute_native, located, lower
 from .load_program import Program, load_program
 
 Array = npt.NDArray[Any]
@@ -57,6 +57,7 @@ def register(commands: Any) -> None:
     add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
     add("--target", default="host", help="the CPU to compile for (default: host)")
     add("--threads", type=int, metavar="N", help=THREADS_HELP)
+    add_fp(parser)
     parser.set_defaults(command=run)
 
 
@@ -106,7 +107,7 @@ def _outputs(
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
-        lower(module, Level.LLVM, ctx, threads, args.target)
+        lower(module, Level.LLVM, ctx, threads, args.target, args.fp)
     return execute_native(module, fresh(), entry, args.target, args.threads), expected
 
 

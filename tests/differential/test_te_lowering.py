@@ -23,7 +23,10 @@ LOWER = "convert-te-to-loop{fp=FP}"
 CLEAN = ("canonicalize", "cse", "licm")
 
 PIPELINES: tuple[tuple[str, ...], ...] = (
-    ("te-inline", "te-form-kernels", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),
+    (
+        *("te-inline", "te-form-kernels", LOWER, "loop-fold-constants", "loop-plan-memory"),
+        *("convert-loop-to-core", *CLEAN),
+    ),
     ("te-inline", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),
     ("te-form-kernels", LOWER, "loop-plan-memory", "convert-loop-to-core"),
     ("canonicalize", "cse", "te-inline", "te-form-kernels", LOWER, "convert-loop-to-core", "cse"),
@@ -80,7 +83,6 @@ def agree_at_every_stage(
 
 def random_program_agrees(seed: int) -> None:
     program = random_program(seed)
-    note(program.text)
     rng = Random(seed)
     pipeline, fp = (
         rng.choice(PIPELINES),
@@ -105,6 +107,7 @@ def fast_or_strict(program: Program) -> str:
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32))
 def test_random_programs(seed: int):
+    note(random_program(seed).text)
     random_program_agrees(seed)
 
 

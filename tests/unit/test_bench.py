@@ -189,6 +189,13 @@ def test_suite(suite: ModuleType):
     assert len(bench_case.requests(["suite"], {})) == len(names)
 
 
+def test_programs_are_measured_under_a_numerical_contract(suite: ModuleType):
+    (request,) = bench_case.requests(["softmax"], {}, fp="strict")
+    assert "fastmath<" not in bench_case.prepare(request).lowered.as_text("loop")
+    (request,) = bench_case.requests(["softmax"], {})
+    assert "fastmath<" in bench_case.prepare(request).lowered.as_text("loop")
+
+
 def test_weights_are_compiled_in(suite: ModuleType):
     prepared = bench_case.prepare_case(suite.mlp(3, (8, 6, 5, 4)))
     executable = prepared.lowered.compile(threads=1)

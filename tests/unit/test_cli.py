@@ -204,6 +204,20 @@ def test_another_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "ymm" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("fp", "has_flags"), [("strict", False), ("contract", True), ("fast", True)]
+)
+def test_a_numerical_contract(
+    fp: str, has_flags: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", "te.mlir", "-o", "-", "--emit", "loop", "--fp", fp]) == 0
+    assert ("fastmath<" in capsys.readouterr().out) == has_flags
+    assert main(["compile", "te.mlir", "-o", "-", "--emit", "llvm-ir", "--fp", fp]) == 0
+    text = capsys.readouterr().out
+    assert ("contract " in text, "fast " in text) == (fp == "contract", fp == "fast")
+    assert main(["run", "te.mlir", "--random", "3", "--check", "--fp", fp]) == 0
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--version"])

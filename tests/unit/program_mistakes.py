@@ -1,0 +1,256 @@
+"""Mistakes in a program: text that is no IR, IR that is not valid, and what a lowering refuses."""
+
+from .mistakes import READ, function, mistake
+
+TEXT_MISTAKES = [
+    mistake("empty file", READ, "", "in.mlir:1:1", "empty text", "expected at least one", "write"),
+    mistake(
+        "unknown operation",
+        READ,
+        function("%y = arith.addd %x, %x : f32", "%x: f32"),
+        "in.mlir:2:8",
+        "unknown operation 'arith.addd'",
+        "expected one of dialect 'arith'",
+        "did you mean",
+        "arith.addf",
+    ),
+    mistake(
+        "unknown dialect",
+        READ,
+        function("tensr.dim"),
+        "in.mlir:2:3",
+        "the unknown dialect 'tensr'",
+        "did you mean 'tensor'",
+    ),
+    mistake(
+        "unknown type",
+        READ,
+        function("func.return", "%x: !llvm.pointer"),
+        "in.mlir:1:19",
+        "unknown type or attribute 'llvm.pointer'",
+        "expected one of 'llvm'",
+        "did you mean",
+    ),
+    mistake(
+        "missing brace",
+        READ,
+        "func.func @f() {\n  func.return\n",
+        "in.mlir:3:1",
+        "found the end of the text",
+        "expected an operation or '}'",
+        "close the region",
+    ),
+    mistake(
+        "missing punctuation",
+        READ,
+        function("%y = arith.addf %x, %x f32", "%x: f32"),
+        "in.mlir:2:26",
+        "found 'f32'",
+        "expected ':'",
+        "write ':' here",
+    ),
+    mistake(
+        "undefined value",
+        READ,
+        function("func.return %valu : i32", "%value: i32", "i32"),
+        "in.mlir:2:15",
+        "found a use of %valu",
+        "expected a value that is defined",
+        "did you mean '%value'",
+    ),
+    mistake(
+        "value defined twice",
+        READ,
+        function("%x = arith.constant 1 : i32", "%x: i32"),
+        "in.mlir:2:3",
+        "found a second definition of %x",
+        "expected a new name",
+        "rename",
+    ),
+    mistake(
+        "constant of another type",
+        READ,
+        function("%y = arith.constant 1.5 : i32"),
+        "in.mlir:3:1",
+        "found a floating-point value",
+        "expected an integer",
+        "write an integer",
+    ),
+    mistake(
+        "constant of another shape",
+        READ,
+        function("%y = arith.constant dense<[1, 2]> : tensor<3xi32>"),
+        "in.mlir:3:1",
+        "found shape [2]",
+        "expected [3]",
+        "make them agree",
+    ),
+    mistake(
+        "bytes that are no bytes",
+        READ,
+        function("%y = arith.constant dense_resource<w> : tensor<1xf32>")
+        + '{-# dialect_resources: { builtin: { w: "0x4" } } #-}',
+        "in.mlir:4:40",
+        "found '0x4' for resource 'w'",
+        "expected 0x and an even number",
+        "mend the bytes",
+    ),
+]
+
+VERIFIER_MISTAKES = [
+    mistake(
+        "use before definition",
+        READ,
+        function("%b = arith.addi %a, %a : i32\n  %a = arith.constant 1 : i32\n  func.return"),
+        "in.mlir:2:8",
+        "'arith.addi' uses %a",
+        "in.mlir:3:8",
+        "before its definition",
+        "move the definition up",
+    ),
+    mistake(
+        "no terminator",
+        READ,
+        function("%a = arith.constant 1 : i32"),
+        "in.mlir:2:8",
+        "found 'arith.constant' at the end",
+        "expected a terminator",
+        "end the block with",
+    ),
+    mistake(
+        "call of an unknown function",
+        READ,
+        function("func.call @g() : () -> ()\n  func.return"),
+        "in.mlir:2:3",
+        "@g",
+        "could not be found",
+    ),
+    mistake(
+        "graph: shapes that do not broadcast",
+        READ,
+        function(
+            "%y = graph.add %x, %b : tensor<2x3xf32>, tensor<4xf32> -> tensor<2x3xf32>\n  func.return",
+            "%x: tensor<2x3xf32>, %b: tensor<4xf32>",
+        ),
+        "in.mlir:2:8",
+        "found shapes 2x3 and 4",
+        "expected extents that are equal or 1",
+        "reshape",
+    ),
+    mistake(
+        "graph: mixed dtypes",
+        READ,
+        function(
+            "%y = graph.add %x, %b : tensor<3xf32>, tensor<3xi32> -> tensor<3xf32>\n  func.return",
+            "%x: tensor<3xf32>, %b: tensor<3xi32>",
+        ),
+        "in.mlir:2:8",
+        "found element types f32 and i32",
+        "expected equal ones",
+        "cast",
+    ),
+    mistake(
+        "graph: matmul of other extents",
+        READ,
+        function(
+            "%y = graph.matmul %x, %b : tensor<2x3xf32>, tensor<4x5xf32> -> tensor<2x5xf32>\n"
+            "  func.return",
+            "%x: tensor<2x3xf32>, %b: tensor<4x5xf32>",
+        ),
+        "in.mlir:2:8",
+        "found shapes 2x3 and 4x5",
+        "expected",
+        "transpose or reshape",
+    ),
+    mistake(
+        "te: wrong rank",
+        READ,
+        function(
+            "%y = te.compute [%i = 2] (%a = %x[%i]) : (tensor<2x3xf32>) -> tensor<2xf32> {\n"
+            "    te.yield %a : f32\n  }\n  func.return",
+            "%x: tensor<2x3xf32>",
+        ),
+        "in.mlir:2:8",
+        "found 1 subscripts",
+        "expected 2",
+        "rank",
+    ),
+    mistake(
+        "te: a map that is not affine",
+        READ,
+        function(
+            "%y = te.compute [%i = 2] (%a = %x[%i * %i]) : (tensor<2xf32>) -> tensor<2xf32> {\n"
+            "    te.yield %a : f32\n  }\n  func.return",
+            "%x: tensor<2xf32>",
+        ),
+        "in.mlir:2:",
+        "found a product of two variables",
+        "expected an affine expression",
+        "multiply by",
+    ),
+    mistake(
+        "te: a read out of bounds",
+        READ,
+        function(
+            "%y = te.compute [%i = 4] (%a = %x[%i + 1]) : (tensor<4xf32>) -> tensor<4xf32> {\n"
+            "    te.yield %a : f32\n  }\n  func.return",
+            "%x: tensor<4xf32>",
+        ),
+        "in.mlir:2:8",
+        "found subscript 0 of operand 0 running from 1 to 4",
+        "expected it inside the 4 elements",
+        "add an 'else' value or mend",
+    ),
+    mistake(
+        "loop: wrong number of subscripts",
+        READ,
+        function(
+            'loop.for serial "i" %i = 0 to 4 {\n'
+            "    %v = loop.load %x[%i, %i] : memref<4xf32>\n  }\n  func.return",
+            "%x: memref<4xf32>",
+        ),
+        "in.mlir:3:10",
+        "2 subscripts",
+        "1",
+    ),
+]
+
+LOWERING_MISTAKES = [
+    mistake(
+        "an open extent where a lowering needs a static one",
+        "stepwell-opt in.mlir -p convert-graph-to-te",
+        function(
+            "%y = graph.relu %x : tensor<?x3xf32>\n  func.return %y : tensor<?x3xf32>",
+            "%x: tensor<?x3xf32>",
+            "tensor<?x3xf32>",
+        ),
+        "in.mlir:2:8",
+        "found graph.relu on tensor<?x3xf32>",
+        "expected static extents",
+        "give the extents",
+    ),
+    mistake(
+        "an operation that has no lowering",
+        "stepwell-opt in.mlir -p convert-core-to-llvm",
+        function('"test.op"() : () -> ()\n  func.return'),
+        "in.mlir:2:3",
+        "found 'test.op'",
+        "expected an operation that convert-core-to-llvm lowers",
+        "rewrite it",
+    ),
+    mistake(
+        "lowering up",
+        "stepwell compile in.mlir -o out.mlir --emit te",
+        function("func.return", "%x: memref<4xf32>"),
+        "in.mlir:1:1",
+        "at level 'core' already",
+        "start from a higher level",
+    ),
+    mistake(
+        "a pass of xDSL's on what it does not support",
+        "stepwell-opt in.mlir -p mlir-opt[nosuch]",
+        function("func.return"),
+        "in.mlir:1:1",
+        "pass 'mlir-opt'",
+    ),
+]
