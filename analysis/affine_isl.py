@@ -65,6 +65,21 @@ def pw_aff(expr: AffineExpr, dims: Sequence[isl.PwAff], space: isl.Space) -> isl
             raise ValueError(f"symbols are not used here: {expr}")
 
 
+def as_map(values: Sequence[isl.PwAff]) -> isl.Map:
+    """The map from a space's points to vectors of the functions' values there."""
+    if all(value.isa_aff() for value in values):
+        space = values[0].get_domain_space()
+        target = space.params().add_dims(isl.dim_type.set, len(values))
+        vector = isl.MultiAff.zero(isl.Space.map_from_domain_and_range(space, target))
+        for n, value in enumerate(values):
+            vector = vector.set_aff(n, value.as_aff())
+        return isl.Map.from_multi_aff(vector)
+    result = isl.Map.from_pw_aff(values[0])  # takes several times as long
+    for value in values[1:]:
+        result = result.flat_range_product(isl.Map.from_pw_aff(value))
+    return result
+
+
 def value_range(value: isl.PwAff, where: isl.Set) -> tuple[int | None, int | None]:
     """
     The least and the greatest value on a set that is not empty, None where there is no end.

@@ -20,7 +20,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ..dialects.affine_bounds import Range
+from ..dialects.affine_bounds import Range, linear_form
 from .affine_isl import constant, constraint_set, parameter, pw_aff, value_range, variable
 
 REMEMBERED = 2048
@@ -66,7 +66,7 @@ class Around:
 
     def within(self, part: LoopPart | BranchPart) -> Around:
         """What surrounds the operations inside of a loop or branch that stands here."""
-        return Around(self.parameters, self, part)
+        return _within(self, part)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -89,6 +89,12 @@ class Around:
             params=[f"p{n}" for n in range(self.parameters)],
         )
 
+    @cached_property
+    def variables(self) -> list[isl.PwAff]:
+        """What dimensions of expressions stand for."""
+        parameters = [parameter(self.space, n) for n in range(self.parameters)]
+        return parameters + [variable(self.space, n) for n in range(len(self.names))]
+
     @property
     def domain(self) -> isl.Set:
         """The iterations; a bound or condition that is not affine is left out, which only adds some."""
@@ -96,7 +102,13 @@ class Around:
 
     def values(self, exprs: Sequence[AffineExpr]) -> list[isl.PwAff]:
         """The expressions as functions of the loops' variables."""
-        return _values(exprs, _variables(self.space), self.space)
+        return [pw_aff(expr, self.variables, self.space) for expr in exprs]
+
+
+@lru_cache(REMEMBERED)
+def _within(outer: Around, part: LoopPart | BranchPart) -> Around:
+    """The same one each time, with what it knows already."""
+    return Around(outer.parameters, outer, part)
 
 
 @dataclass(frozen=True)
@@ -116,43 +128,68 @@ Moment = tuple[AffineExpr, ...]
 """The entries of a time vector: numbers and loops' variables."""
 
 
-def _variables(space: isl.Space) -> list[isl.PwAff]:
-    """What dimensions of expressions stand for."""
-    parameters = [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
-    return parameters + [variable(space, n) for n in range(space.dim(isl.dim_type.set))]
-
-
-def _values(
-    exprs: Sequence[AffineExpr], variables: Sequence[isl.PwAff], space: isl.Space
-) -> list[isl.PwAff]:
-    return [pw_aff(expr, variables, space) for expr in exprs]
-
-
 @lru_cache(REMEMBERED)
 def _domain(around: Around) -> isl.Set:
     space, outer, part = around.space, around.outer, around.part
     if outer is None:
         return isl.Set.universe(space)
     if isinstance(part, LoopPart):
-        variables = _variables(space)
-        lower, upper = (_values(side, variables, space) for side in (part.lower, part.upper))
         inner = outer.domain.add_dims(isl.dim_type.set, 1)
         inner = inner.set_dim_name(isl.dim_type.set, len(around.names) - 1, part.name)
-        return inner.intersect(loop_range(variables[-1], lower, upper, part.step, part.multiple))
+        linear = _linear_range(around, part)
+        if linear is not None:
+            return inner.intersect(linear)
+        lower, upper = around.values(part.lower), around.values(part.upper)
+        here = around.variables[-1]
+        return inner.intersect(loop_range(here, lower, upper, part.step, part.multiple))
     if part is None or part.constraints is None:
         return outer.domain
     holds = isl.Set.universe(space)
     for constraint in part.constraints:
-        holds = holds.intersect(constraint_set(constraint, _variables(space), space))
+        holds = holds.intersect(constraint_set(constraint, around.variables, space))
     if not part.taken:
         holds = isl.Set.universe(space).subtract(holds)
     return outer.domain.intersect(holds)
 
 
+def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
+    """What a loop runs through, where its bounds are linear: as `loop_range`, in less time."""
+    if loop.step != 1 or loop.multiple != 1:
+        return None
+    count = around.parameters + len(around.names)
+    local = isl.LocalSpace.from_space(around.space)
+    points = isl.BasicSet.universe(around.space)
+    for number, expr in enumerate((*loop.lower, *loop.upper)):
+        form = linear_form(expr, count)
+        if form is None:
+            return None
+        sign = -1 if number < len(loop.lower) else 1  # i - low >= 0, high - 1 - i >= 0
+        coefficients = [sign * c for c in form[0]]
+        coefficients[-1] -= sign
+        constraint = isl.Constraint.alloc_inequality(local)
+        constraint = constraint.set_constant_val(isl.Val(sign * form[1] - (sign == 1)))
+        for position, coefficient in enumerate(coefficients):
+            if coefficient:
+                is_parameter = position < around.parameters
+                constraint = constraint.set_coefficient_val(
+                    isl.dim_type.param if is_parameter else isl.dim_type.set,
+                    position if is_parameter else position - around.parameters,
+                    isl.Val(coefficient),
+                )
+        points = points.add_constraint(constraint)
+    return points.to_set()
+
+
+@lru_cache(REMEMBERED)
+def never_runs(around: Around) -> bool:
+    """Whether there is no iteration, whatever the parameters are."""
+    return around.domain.is_empty()
+
+
 @lru_cache(REMEMBERED)
 def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
     """The least and the greatest value, None where there is no end; None where nothing ever runs."""
-    if around.domain.is_empty():
+    if never_runs(around):
         return None
     if isinstance(expr, AffineConstantExpr):
         return expr.value, expr.value
@@ -166,7 +203,7 @@ def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> R
 
     None where nothing ever runs.
     """
-    if around.domain.is_empty():
+    if never_runs(around):
         return None
     bounds = (*lower, *upper)
     if all(isinstance(e, AffineConstantExpr) for e in bounds):
@@ -240,9 +277,8 @@ def element_map(around: Around, place: Place) -> isl.Map:
     everywhere = isl.Set.universe(space)
     nothing = isl.Set.universe(target.drop_dims(isl.dim_type.set, 0, place.rank))
     relation = isl.Map.from_domain_and_range(everywhere, nothing)
-    variables = _variables(space)
-    entries = variables[around.parameters :][: place.private]
-    entries += _values(place.subscripts or (), variables, space)
+    entries = around.variables[around.parameters :][: place.private]
+    entries += around.values(place.subscripts or ())
     for entry in entries:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(entry))
     if place.subscripts is None:

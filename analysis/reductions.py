@@ -11,6 +11,7 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, g
 
 from ..dialects import loop
 from .alias import Aliases
+from .operations import operations_in
 
 _EXACT = {
     arith.AddiOp: "add",
@@ -59,8 +60,8 @@ def find_updates(function: func.FuncOp) -> dict[Operation, ReductionUpdate]:
     """The update each load and store of a function belongs to, for those that belong to one."""
     aliases = Aliases(function)
     found: dict[Operation, ReductionUpdate] = {}
-    for op in function.walk():
-        if isinstance(op, loop.StoreOp):
+    for op in operations_in(function):
+        if type(op) is loop.StoreOp:
             update = _update(op)
             if update is not None and _is_undisturbed(update, aliases):
                 found[update.load] = update

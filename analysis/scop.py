@@ -24,6 +24,7 @@ from ..dialects import loop
 from .affine_isl import applied
 from .alias import Aliases, is_allocation
 from .domains import Around, BranchPart, LoopPart, Moment, Place, element_map, time_map, touched
+from .operations import operations_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +156,10 @@ class Surroundings:
     def domain(self) -> isl.Set:
         return self.around.domain
 
+    def inside(self, for_op: loop.ForOp) -> Around:
+        """What surrounds the body of a loop that stands in the block."""
+        return self._extractor.in_loop(for_op, self._frame).around
+
     def terms(
         self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
     ) -> list[AffineExpr] | None:
@@ -180,7 +185,7 @@ def _time_depth(block: Block) -> int:
     """The longest time vector, in levels, of anything in the block."""
     deepest = 0
     for op in block.ops:
-        if isinstance(op, loop.ForOp | loop.IfOp):
+        if op.regions and isinstance(op, loop.ForOp | loop.IfOp):
             inner = max((_time_depth(b) for r in op.regions for b in r.blocks), default=0)
             deepest = max(deepest, 1 + inner)
     return deepest
@@ -252,8 +257,9 @@ class _Extractor:
 
     def in_loop(self, op: loop.ForOp, frame: _Frame, position: int = 0) -> _Frame:
         """That of the body of a loop that stands in a frame."""
-        lower = self.terms(op.lower_map.data.results, op.lower_operands, frame)
-        upper = self.terms(op.upper_map.data.results, op.upper_operands, frame)
+        operands, lower_map, upper_map = op.operands, op.lower_map.data, op.upper_map.data
+        lower = self.terms(lower_map.results, operands[: lower_map.num_dims], frame)
+        upper = self.terms(upper_map.results, operands[lower_map.num_dims :], frame)
         part = LoopPart(
             op.loop_name.data,
             tuple(lower or ()),
@@ -304,10 +310,7 @@ class _Extractor:
                 self._operation(op, position, frame)
 
     def _operation(self, op: Operation, position: int, frame: _Frame) -> None:
-        operands = list(self._touched(op))
-        if not operands:
-            return
-        for buffer, is_write, indices in operands:
+        for buffer, is_write, indices in self._touched(op):
             root = self.scop.aliases.root(buffer)
             subscripts = None
             if indices is not None and root is buffer:
@@ -329,21 +332,22 @@ class _Extractor:
 
     def _touched(
         self, op: Operation
-    ) -> Iterator[tuple[SSAValue, bool, loop.LoadOp | loop.StoreOp | None]]:
+    ) -> list[tuple[SSAValue, bool, loop.LoadOp | loop.StoreOp | None]]:
         """(buffer, whether written, the affine access or None when any element may be touched)."""
-        if isinstance(op, loop.LoadOp):
-            yield op.buffer, False, op
-        elif isinstance(op, loop.StoreOp):
-            yield op.buffer, True, op
-        elif isinstance(op, memref.LoadOp):
-            yield op.memref, False, None
-        elif isinstance(op, memref.StoreOp):
-            yield op.memref, True, None
-        else:
-            buffers = list(_buffers_used(op))
-            for value in () if not buffers or _is_harmless(op) else buffers:
-                yield value, False, None
-                yield value, True, None
+        match op:
+            case loop.LoadOp():
+                return [(op.buffer, False, op)]
+            case loop.StoreOp():
+                return [(op.buffer, True, op)]
+            case memref.LoadOp():
+                return [(op.memref, False, None)]
+            case memref.StoreOp():
+                return [(op.memref, True, None)]
+            case _:
+                buffers = _buffers_used(op)
+                if not buffers or _is_harmless(op):
+                    return []
+                return [(buffer, written, None) for buffer in buffers for written in (False, True)]
 
     # By content.
 
@@ -364,6 +368,8 @@ class _Extractor:
         self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue], frame: _Frame
     ) -> list[AffineExpr] | None:
         """Expressions over the parameters and the loops' variables; None when an operand is not affine."""
+        if not operands:
+            return list(exprs)
         dims: list[AffineExpr] = []
         for operand in operands:
             term = self._term(operand, frame)
@@ -396,9 +402,11 @@ def _loops_of(buffer: SSAValue, frame: _Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
     if not is_allocation(buffer):
         return 0
-    made_by = buffer.owner
-    assert isinstance(made_by, Operation)
-    return sum(1 for for_op in frame.loops if for_op.is_ancestor(made_by))
+    around, count = buffer.owner.parent_op(), 0
+    while around is not None:
+        count += around in frame.loops
+        around = around.parent_op()
+    return count
 
 
 def constant_value(value: SSAValue) -> int | None:
@@ -417,11 +425,7 @@ def _is_harmless(op: Operation) -> bool:
     return effects is not None and all(e.kind is MemoryEffectKind.ALLOC for e in effects)
 
 
-def _buffers_used(op: Operation) -> Iterator[SSAValue]:
+def _buffers_used(op: Operation) -> list[SSAValue]:
     """The buffers an opaque operation, or what is inside of it, may touch."""
-    seen: set[SSAValue] = set()
-    for inner in op.walk() if op.regions else (op,):
-        for operand in inner.operands:
-            if isinstance(operand.type, MemRefType) and operand not in seen:
-                seen.add(operand)
-                yield operand
+    operands = (v for inner in (op, *operations_in(op)) for v in inner.operands)
+    return list(dict.fromkeys(v for v in operands if isinstance(v.type, MemRefType)))

@@ -7,7 +7,8 @@ for, an iterator of `te.compute` or an SSA value of `loop`, is decided by the op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
@@ -202,18 +203,27 @@ def compact(
     exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
 ) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
     """The same expressions over each operand they use, once, in order of first use."""
-    order: list[SSAValue] = []
-    position: dict[int, int] = {}
+    first: dict[SSAValue, int] = {}
+    same = tuple(first.setdefault(value, i) for i, value in enumerate(operands))
+    new, kept = _compacted(tuple(exprs), same)
+    return new, [operands[i] for i in kept]
 
-    def visit(i: int) -> None:
-        value = operands[i]
-        if value in order:
-            position[i] = order.index(value)
-        else:
-            position[i] = len(order)
-            order.append(value)
 
-    for expr in exprs:
-        write_affine(expr, lambda _text: None, lambda i: visit(i) if i not in position else None)
-    dims = [AffineExpr.dimension(position.get(i, 0)) for i in range(len(operands))]
-    return tuple(expr.replace_dims_and_symbols(dims, ()) for expr in exprs), order
+@lru_cache(maxsize=4096)
+def _compacted(
+    exprs: tuple[AffineExpr, ...], same: tuple[int, ...]
+) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
+    """`compact` where dimension i is the same as dimension `same[i]`: which dimensions are kept."""
+    used = dict.fromkeys(same[i] for expr in exprs for i in _dimensions(expr))
+    position = {i: n for n, i in enumerate(used)}
+    dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
+    return tuple(expr.replace_dims_and_symbols(dims, ()) for expr in exprs), tuple(used)
+
+
+def _dimensions(expr: AffineExpr) -> Iterator[int]:
+    """The numbers of the dimensions in the order in which they are written."""
+    if isinstance(expr, AffineDimExpr):
+        yield expr.position
+    elif isinstance(expr, AffineBinaryOpExpr):
+        yield from _dimensions(expr.lhs)
+        yield from _dimensions(expr.rhs)

@@ -35,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .fence import FenceOp
 from .vector_casts import CASTS
 
 _MASK = VectorType.constr(eq(i1)) | eq(i1)
@@ -343,4 +344,4 @@ def _extended(dialect: Dialect, *ops: type[Operation]) -> Dialect:
 
 
 Arith = _extended(arith.Arith, VectorCmpiOp, VectorCmpfOp, VectorSelectOp, *CASTS.values())
-Llvm = _extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp)
+Llvm = _extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Protocol, cast
 
 from xdsl.builder import Builder
@@ -80,18 +81,21 @@ class LaneValues:
         return builder.insert(vector.BroadcastOp(new, self.type_of(new.type))).vector
 
     def type_of(self, element: Attribute) -> VectorType[Attribute]:
-        return VectorType(element, (self.lanes,))
+        return vector_type(element, self.lanes)
 
     def counted(self, builder: Builder, first: SSAValue, stride: int) -> SSAValue:
         """`first + stride * lane`"""
         type_ = self.type_of(first.type)
-        offsets = builder.insert(dense(type_, [stride * lane for lane in range(self.lanes)])).result
+        offsets = self.dense(type_, [stride * lane for lane in range(self.lanes)])
         return builder.insert(arith.AddiOp(self.spread(builder, first), offsets)).result
 
-    def zero(self, builder: Builder, element: Attribute) -> SSAValue:
-        return builder.insert(
-            dense(self.type_of(element), [0.0 if is_float(element) else 0])
-        ).result
+    def zero(self, element: Attribute) -> SSAValue:
+        return self.dense(self.type_of(element), [0.0 if is_float(element) else 0])
+
+    def dense(self, type_: VectorType[Attribute], values: Sequence[int | float]) -> SSAValue:
+        """The vector of these numbers, or of one number in every lane."""
+        elements = DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
+        return self.scalar.expander.constant_of(elements)  # pyright: ignore[reportUnknownArgumentType]
 
     @contextmanager
     def in_lane(self, builder: Builder, lane: int, operands: Sequence[SSAValue]) -> Generator[None]:
@@ -101,7 +105,7 @@ class LaneValues:
         for value, new in kept.items():
             if value is self.variable:
                 offset = self.scalar.expander.constant(lane * self.step)
-                here = builder.insert(arith.AddiOp(self.first, offset)).result if lane else new
+                here = self.scalar.expander.add(builder, self.first, offset)
             else:
                 here = extract(builder, new, lane)
             values[value] = here
@@ -117,7 +121,7 @@ class LaneValues:
         stride = self.stride(expr, operands)
         if stride is not None:
             return self.counted(builder, self.expand(builder, expr, operands), stride)
-        result = self.zero(builder, IndexType())
+        result = self.zero(IndexType())
         for lane in range(self.lanes):
             with self.in_lane(builder, lane, operands):
                 value = self.expand(builder, expr, operands)
@@ -145,10 +149,10 @@ class LaneValues:
         )
 
 
-def dense(type_: VectorType[Attribute], values: Sequence[int | float]) -> arith.ConstantOp:
-    """The vector of these numbers, or of one number in every lane."""
-    elements = DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
-    return arith.ConstantOp(elements)  # pyright: ignore[reportUnknownArgumentType]
+@lru_cache(maxsize=256)
+def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    """Types are compared by content, and take long to make."""
+    return VectorType(element, (lanes,))
 
 
 def extract(builder: Builder, value: SSAValue, lane: int) -> SSAValue:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
@@ -23,7 +24,7 @@ from ..dialects import loop
 from ..dialects.dtypes import bit_width
 from .lane_accesses import LaneAccesses
 from .lane_count import LaneBlock, powers_of_two
-from .lane_values import LaneValues, ScalarConverter
+from .lane_values import LaneValues, ScalarConverter, vector_type
 from .lanes import LaneConverter
 
 CHUNK_BYTES = 16
@@ -252,6 +253,10 @@ def _size(value: SSAValue) -> int:
 
 
 def _shuffle(builder: Builder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-    element = cast("VectorType[Attribute]", a.type).element_type
-    mask, type_ = DenseArrayBase.from_list(i64, list(lanes)), VectorType(element, (len(lanes),))
-    return builder.insert(vector.ShuffleOp(a, b, mask, result_type=type_)).result
+    type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
+    return builder.insert(vector.ShuffleOp(a, b, _mask(tuple(lanes)), result_type=type_)).result
+
+
+@lru_cache(maxsize=1024)
+def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[I64]:
+    return DenseArrayBase.from_list(i64, lanes)

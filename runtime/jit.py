@@ -13,7 +13,8 @@ from ..errors import StepwellError
 from ..lowering.core_to_llvm import lowered_to_llvm
 from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
-from ..lowering.emit import Constants, emit_llvm
+from ..lowering.emit import Constants, LLVMText, emit_llvm
+from ..lowering.garbage import collector_paused
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
 from .executable import Executable
@@ -65,17 +66,23 @@ def native_code(
     `threads` is as for `compile_module`. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
-    level, number = level_of(module), checked_threads(threads)
+    with collector_paused():
+        source = _source(module, target, constants, checked_threads(threads))
+    return NativeCode(source, target)
+
+
+def _source(module: ModuleOp, target: Target, constants: Constants, threads: int) -> LLVMText:
+    level = level_of(module)
     if level is Level.CORE:
         if any(isinstance(op, math.IPowIOp) for op in module.walk()):
             module = module.clone()
             expand_math(module)
-        module = lowered_to_llvm(module, number)
+        module = lowered_to_llvm(module, threads)
     elif level is not Level.LLVM:
         raise _not_lowered(module)
-    elif number:
-        module = with_team(module, number)
-    return NativeCode(emit_llvm(module, triple=target.triple, constants=constants), target)
+    elif threads:
+        module = with_team(module, threads)
+    return emit_llvm(module, triple=target.triple, constants=constants)
 
 
 def _not_lowered(module: ModuleOp) -> StepwellError:

@@ -24,6 +24,8 @@ class Session:
         self.name = function.sym_name.data
         self.steps: list[Step] = []
         self._nests = Nests(module)
+        self._loops: dict[str, list[loop.ForOp]] = {}
+        """the loops by name, as they are between two steps; empty until someone asks"""
 
     @property
     def nest(self) -> Nest:
@@ -36,12 +38,16 @@ class Session:
 
     def apply(self, step: Step) -> None:
         """Apply one step. Raises its Refusal."""
+        self._loops.clear()
         apply(step, self._nests)
         self.steps.append(step)
 
     def loop(self, name: str) -> loop.ForOp | None:
         """The loop of that name, if there is one still."""
-        found = [op for op in self.nest.loops() if op.loop_name.data == name]
+        if not self._loops:
+            for op in self.nest.loops():
+                self._loops.setdefault(op.loop_name.data, []).append(op)
+        found = self._loops.get(name, [])
         return found[0] if len(found) == 1 else None
 
     def trips(self, name: str) -> tuple[int, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import arith, llvm
@@ -188,9 +189,19 @@ def extract_lane(e: Emitter, vector: SSAValue, lane: int) -> SSAValue:
 
 def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
     """The lanes of two vectors that `mask` numbers, those of `b` after those of `a`."""
-    result = VectorType(cast(AnyVector, a.type).element_type, (len(mask),))
-    properties = {"mask": DenseArrayBase.from_list(i32, mask)}
-    return e.emit(llvm.ShuffleVectorOp, (a, b), result, properties)
+    result = _vector_type(cast(AnyVector, a.type).element_type, len(mask))
+    return e.emit(llvm.ShuffleVectorOp, (a, b), result, {"mask": _mask(tuple(mask))})
+
+
+@lru_cache(maxsize=256)
+def _vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    return VectorType(element, (lanes,))
+
+
+@lru_cache(maxsize=1024)
+def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    """Transpositions in registers repeat a few masks again and again."""
+    return DenseArrayBase.from_list(i32, lanes)
 
 
 def select(

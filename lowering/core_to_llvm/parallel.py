@@ -81,7 +81,12 @@ def _static_count(e: Emitter, op: scf.ParallelOp) -> int | None:
 
 
 def with_team(module: ModuleOp, threads: int) -> ModuleOp:
-    """A level-5 module that asks for so many threads, whatever it was lowered for: a copy."""
+    """
+    A level-5 module that asks for so many threads, whatever it was lowered for: a copy, or the module
+    itself when it asks for none.
+    """
+    if not any(isinstance(op, llvm.CallOp) and _calls_openmp(op) for op in module.walk()):
+        return module
     module = module.clone()
     for op in list(module.walk()):
         if isinstance(op, llvm.CallOp) and _calls_openmp(op):

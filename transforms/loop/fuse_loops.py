@@ -9,7 +9,6 @@ import islpy as isl
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import constant
 from ...analysis.dependence import Dependence
 from ...analysis.scop import Surroundings
 from ...dialects import loop
@@ -18,7 +17,7 @@ from ...dialects.schedule.steps import FuseLoops
 from ..schedule.kinds import weakest
 from ..schedule.modes import check_unmarked
 from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import TimeSpace, check_effects, check_order, check_structured
+from ..schedule.order import check_effects, check_structured
 from ..schedule.planning import planner, step_pass
 from ..schedule.ranges import Ranges
 from ..schedule.refusal import refuse, refuse_dependence
@@ -135,13 +134,8 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         )
     offset = step.shift * stride
     before, after = _divide(step, nest, first, second, between)
-    check_order(
-        step,
-        nest,
-        (first, second),
-        _new_order(nest, first, second, offset),
-        remedy=lambda: _remedy(step, nest, first, second),
-    )
+    across = _across(nest, first, second)
+    _check_order(step, nest, first, second, offset, across)
     values, lower, upper, parts = _Pieces(step, nest, first, second, offset).all()
     return FuseLoopsPlan(
         nest,
@@ -154,7 +148,7 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         parts,
         before,
         after,
-        _kind(nest, first, second, offset),
+        _kind(first, second, offset, across),
     )
 
 
@@ -183,40 +177,41 @@ def _between(step: FuseLoops, first: loop.ForOp, second: loop.ForOp) -> list[Ope
 # Legality.
 
 
-def _new_order(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> isl.Map:
-    """
-    By the fused loop's variable, and for the same value of it the first body before the second.
-
-    Only for times inside of the two loops.
-    """
-    block = first.parent
-    assert block is not None
-    places = {op: n for n, op in enumerate(block.ops)}
-    place, apart = places[first], places[second] - places[first]
-    position = nest.time_position(first)
-    space = TimeSpace(nest)
-
-    def fused(entries: list[isl.PwAff]) -> list[isl.PwAff]:
-        here = constant(space.space, place)
-        which = entries[position - 1].sub(here)  # 0 in the first loop, `apart` in the second
-        ahead = which.scale_val(isl.Val(offset)).scale_down_val(isl.Val(apart))
-        variable = entries[position].add(ahead)
-        return [*entries[: position - 1], here, variable, which, *entries[position + 1 :]]
-
-    return space.map(fused)
+_Across = list[tuple[Dependence, isl.Map]]
+"""Dependences from one operation of a block to another, each with its pairs in one run of the block."""
 
 
-def _across(nest: Nest, first: Operation, second: Operation) -> list[tuple[Dependence, isl.Map]]:
-    """The dependences from one operation of a block to another in one run of it, without reductions."""
+def _across(nest: Nest, first: Operation, second: Operation) -> _Across:
     depth = len(loops_around(first))
-    found: list[tuple[Dependence, isl.Map]] = []
     scop = nest.dependences.scop
-    for dependence in nest.dependences.between(scop.inside(first), scop.inside(second)):
-        if dependence.reduction is None:
-            pairs = _same(dependence.relation, depth)
-            if not pairs.is_empty():
-                found.append((dependence, pairs))
-    return found
+    between = nest.dependences.between(scop.inside(first), scop.inside(second))
+    found = [(dependence, _same(dependence.relation, depth)) for dependence in between]
+    return [(dependence, pairs) for dependence, pairs in found if not pairs.is_empty()]
+
+
+def _check_order(
+    step: FuseLoops,
+    nest: Nest,
+    first: loop.ForOp,
+    second: loop.ForOp,
+    offset: int,
+    across: _Across,
+) -> None:
+    """
+    Raise the refusal when something of the second loop would run before what it depends on.
+
+    That is in one run of the block, and in an earlier iteration of the fused loop: in the same one the first
+    body comes first, and what each of the loops does stays in order.
+    """
+    depth = len(loops_around(first))
+    for dependence, pairs in across:
+        if dependence.reduction is not None:
+            continue
+        swapped = _behind(pairs, depth, offset)
+        if not swapped.is_empty():
+            raise refuse_dependence(
+                step, nest.dependences, dependence, swapped, remedy=_remedy(first, across)
+            )
 
 
 def _same(pairs: isl.Map, depth: int) -> isl.Map:
@@ -224,6 +219,11 @@ def _same(pairs: isl.Map, depth: int) -> isl.Map:
     for n in range(depth):
         pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
     return pairs
+
+
+def _ordered(nest: Nest, first: Operation, second: Operation) -> _Across:
+    """Those that are no reductions, whose order matters."""
+    return [(d, pairs) for d, pairs in _across(nest, first, second) if d.reduction is None]
 
 
 def _divide(
@@ -237,7 +237,7 @@ def _divide(
     after: list[Operation] = []
     for op in between:
         used = {operand.owner for inner in op.walk() for operand in inner.operands}
-        if any(late in used or _across(nest, late, op) for late in (first, *after)):
+        if any(late in used or _ordered(nest, late, op) for late in (first, *after)):
             after.append(op)
     for op in after:
         for inner in second.walk():
@@ -249,7 +249,7 @@ def _divide(
                     "and the second one needs it",
                     remedy="compute it before the first loop, or inside the second",
                 )
-        conflicts = _across(nest, op, second)
+        conflicts = _ordered(nest, op, second)
         if conflicts:
             dependence, pairs = conflicts[0]
             raise refuse_dependence(
@@ -263,11 +263,13 @@ def _divide(
     return tuple(op for op in between if op not in after), tuple(after)
 
 
-def _remedy(step: FuseLoops, nest: Nest, first: loop.ForOp, second: loop.ForOp) -> str:
+def _remedy(first: loop.ForOp, across: _Across) -> str:
     """The least shift that keeps all dependences, when there is one."""
     depth = len(loops_around(first))
     needed: int | None = None
-    for _, pairs in _across(nest, first, second):
+    for dependence, pairs in across:
+        if dependence.reduction is not None:
+            continue
         inner = pairs.dim(isl.dim_type.in_)
         points = pairs.wrap().flatten()
         local = isl.LocalSpace.from_space(points.get_space())
@@ -281,13 +283,11 @@ def _remedy(step: FuseLoops, nest: Nest, first: loop.ForOp, second: loop.ForOp) 
     return f"shift={needed} keeps all dependences" if needed is not None else ""
 
 
-def _kind(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> LoopKind:
+def _kind(first: loop.ForOp, second: loop.ForOp, offset: int, across: _Across) -> LoopKind:
     """What is known of the fused loop."""
     kind = weakest(first.kind.data, second.kind.data)
     depth = len(loops_around(first))
-    scop = nest.dependences.scop
-    for dependence in nest.dependences.between(scop.inside(first), scop.inside(second)):
-        pairs = _same(dependence.relation, depth)
+    for dependence, pairs in across:
         if not pairs.is_subset(_meeting(pairs, depth, offset)):
             kind = weakest(
                 kind, LoopKind.SERIAL if dependence.reduction is None else LoopKind.REDUCTION
@@ -298,13 +298,22 @@ def _kind(nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int) -> Loo
 def _meeting(pairs: isl.Map, depth: int, offset: int) -> isl.Map:
     """The pairs that are in one iteration of the fused loop."""
     local = isl.LocalSpace.from_space(pairs.get_space())
-    meet = (
-        isl.Constraint.alloc_equality(local)
-        .set_coefficient_val(isl.dim_type.in_, depth, isl.Val(1))
+    return pairs.add_constraint(_ahead(isl.Constraint.alloc_equality(local), depth, -offset))
+
+
+def _behind(pairs: isl.Map, depth: int, offset: int) -> isl.Map:
+    """The pairs whose second end is in an earlier iteration of the fused loop than the first one."""
+    local = isl.LocalSpace.from_space(pairs.get_space())
+    return pairs.add_constraint(_ahead(isl.Constraint.alloc_inequality(local), depth, -offset - 1))
+
+
+def _ahead(constraint: isl.Constraint, depth: int, number: int) -> isl.Constraint:
+    """On how far the first loop's variable is ahead of the second's, plus a number."""
+    return (
+        constraint.set_coefficient_val(isl.dim_type.in_, depth, isl.Val(1))
         .set_coefficient_val(isl.dim_type.out, depth, isl.Val(-1))
-        .set_constant_val(isl.Val(-offset))
+        .set_constant_val(isl.Val(number))
     )
-    return pairs.add_constraint(meet)
 
 
 # Ranges.

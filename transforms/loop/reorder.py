@@ -9,7 +9,7 @@ from itertools import pairwise
 import islpy as isl
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...analysis.affine_isl import variable
+from ...analysis.affine_isl import as_map, variable
 from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.loop import LoopKind
@@ -116,12 +116,7 @@ def _iterations(
             from_zero = counted[for_op].sub(start[0])
             counted[for_op] = from_zero.scale_down_val(isl.Val(for_op.step.value.data)).floor()
     order = (*inside.loops[:depth], *new)
-    result: isl.Map | None = None
-    for for_op in order:
-        part = isl.Map.from_pw_aff(counted[for_op])
-        result = part if result is None else result.flat_range_product(part)
-    assert result is not None
-    return inside.domain.apply(result)
+    return inside.domain.apply(as_map([counted[for_op] for for_op in order]))
 
 
 @planner(Reorder)

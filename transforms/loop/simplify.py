@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
@@ -14,6 +13,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from ...analysis.domains import never_runs
+from ...analysis.operations import operations_in
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
@@ -50,7 +51,7 @@ class SimplifyPlan:
         changed = True
         while changed:
             changed = tidy_expressions(self.nest.function)
-            for op in list(self.nest.function.body.walk()):
+            for op in [op for op in operations_in(self.nest.function) if op.regions]:
                 changed |= self._simplify(op)
 
     def _simplify(self, op: Operation) -> bool:
@@ -74,15 +75,18 @@ class SimplifyPlan:
 
 def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
     """What takes isl to decide: superfluous in a loop that is plain."""
-    function = nest.function
-    return not _is_plain(for_op) and (
-        _drop_dead(function, for_op) or _tighten(function, for_op) or _replace_by_body(nest, for_op)
+    if _is_plain(for_op):
+        return False
+    assert for_op.parent is not None
+    outside = Surroundings(parametric(nest.function), for_op.parent)
+    return (
+        _drop_dead(outside, for_op) or _tighten(outside, for_op) or _replace_by_body(nest, for_op)
     )
 
 
 def _is_plain(for_op: loop.ForOp) -> bool:
     """Whether the loop has something to do, and runs from one number to another more than once."""
-    if for_op.lower_operands or for_op.upper_operands or not body_ops(for_op):
+    if for_op.operands or isinstance(for_op.body.block.first_op, loop.YieldOp):
         return False
     match (for_op.lower_map.data.results, for_op.upper_map.data.results):
         case ((AffineConstantExpr(value=first),), (AffineConstantExpr(value=end),)):
@@ -91,30 +95,33 @@ def _is_plain(for_op: loop.ForOp) -> bool:
             return False
 
 
-def _drop_dead(function: func.FuncOp, for_op: loop.ForOp) -> bool:
+def _drop_dead(outside: Surroundings, for_op: loop.ForOp) -> bool:
     """Drop a loop that never runs, or does nothing."""
-    is_dead = (
-        not body_ops(for_op)
-        or Surroundings(parametric(function), for_op.body.block).domain.is_empty()
-    )
+    is_dead = not body_ops(for_op) or never_runs(outside.inside(for_op))
     if is_dead:
         erase_body(for_op)
         replace_loop(for_op, ())
     return is_dead
 
 
-def _tighten(function: func.FuncOp, for_op: loop.ForOp) -> bool:
+def _tighten(outside: Surroundings, for_op: loop.ForOp) -> bool:
     """`max(0, 4)..min(8, 16)` → `4..8`"""
-    old = for_op.lower_map, for_op.upper_map
-    set_bounds(for_op, *tight_bounds(function, for_op))
-    return (for_op.lower_map, for_op.upper_map) != old
+    lower, upper = tight_bounds(outside, for_op)
+    if _is_same(lower, lower_bound(for_op)) and _is_same(upper, upper_bound(for_op)):
+        return False
+    set_bounds(for_op, lower, upper)
+    return True
+
+
+def _is_same(a: BoundExprs, b: BoundExprs) -> bool:
+    return tuple(a[0]) == tuple(b[0]) and tuple(a[1]) == tuple(b[1])
 
 
 def _replace_by_body(nest: Nest, for_op: loop.ForOp) -> bool:
     """`for i in 4..5: S(i)` → `S(4)`"""
     trip_count = TripCount(nest, for_op)
-    first = trip_count.first()
-    if first is None or trip_count.constant() != 1:
+    first = trip_count.first() if trip_count.constant() == 1 else None
+    if first is None:
         return False
     substitute(for_op.induction_variable, first[0][0], first[1])
     body = body_ops(for_op)
@@ -197,8 +204,7 @@ def _count_by_one(for_op: loop.ForOp) -> bool:
     """
     if for_op.step.value.data == 1 or len(for_op.lower_map.data.results) != 1:
         return False
-    around = (*for_op.lower_operands, *for_op.upper_operands)
-    depends = any(isinstance(v, BlockArgument) and _is_variable(v) for v in around)
+    depends = any(isinstance(v, BlockArgument) and _is_variable(v) for v in for_op.operands)
     decides = any(isinstance(use.operation, loop.ForOp) for use in for_op.induction_variable.uses)
     if depends or decides:
         normalise_step(for_op)
@@ -209,9 +215,9 @@ def _start_at_zero(for_op: loop.ForOp) -> bool:
     """`for i in L..L + 16: S(i)` → `for i in 0..16: S(L + i)`, for loops over tiles of a fixed size."""
     if for_op.step.value.data != 1 or len(for_op.lower_map.data.results) != 1:
         return False
-    if not any(isinstance(v, BlockArgument) and _is_variable(v) for v in for_op.lower_operands):
-        return False
     (low,), low_values = lower_bound(for_op)
+    if not any(isinstance(v, BlockArgument) and _is_variable(v) for v in low_values):
+        return False
     highs, high_values = upper_bound(for_op)
     spans, _ = added_up(
         [high - low for high in shifted_to(highs, len(low_values))], [*low_values, *high_values]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import islpy as isl
+from collections.abc import Sequence
+from functools import lru_cache
+
 from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, Region
-from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.affine_isl import constant
+from ...analysis.affine_isl import constraint_set
+from ...analysis.domains import REMEMBERED, Around
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from .rewrite import set_condition, shifted_to
@@ -27,49 +30,40 @@ def simplify_condition(function: func.FuncOp, if_op: loop.IfOp) -> bool:
     assert block is not None
     around = Surroundings(parametric(function), block)
     constraints = if_op.condition.data.constraints
-    exprs = [constraint.lhs for constraint in constraints]
-    values = around.values(exprs, list(if_op.condition_operands))
-    if values is not None:
-        holds = [_where(c, value) for c, value in zip(constraints, values, strict=True)]
-        needed = _needed(holds, around.domain)
+    terms = around.terms([c.lhs for c in constraints], list(if_op.condition_operands))
+    if terms is not None:
+        needed = _needed(around.around, tuple(map(_with_lhs, constraints, terms)))
+        if needed is None:
+            _replace(if_op, if_op.else_region)
+            return True
         if not needed:
             _replace(if_op, if_op.then_region)
             return True
-        possible = around.domain
-        for part in holds:
-            possible = possible.intersect(part)
-        if possible.is_empty():
-            _replace(if_op, if_op.else_region)
-            return True
-        if len(needed) < len(holds):
+        if len(needed) < len(constraints):
             kept = [constraints[n] for n in needed]
             set_condition(if_op, kept, list(if_op.condition_operands))
             return True
     return _drop_empty(if_op) or _merge_inner(if_op) or _merge_next(if_op)
 
 
-def _where(constraint: AffineConstraintExpr, value: isl.PwAff) -> isl.Set:
-    zero = constant(value.get_domain_space(), 0)
-    match constraint.kind:
-        case AffineConstraintKind.ge:
-            return value.ge_set(zero)
-        case AffineConstraintKind.le:
-            return value.le_set(zero)
-        case AffineConstraintKind.eq:
-            return value.eq_set(zero)
-
-
-def _needed(holds: list[isl.Set], domain: isl.Set) -> list[int]:
-    """The constraints that are not implied by the domain and those kept."""
+@lru_cache(REMEMBERED)
+def _needed(around: Around, constraints: tuple[AffineConstraintExpr, ...]) -> Sequence[int] | None:
+    """The constraints that are not implied by the others and what is around; None if they never hold."""
+    holds = [
+        constraint_set(constraint, around.variables, around.space) for constraint in constraints
+    ]
     kept = list(range(len(holds)))
     for number in range(len(holds)):
-        others = domain
+        others = around.domain
         for n in kept:
             if n != number:
                 others = others.intersect(holds[n])
         if others.is_subset(holds[number]):
             kept.remove(number)
-    return kept
+    possible = around.domain
+    for number in kept:
+        possible = possible.intersect(holds[number])
+    return None if kept and possible.is_empty() else kept
 
 
 def _replace(if_op: loop.IfOp, region: Region) -> None:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.dependence import Dependences, dependences
+from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
 
@@ -36,7 +37,7 @@ class Nest:
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
-        return iter(_loops_in(self.function))
+        return (op for op in operations_in(self.function) if type(op) is loop.ForOp)
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
@@ -61,7 +62,7 @@ class Nest:
         for arg in self.function.body.block.args:
             if isinstance(arg.type, MemRefType):
                 yield arg
-        for op in self.function.walk():
+        for op in operations_in(self.function):
             for result in op.results:
                 if isinstance(result.type, MemRefType):
                     yield result
@@ -133,18 +134,6 @@ class Nest:
     def time_position(self, for_op: loop.ForOp) -> int:
         """Which entry of the time vectors of the accesses inside it is the loop's variable."""
         return 2 * sum(1 for _ in regions_around(for_op)) + 1
-
-
-def _loops_in(op: Operation) -> list[loop.ForOp]:
-    """The loops inside an operation in textual order, without a look at operations that hold none."""
-    found: list[loop.ForOp] = []
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                if inner.regions:
-                    found += [inner] if isinstance(inner, loop.ForOp) else []
-                    found += _loops_in(inner)
-    return found
 
 
 def regions_around(op: Operation) -> Iterator[Operation]:

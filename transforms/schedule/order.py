@@ -9,7 +9,7 @@ from xdsl.dialects import affine, func
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
+from ...analysis.affine_isl import applied, as_map, constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence
 from ...analysis.effects import hidden_effects
 from ...analysis.scop import Access, constant_value
@@ -86,12 +86,7 @@ class TimeSpace:
 
     def map(self, reordering: Reordering) -> isl.Map:
         """The reordering as a map from old time vectors to new ones."""
-        result: isl.Map | None = None
-        for entry in reordering(self.entries()):
-            part = isl.Map.from_pw_aff(entry)
-            result = part if result is None else result.flat_range_product(part)
-        assert result is not None
-        return result
+        return as_map(reordering(self.entries()))
 
 
 def new_times(dependence: Dependence, order: Order) -> tuple[isl.Map, isl.Map]:

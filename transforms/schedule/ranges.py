@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import constant
+from ...analysis.domains import never_runs
 from ...analysis.scop import Surroundings
 from ...dialects.affine_text import compact
 
@@ -29,7 +30,10 @@ class Ranges:
 
     def is_at_least(self, a: AffineExpr, b: AffineExpr) -> bool:
         """Whether `a >= b` always."""
-        return self._holds(a - b, lambda difference: difference.nonneg_set())
+        difference = (a - b).simplify(len(self._values), 0)
+        if isinstance(difference, AffineConstantExpr):
+            return difference.value >= 0 or never_runs(self._surroundings.around)
+        return self._holds(difference, lambda value: value.nonneg_set())
 
     def is_multiple(self, expr: AffineExpr, factor: int) -> bool:
         """Whether `expr` is always a multiple of `factor`."""
@@ -47,14 +51,19 @@ class Ranges:
 
     def is_empty(self, lower: Sequence[AffineExpr], upper: Sequence[AffineExpr]) -> bool:
         """Whether nothing is ever at least all of `lower` and below all of `upper`."""
-        runs = self._surroundings.domain
+        runs: isl.Set | None = None
         for low in lower:
             for high in upper:
                 span = (high - low).simplify(len(self._values), 0)
+                if isinstance(span, AffineConstantExpr):
+                    if span.value <= 0:
+                        return True
+                    continue
                 value = self._value(span)
                 if value is not None:
+                    runs = self._surroundings.domain if runs is None else runs
                     runs = runs.intersect(value.pos_set())
-        return runs.is_empty()
+        return never_runs(self._surroundings.around) if runs is None else runs.is_empty()
 
     def _extreme(self, terms: Sequence[AffineExpr], beats: _Order) -> list[AffineExpr]:
         kept: list[AffineExpr] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     i32,
@@ -87,8 +89,8 @@ def _substitute_in(
         case loop.ForOp():
             set_bounds(
                 user,
-                rewritten(user.lower_map.data.results, list(user.lower_operands)),
-                rewritten(user.upper_map.data.results, list(user.upper_operands)),
+                rewritten(*lower_bound(user)),
+                rewritten(*upper_bound(user)),
             )
         case loop.IfOp():
             constraints = user.condition.data.constraints
@@ -164,11 +166,12 @@ BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
 
 
 def lower_bound(op: loop.ForOp) -> BoundExprs:
-    return op.lower_map.data.results, list(op.lower_operands)
+    map_ = op.lower_map.data
+    return map_.results, list(op.operands[: map_.num_dims])
 
 
 def upper_bound(op: loop.ForOp) -> BoundExprs:
-    return op.upper_map.data.results, list(op.upper_operands)
+    return op.upper_map.data.results, list(op.operands[op.lower_map.data.num_dims :])
 
 
 def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
@@ -182,11 +185,14 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     lower_map, lower_values = as_bound(lower)
     upper_map, upper_values = as_bound(upper)
     op.operands = [*lower_values, *upper_values]
-    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
-        i32, [len(lower_values), len(upper_values)]
-    )
+    op.properties["operandSegmentSizes"] = _segments(len(lower_values), len(upper_values))
     op.lower_map = AffineMapAttr(lower_map)
     op.upper_map = AffineMapAttr(upper_map)
+
+
+@lru_cache(maxsize=64)
+def _segments(*sizes: int) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 def set_step(op: loop.ForOp, step: int) -> None:
@@ -239,10 +245,14 @@ def set_condition(
 
 def shifted_to(exprs: Sequence[AffineExpr], offset: int) -> list[AffineExpr]:
     """The expressions with every dimension number raised by `offset`, to stand after other operands."""
-    return [
-        e.replace_dims_and_symbols([AffineExpr.dimension(offset + n) for n in range(64)], ())
-        for e in exprs
-    ]
+    if not offset:
+        return list(exprs)
+    return [e.replace_dims_and_symbols(_dimensions_from(offset), ()) for e in exprs]
+
+
+@lru_cache(maxsize=64)
+def _dimensions_from(offset: int) -> list[AffineExpr]:
+    return [AffineExpr.dimension(offset + n) for n in range(64)]
 
 
 def body_ops(op: loop.ForOp) -> list[Operation]:

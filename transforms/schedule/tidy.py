@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 from xdsl.dialects import affine, func
@@ -12,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap
 
 from ...analysis.affine_isl import applied
+from ...analysis.domains import REMEMBERED
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
@@ -34,6 +36,8 @@ class Known:
     multiple_of: int = 1
 
 
+_NOTHING = Known()
+
 Ranges = dict[SSAValue, Known]
 
 
@@ -49,8 +53,9 @@ def tidy_expressions(function: func.FuncOp) -> bool:
 def _tidy_block(block: Block, ranges: Ranges) -> bool:
     changed = False
     for op in block.ops:
-        changed |= _tidy(op, ranges)
-        if isinstance(op, loop.ForOp):
+        if type(op) in _AFFINE:
+            changed |= _tidy(op, ranges)
+        if op.regions and isinstance(op, loop.ForOp):
             ranges[op.induction_variable] = Known(_range(op, ranges), _multiple_of(op, ranges))
         for region in op.regions:
             for inner in region.blocks:
@@ -68,7 +73,7 @@ def _multiple_of(op: loop.ForOp, ranges: Ranges) -> int:
             return 1
         found = gcd(found, linear[1])
         for factor, value in zip(linear[0], values, strict=True):
-            found = gcd(found, factor * ranges.get(value, Known()).multiple_of)
+            found = gcd(found, factor * ranges.get(value, _NOTHING).multiple_of)
     return found or 1
 
 
@@ -80,8 +85,11 @@ def _range(op: loop.ForOp, ranges: Ranges) -> Range:
 
 
 def _bounds(bound: BoundExprs, ranges: Ranges) -> list[Range]:
-    known = [ranges.get(value, Known()).range for value in bound[1]]
+    known = [ranges.get(value, _NOTHING).range for value in bound[1]]
     return [bounds(expr, known) for expr in bound[0]]
+
+
+_AFFINE = frozenset((loop.LoadOp, loop.StoreOp, loop.ForOp, loop.IfOp, affine.ApplyOp))
 
 
 def _tidy(op: Operation, ranges: Ranges) -> bool:
@@ -124,6 +132,11 @@ def _tidy(op: Operation, ranges: Ranges) -> bool:
 def _worked_out(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue], ranges: Ranges
 ) -> tuple[AffineExpr, ...]:
-    known = [ranges.get(value, Known()) for value in values]
+    known = tuple(ranges.get(value, _NOTHING) for value in values)
+    return tuple(_expression(e, known) for e in exprs)
+
+
+@lru_cache(REMEMBERED)
+def _expression(expr: AffineExpr, known: tuple[Known, ...]) -> AffineExpr:
     within, multiples = [k.range for k in known], [k.multiple_of for k in known]
-    return tuple(collected(without_divisions(e, within, multiples)) for e in exprs)
+    return collected(without_divisions(expr, within, multiples))

@@ -3,60 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import variable
-from ...analysis.domains import Around, loop_range, value_bounds
+from ...analysis.domains import (
+    REMEMBERED,
+    Around,
+    Exprs,
+    LoopPart,
+    loop_range,
+    value_bounds,
+)
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
 
-def tight_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
+def tight_bounds(outside: Surroundings, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """
-    The loop's bounds with as few expressions as give the same iterations, and numbers where they are.
+    The bounds of a loop in its surroundings, with as few expressions as give the same iterations, and numbers where they are.
 
     `max(0, 4)` becomes `4`, and `min(%i.outer + 4, 16)` becomes `%i.outer + 4` when `%i.outer` counts by
     4 up to 16.
     """
-    block = for_op.parent
-    assert block is not None
-    scop = parametric(function)
-    outside = Surroundings(scop, block)
     lower, upper = lower_bound(for_op), upper_bound(for_op)
     low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
     if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
-    kept_lows, kept_highs = list(range(len(low_terms))), list(range(len(high_terms)))
-    if len(low_terms) > 1 or len(high_terms) > 1:
-        inside = Surroundings(scop, for_op.body.block)
-        around = outside.domain.add_dims(isl.dim_type.set, 1)
-        all_lows, all_highs = inside.values(*lower), inside.values(*upper)
-        assert all_lows is not None and all_highs is not None
-        here = variable(inside.space, len(inside.loops) - 1)
-        step = for_op.step.value.data
-
-        def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
-            return loop_range(here, lows, highs, step).intersect(around)
-
-        kept_lows = _needed(lower[0], all_lows, lambda some: run(some, all_highs))
-        lows = [all_lows[n] for n in kept_lows]
-        kept_highs = _needed(upper[0], all_highs, lambda some: run(lows, some))
+    lows, highs = tuple(low_terms), tuple(high_terms)
+    kept_lows, kept_highs = _needed_bounds(
+        outside.around.within(LoopPart(for_op.loop_name.data, lows, highs, for_op.step.value.data)),
+        tuple(lower[0]),
+        tuple(upper[0]),
+    )
     return (
         _simplified(_with_numbers(lower, kept_lows, low_terms, outside.around)),
         _simplified(_with_numbers(upper, kept_highs, high_terms, outside.around)),
     )
 
 
+@lru_cache(REMEMBERED)
+def _needed_bounds(
+    inside: Around, lower: Exprs, upper: Exprs
+) -> tuple[Sequence[int], Sequence[int]]:
+    """
+    The numbers of the bounds that give a loop's iterations.
+
+    The loop is the innermost one of `inside`; `lower` and `upper` are its bounds as they are written.
+    """
+    loop_, outside = inside.part, inside.outer
+    assert isinstance(loop_, LoopPart) and outside is not None
+    if len(lower) == len(upper) == 1:
+        return (0,), (0,)
+    around = outside.domain.add_dims(isl.dim_type.set, 1)
+    all_lows, all_highs = inside.values(loop_.lower), inside.values(loop_.upper)
+    here = variable(inside.space, len(inside.names) - 1)
+
+    def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
+        return loop_range(here, lows, highs, loop_.step).intersect(around)
+
+    kept_lows = _needed(lower, all_lows, lambda some: run(some, all_highs))
+    lows = [all_lows[n] for n in kept_lows]
+    return kept_lows, _needed(upper, all_highs, lambda some: run(lows, some))
+
+
 def plain_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """The loop's bounds, made tight when one of them is a maximum or minimum."""
     if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
         return lower_bound(for_op), upper_bound(for_op)
-    return tight_bounds(function, for_op)
+    assert for_op.parent is not None
+    return tight_bounds(Surroundings(parametric(function), for_op.parent), for_op)
 
 
 def _needed(
