@@ -148,6 +148,8 @@ class JitFunction:
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        # The one compiled last, which compares arrays with what it was compiled for by itself.
+        self._last: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
         self._name = getattr(function, "__name__", "function")
 
@@ -164,6 +166,10 @@ class JitFunction:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._last is not None and not kwargs:
+            result = self._last(*args)
+            if result is not NotImplemented:
+                return result
         key = _quick_key(args, kwargs)
         run = None if key is None else self._quick.get(key)
         if run is None:
@@ -216,6 +222,7 @@ class JitFunction:
             return  # an array is a default value
         if not kwargs and places == list(range(len(passed))):
             self._quick[key] = run
+            self._last = getattr(run, "native_call", None)
             return
 
         def quick(*args: Any, **kwargs: Any) -> Any:

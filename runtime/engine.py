@@ -12,11 +12,12 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import itertools
+import math
 import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -28,10 +29,11 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from ..errors import StepwellError
 from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL
 from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
+from .arguments import address_of
 from .target import Target
 from .threads import glue
 
-_link_lock = threading.Lock()
+_link_lock = threading.RLock()
 _library_numbers = itertools.count()
 
 
@@ -55,12 +57,12 @@ class NativeCode:
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
-        with _optimised(self.source.text, self.target.machine()) as module:
+        with _optimised(self.source, self.target.machine()) as module:
             return str(module)
 
     def assembly(self) -> str:
         machine = self.target.machine()
-        with _optimised(self.source.text, machine) as module:
+        with _optimised(self.source, machine) as module:
             return machine.emit_assembly(module)
 
     def object_code(self) -> bytes:
@@ -68,7 +70,7 @@ class NativeCode:
         with self._lock:
             if self._object is None:
                 machine = self.target.machine()
-                with _optimised(self.source.text, machine) as module:
+                with _optimised(self.source, machine) as module:
                     self._object = machine.emit_object(module)
             return self._object
 
@@ -78,18 +80,18 @@ class NativeCode:
 
 
 @contextmanager
-def _optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
+def _optimised(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
     """
     LLVM IR, parsed, verified and run through LLVM's O3 pipeline for the machine.
 
     Closed here at the end: the garbage collector might dispose of its context first, which crashes.
     """
-    with _parse(text) as module:
+    with _parse(source.text) as module:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
-        options.slp_vectorization = True
+        options.slp_vectorization = not source.has_vectors  # it takes long to find nothing
         options.loop_interleaving = True
         options.loop_unrolling = True
         builder = binding.create_pass_builder(machine, options)
@@ -171,16 +173,26 @@ def _openmp_functions() -> dict[str, int]:
     needed = glue()
     addresses = dict(needed.direct)
     if needed.defined:
-        library = binding.JITLibraryBuilder()
-        library.add_ir(needed.text)
-        for name, address in needed.imported.items():
-            library.import_symbol(name, address)
-        for name in needed.defined:
-            library.export_symbol(name)
-        tracker = library.link(_jit(), "stepwell.openmp")
-        _kept.append(tracker)
-        addresses |= {name: tracker[name] for name in needed.defined}
+        addresses |= link_for_good(needed.text, needed.imported, needed.defined)
     return addresses
+
+
+def link_for_good(text: str, symbols: Mapping[str, int], exported: Sequence[str]) -> dict[str, int]:
+    """
+    Put LLVM IR of our own into this process, where it stays: the addresses of what it exports.
+
+    `symbols` are those of what it declares.
+    """
+    library = binding.JITLibraryBuilder()
+    library.add_ir(text)
+    for symbol, address in symbols.items():
+        library.import_symbol(symbol, address)
+    for symbol in exported:
+        library.export_symbol(symbol)
+    with _link_lock:
+        tracker = library.link(_jit(), f"stepwell.{next(_library_numbers)}")
+    _kept.append(tracker)
+    return {symbol: tracker[symbol] for symbol in exported}
 
 
 _kept: list[binding.ResourceTracker] = []
@@ -210,6 +222,19 @@ def aligned_empty(size: int) -> np.ndarray:
     raw = np.empty(size + EXTERNAL_ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % EXTERNAL_ALIGNMENT
     return raw[start : start + size]
+
+
+LARGE_BYTES = 1 << 15
+"""Arrays from here on are worth a microsecond for their alignment: stores across cache lines cost twice."""
+
+
+def new_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """As `np.empty`, and aligned to a cache line where it is large."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < LARGE_BYTES:
+        return np.empty(shape, dtype)
+    raw = np.empty(size + EXTERNAL_ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)
 
 
 def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 from ..analysis.signature import ArgSpec, FunctionSignature
 from ..errors import StepwellError
 from .arguments import add_native, checked_output, in_place, prepare, scalar
-from .engine import LoadedCode, NativeCode, aligned_empty
+from .engine import LoadedCode, NativeCode, aligned_empty, new_array
+from .native_call import native_call
 from .quick_call import quick_call
 
 _CTYPES: dict[str, Any] = {
@@ -87,6 +88,8 @@ class Executable:
         self._count = len(signature.inputs)
         # It takes this object: a function that knew it would be a cycle, and keep the code until GC.
         self._quick = Executable._general if self._in_place else self._quick_call()
+        self.native_call = None if self._in_place else self._native_call()
+        """the call without Python in between, where there is one; see `runtime/native_call.py`"""
 
     @property
     def name(self) -> str:
@@ -127,7 +130,17 @@ class Executable:
         function = quick_call(self.signature.inputs, self._results, self._function, arenas)
         return function or Executable._general
 
+    def _native_call(self) -> Callable[..., Any] | None:
+        address = self._code.addresses[self.signature.name]
+        return native_call(
+            self.signature.inputs, self._results, address, self.signature.arena_bytes
+        )
+
     def __call__(self, *args: Any, out: Any = None, **by_name: Any) -> Any:
+        if self.native_call is not None and out is None and not by_name:
+            result = self.native_call(*args)
+            if result is not NotImplemented:
+                return result
         if by_name or len(args) != self._count:
             args = self._positional(args, by_name)
         if out is None:
@@ -226,4 +239,4 @@ class Executable:
                 f"result '{spec.name}' of '{self.name}' has the open shape {spec}, expected out= with an "
                 "array for it; pass one"
             )
-        return np.empty(cast("tuple[int, ...]", spec.shape), spec.dtype)
+        return new_array(cast("tuple[int, ...]", spec.shape), spec.dtype)

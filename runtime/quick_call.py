@@ -9,12 +9,14 @@ right shape and dtype is left to the general way, which converts it or says what
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..analysis.signature import ArgSpec
+from .engine import LARGE_BYTES, new_array
 
 Arena = tuple[int, Any]
 """The address of scratch memory and the object that owns it."""
@@ -38,7 +40,7 @@ def quick_call(
         return None
     names: dict[str, Any] = {
         "ndarray": np.ndarray,
-        "empty": np.empty,
+        "empty": new_array if _has_large(results) else np.empty,
         "addressof": ctypes.addressof,
         "from_buffer": ctypes.c_char.from_buffer,
         "native": native,
@@ -53,6 +55,13 @@ def quick_call(
     source = _source(len(inputs), len(results), mask, arenas is not None)
     exec(compile(source, "<stepwell quick call>", "exec"), names)
     return names["call"]
+
+
+def _has_large(results: Sequence[ArgSpec]) -> bool:
+    return any(
+        math.prod(extent or 0 for extent in spec.shape) * spec.dtype.itemsize >= LARGE_BYTES
+        for spec in results
+    )
 
 
 def _source(inputs: int, results: int, mask: int, with_arena: bool) -> str:

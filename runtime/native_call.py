@@ -1,0 +1,294 @@
+"""
+Calls of compiled code without Python in between: a function of CPython's C API that checks the arrays, makes
+the result and runs the code.
+
+It is for small results, where the call is what takes the time; whatever it does not take at once it leaves to
+the general way, by returning NotImplemented. The fields that it reads are those of `PyObject` and of NumPy's
+`PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
+array: where anything differs, nothing is called this way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..analysis.signature import ArgSpec
+from ..lowering.emit import EXTERNAL_ALIGNMENT
+from .engine import LARGE_BYTES, link_for_good
+
+MOST_ARENA = 1 << 15
+"""Bytes of scratch memory that come from the stack, of which threads may have little."""
+
+MOST_INPUTS = 16
+
+TYPE, DATA, RANK, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
+"""Offsets of an array's fields."""
+
+CONTIGUOUS_AND_ALIGNED = 0x0101
+"""NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED."""
+
+PY_ARRAY_EMPTY = 184
+"""The place of PyArray_Empty in NumPy's table of functions, the same since 1.0."""
+
+METH_FASTCALL = 0x80
+
+FIRST_INPUT = 4
+"""Words of a specification before the inputs': the code's address, the result's dtype, rank and shape."""
+
+INPUT_WORDS = 3
+"""What it says of an input: its dtype, its rank and the address of its shape."""
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's `PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def native_call(
+    inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], address: int, arena_bytes: int
+) -> Callable[..., Any] | None:
+    """
+    A function of the inputs, in order, that runs the code at `address` and returns its new result, or
+    NotImplemented where an input is not an aligned, contiguous array of its shape and dtype.
+
+    None where the results are not one small array, or something is open or by value. The code must stay
+    loaded as long as the function may be called.
+    """
+    specs = (*inputs, *results)
+    if len(results) != 1 or not 0 < len(inputs) <= MOST_INPUTS or arena_bytes > MOST_ARENA:
+        return None
+    if any(spec.scalar or not spec.is_static for spec in specs):
+        return None
+    if prod(_shape(results[0])) * results[0].dtype.itemsize >= LARGE_BYTES:
+        return None
+    scratch = 1 << (arena_bytes - 1).bit_length() if arena_bytes else 0
+    method = _method(len(inputs), scratch)
+    if method is None:
+        return None
+    new_function = ctypes.pythonapi.PyCFunction_NewEx
+    new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    new_function.restype = ctypes.py_object
+    return new_function(ctypes.addressof(method), _specification(address, results[0], inputs), None)
+
+
+def _shape(spec: ArgSpec) -> tuple[int, ...]:
+    return tuple(extent or 0 for extent in spec.shape)
+
+
+def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> np.ndarray:
+    """What the function compares its arguments with; it is the function's `__self__`. Shapes stand at its end."""
+    specs = (result, *inputs)
+    start = FIRST_INPUT + INPUT_WORDS * len(inputs)
+    words = np.zeros(start + sum(len(spec.shape) for spec in specs), np.int64)
+    words[0], place = address, start
+    for number, spec in enumerate(specs):
+        shape = words[place : place + len(spec.shape)]
+        shape[:] = _shape(spec)
+        first = 1 + INPUT_WORDS * number
+        dtype = np.empty(0, spec.dtype).dtype  # the one that arrays have, which lives for ever
+        words[first : first + INPUT_WORDS] = id(dtype), len(spec.shape), shape.ctypes.data
+        place += len(spec.shape)
+    return words
+
+
+@cache
+def _method(inputs: int, arena_bytes: int) -> _MethodDef | None:
+    """The function for so many inputs; the code it calls is given the address of so much scratch memory."""
+    symbols = _symbols()
+    if symbols is None:
+        return None
+    text = _text(inputs, arena_bytes)
+    return _MethodDef(b"call", link_for_good(text, symbols, ("call",))["call"], METH_FASTCALL, None)
+
+
+@cache
+def _symbols() -> dict[str, int] | None:
+    """The addresses that the functions use; None where arrays or functions are not as they expect."""
+    names = ("Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread")
+    if sys.implementation.name != "cpython" or not _fields_are_known():
+        return None
+    try:
+        symbols = {
+            name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+            for name in names
+        }
+        empty = _array_empty()
+    except (AttributeError, ImportError, ValueError):
+        return None
+    others = {"NdArray": id(np.ndarray), "NotImplemented": id(NotImplemented)}
+    return None if empty is None else symbols | others | {"PyArray_Empty": empty}
+
+
+def _fields_are_known() -> bool:
+    """Whether arrays have their fields where they are expected."""
+    if object.__basicsize__ != 16 or np.ndarray.__basicsize__ < FLAGS + 4:
+        return False
+    for array in (np.zeros((2, 3), np.float32), np.zeros((5, 4))[::2, 1:], np.array(1, np.int8)):
+        shape = _read(id(array) + SHAPE, ctypes.c_void_p)
+        found = (
+            _read(id(array) + TYPE, ctypes.c_void_p),
+            _read(id(array) + DATA, ctypes.c_void_p),
+            _read(id(array) + DTYPE, ctypes.c_void_p),
+            _read(id(array) + FLAGS, ctypes.c_int),
+            tuple((ctypes.c_int64 * array.ndim).from_address(shape)) if array.ndim else (),
+        )
+        expected = (
+            id(np.ndarray),
+            array.ctypes.data,
+            id(array.dtype),
+            array.flags.num,
+            array.shape,
+        )
+        if _read(id(array) + RANK, ctypes.c_int) != array.ndim or found != expected:
+            return False
+    return True
+
+
+def _read(address: int, type_: Any) -> Any:
+    return type_.from_address(address).value
+
+
+def _array_empty() -> int | None:
+    """The address of NumPy's PyArray_Empty, when it does as it should."""
+    numpy = import_module("numpy._core._multiarray_umath")
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.argtypes, pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    table = pointer_of(numpy._ARRAY_API, None)
+    address = _read(table + PY_ARRAY_EMPTY * ctypes.sizeof(ctypes.c_void_p), ctypes.c_void_p)
+    dtype, shape = np.dtype(np.float32), (ctypes.c_int64 * 2)(3, 5)
+    types = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # it takes a reference
+    made = ctypes.PYFUNCTYPE(ctypes.py_object, *types)(address)(2, shape, id(dtype), 0)
+    is_right = type(made) is np.ndarray and made.shape == (3, 5) and made.dtype == dtype
+    return address if is_right else None
+
+
+_MATCHES = f"""
+@NdArray = external global i8
+@NotImplemented = external global i8
+declare void @Py_IncRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyArray_Empty(i32, ptr, ptr, i32)
+
+; Whether an object is an array, aligned and contiguous, of a dtype, rank and shape.
+define internal i1 @matches(ptr %a, ptr %wanted) alwaysinline {{
+  %type.at = getelementptr i8, ptr %a, i64 {TYPE}
+  %type = load ptr, ptr %type.at
+  %is.array = icmp eq ptr %type, @NdArray
+  br i1 %is.array, label %array, label %no
+array:
+  %flags.at = getelementptr i8, ptr %a, i64 {FLAGS}
+  %flags = load i32, ptr %flags.at
+  %both = and i32 %flags, {CONTIGUOUS_AND_ALIGNED}
+  %is.plain = icmp eq i32 %both, {CONTIGUOUS_AND_ALIGNED}
+  %dtype.at = getelementptr i8, ptr %a, i64 {DTYPE}
+  %dtype = load i64, ptr %dtype.at
+  %wanted.dtype = load i64, ptr %wanted
+  %is.dtype = icmp eq i64 %dtype, %wanted.dtype
+  %rank.at = getelementptr i8, ptr %a, i64 {RANK}
+  %rank.short = load i32, ptr %rank.at
+  %rank = sext i32 %rank.short to i64
+  %wanted.rank.at = getelementptr i64, ptr %wanted, i64 1
+  %wanted.rank = load i64, ptr %wanted.rank.at
+  %is.rank = icmp eq i64 %rank, %wanted.rank
+  %some = and i1 %is.plain, %is.dtype
+  %all = and i1 %some, %is.rank
+  br i1 %all, label %shape, label %no
+shape:
+  %extents.at = getelementptr i8, ptr %a, i64 {SHAPE}
+  %extents = load ptr, ptr %extents.at
+  %wanted.extents.at = getelementptr i64, ptr %wanted, i64 2
+  %wanted.extents = load ptr, ptr %wanted.extents.at
+  br label %axes
+axes:
+  %axis = phi i64 [ 0, %shape ], [ %next, %extent ]
+  %done = icmp eq i64 %axis, %rank
+  br i1 %done, label %yes, label %extent
+extent:
+  %extent.at = getelementptr i64, ptr %extents, i64 %axis
+  %extent.is = load i64, ptr %extent.at
+  %wanted.extent.at = getelementptr i64, ptr %wanted.extents, i64 %axis
+  %wanted.extent = load i64, ptr %wanted.extent.at
+  %is.extent = icmp eq i64 %extent.is, %wanted.extent
+  %next = add i64 %axis, 1
+  br i1 %is.extent, label %axes, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+"""
+
+
+def _text(inputs: int, arena_bytes: int) -> str:
+    """The LLVM IR of `PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t nargs)`."""
+    lines = [
+        "define ptr @call(ptr %self, ptr %args, i64 %nargs) {",
+        *(
+            [f"  %arena = alloca [{arena_bytes} x i8], align {EXTERNAL_ALIGNMENT}"]
+            if arena_bytes
+            else []
+        ),
+        f"  %is.count = icmp eq i64 %nargs, {inputs}",
+        "  br i1 %is.count, label %counted, label %no",
+        "counted:",
+        *_load("spec", "self", DATA),
+    ]
+    for n in range(inputs):
+        lines += [
+            *_load(f"a{n}", "args", 8 * n),
+            f"  %wanted{n} = getelementptr i64, ptr %spec, i64 {FIRST_INPUT + INPUT_WORDS * n}",
+            f"  %matches{n} = call i1 @matches(ptr %a{n}, ptr %wanted{n})",
+            f"  br i1 %matches{n}, label %input{n}, label %no",
+            f"input{n}:",
+            *_load(f"data{n}", f"a{n}", DATA),
+        ]
+    passed = [f"ptr %data{n}" for n in range(inputs)] + ["ptr %into"]
+    passed += ["ptr %arena"] if arena_bytes else []
+    return _MATCHES + "\n".join(
+        [
+            *lines,
+            *_load("dtype", "spec", 8),
+            *_load("rank", "spec", 16, "i32"),
+            *_load("shape", "spec", 24),
+            "  call void @Py_IncRef(ptr %dtype)",
+            "  %result = call ptr @PyArray_Empty(i32 %rank, ptr %shape, ptr %dtype, i32 0)",
+            "  %failed = icmp eq ptr %result, null",
+            "  br i1 %failed, label %out, label %run",
+            "run:",
+            *_load("into", "result", DATA),
+            *_load("code", "spec", 0),
+            "  %thread = call ptr @PyEval_SaveThread()",
+            f"  call void %code({', '.join(passed)})",
+            "  call void @PyEval_RestoreThread(ptr %thread)",
+            "  br label %out",
+            "out:",
+            "  ret ptr %result",
+            "no:",
+            "  call void @Py_IncRef(ptr @NotImplemented)",
+            "  ret ptr @NotImplemented",
+            "}",
+        ]
+    )
+
+
+def _load(name: str, base: str, offset: int, type_: str = "ptr") -> list[str]:
+    return [
+        f"  %{name}.at = getelementptr i8, ptr %{base}, i64 {offset}",
+        f"  %{name} = load {type_}, ptr %{name}.at",
+    ]

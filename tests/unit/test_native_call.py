@@ -1,0 +1,153 @@
+"""Calls without Python in between do as the general way does, and leave to it what they do not take."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.errors import StepwellError
+from stepwell.runtime.executable import Executable
+from stepwell.runtime.native_call import MOST_ARENA
+
+Array = np.ndarray[Any, Any]
+
+pytestmark = pytest.mark.skipif(
+    sys.implementation.name != "cpython" or object.__basicsize__ != 16,
+    reason="objects have another layout",
+)
+
+
+def native(executable: Executable, *arrays: Any) -> Any:
+    assert executable.native_call is not None
+    return executable.native_call(*arrays)
+
+
+def add(dtype: Any, *shape: int) -> Executable:
+    array = np.zeros(shape, dtype)
+    return sw.jit(lambda x, y: x + y).lower(array, array).compile(threads=1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "i8", "u1"])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 1, 3), (1, 2, 3, 4)])
+def test_results(dtype: str, shape: tuple[int, ...]):
+    x = np.asarray(np.random.default_rng(0).integers(0, 50, shape), dtype)
+    result = native(add(dtype, *shape), x, x)
+    assert type(result) is np.ndarray and result.dtype == x.dtype and result.flags.writeable
+    assert result.base is None
+    np.testing.assert_array_equal(result, x + x)
+
+
+class Subclass(np.ndarray):
+    pass
+
+
+def test_what_is_left_to_the_general_way():
+    executable = add("f4", 3, 5)
+    x = np.arange(15, dtype="f4").reshape(3, 5)
+    unaligned = np.frombuffer(b"x" + x.tobytes(), np.uint8)[1:].view("f4").reshape(3, 5)
+    others = (
+        memoryview(x),
+        x.astype(">f4"),
+        np.asfortranarray(x),
+        np.repeat(x, 2, axis=1)[:, ::2],
+        x.view(Subclass),
+        unaligned,
+    )
+    for other in others:
+        for arrays in ((x, other), (other, x)):
+            assert native(executable, *arrays) is NotImplemented
+            np.testing.assert_array_equal(executable(*arrays), x + x)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(native(executable, frozen, x), x + x)
+
+
+def test_mistakes_are_told_of_as_ever():
+    executable, x = add("f4", 3, 5), np.zeros((3, 5), "f4")
+    for arrays in (
+        (x,),
+        (x, x, x),
+        (x, x[:2]),
+        (x, x[0]),
+        (x, x.astype("f8")),
+        (x, "x"),
+        (x, None),
+    ):
+        assert native(executable, *arrays) is NotImplemented
+        with pytest.raises(StepwellError):
+            executable(*arrays)
+
+
+def test_scratch_memory_comes_from_the_stack():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((12, 273)), rng.standard_normal((273, 9))
+    a, b = a.astype("f4"), b.astype("f4")
+    executable = sw.jit(lambda a, b: a @ b).lower(a, b).compile(threads=1)
+    assert 0 < executable.signature.arena_bytes <= MOST_ARENA
+    np.testing.assert_allclose(native(executable, a, b), a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_what_has_no_such_call():
+    large = np.zeros((100, 100))
+    several = sw.jit(lambda x: (x + 1, x + 2)).lower(np.zeros(3)).compile()
+    for executable in (add("f8", *large.shape), several):
+        assert executable.native_call is None
+
+
+def test_a_jit_function_keeps_apart_what_it_compiled():
+    """The last compiled function is tried first."""
+
+    @sw.jit
+    def scaled(x: Any, y: Any = 2.0) -> Any:
+        return x * y
+
+    x, wide = np.arange(3.0), np.arange(3)
+    for _ in range(3):
+        for array in (x, x[:2], x.astype("f4"), wide, x.reshape(3, 1)):
+            for other in (array, 3):
+                result = scaled(array, other)
+                assert result.dtype == array.dtype and result.shape == array.shape
+                np.testing.assert_array_equal(result, array * other)
+        np.testing.assert_array_equal(scaled(x), x * 2)
+        np.testing.assert_array_equal(scaled(y=x, x=x), x * x)
+        np.testing.assert_array_equal(scaled(x, y=x), x * x)
+    with pytest.raises(StepwellError):
+        scaled(x, x, x)
+
+
+def test_nothing_is_leaked():
+    executable, x = add("f4", 3, 5), np.ones((3, 5), "f4")
+    for _ in range(1000):
+        native(executable, x, x)
+        native(executable, x, None)
+    gc.collect()
+    counts = [sys.getrefcount(thing) for thing in (x, x.dtype, NotImplemented, executable)]
+    blocks = sys.getallocatedblocks()
+    for _ in range(20_000):
+        native(executable, x, x)
+        native(executable, x, None)
+    assert sys.getallocatedblocks() - blocks < 100
+    after = [sys.getrefcount(thing) for thing in (x, x.dtype, NotImplemented, executable)]
+    assert all(abs(now - then) < 10 for now, then in zip(after, counts, strict=True))
+
+
+def test_threads_share_an_executable():
+    executable = add("f8", 20, 30)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        x = np.full((20, 30), float(seed))
+        if not all((native(executable, x, x) == 2 * seed).all() for _ in range(2000)):
+            wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
