@@ -55,6 +55,7 @@ _STEPS = (
     "decompose_reduction",
     "double_buffer",
     "prefetch",
+    "nontemporal",
     "set_scope",
     "storage_align",
     "tensorize",
@@ -72,6 +73,7 @@ def _step_pass(keyword: str) -> tuple[str, str]:
 
 
 _PASSES: dict[str, str] = {
+    "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "te-inline": "transforms.te.inline:TeInlinePass",
@@ -89,6 +91,7 @@ _PASSES: dict[str, str] = {
     "loop-polyhedral": "transforms.loop.polyhedral:LoopPolyhedralPass",
     "convert-affine-to-loop": "lowering.affine_to_loop:ConvertAffineToLoopPass",
     "convert-loop-to-affine": "lowering.loop_to_affine:ConvertLoopToAffinePass",
+    "loop-fold-constants": "transforms.loop.fold_constants:LoopFoldConstantsPass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "loop-fission": "transforms.loop.fission:LoopFissionPass",
     "loop-fuse": "transforms.loop.fuse:LoopFusePass",

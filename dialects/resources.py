@@ -15,13 +15,16 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     Builtin,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     MemRefType,
+    StringAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute
 
@@ -65,26 +68,43 @@ def _dense(type_: Shaped, data: bytes) -> DenseIntOrFPElementsAttr:
 
 def declare(array: np.ndarray, hint: str = "constant") -> str:
     """Keep the bytes of `array` under a name made from `hint` and a digest of them; the name."""
-    data = np.ascontiguousarray(array).tobytes()
-    digest = hashlib.sha256(repr((array.shape, array.dtype.str)).encode() + data).hexdigest()[:12]
+    raw = _aligned_copy(array)
+    digester = hashlib.sha256(repr((array.shape, array.dtype.str)).encode())
+    digester.update(raw.data)
+    digest = digester.hexdigest()[:12]
     stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
     name = f"{stem}_{digest}" if not stem[0].isdigit() else f"c{stem}_{digest}"
     storage = _storage()
     if storage.lookup(name) is None:
         storage.declare_resource(name)
-        storage.parse_resource(name, "0x" + (_ALIGNMENT.to_bytes(4, "little") + data).hex().upper())
+        text = raw.data.hex().upper()
+        storage.parse_resource(name, f"0x{_ALIGNMENT.to_bytes(4, 'little').hex().upper()}{text}")
+        _arrays[name] = (storage.lookup(name) or "", raw)
     return name
+
+
+def _aligned_copy(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array in C order, where code can use them as they are."""
+    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    raw = memory[start : start + array.nbytes]
+    raw.view(array.dtype).reshape(array.shape)[...] = array
+    raw.setflags(write=False)
+    return raw
 
 
 def numpy_to_elements(array: np.ndarray, type_: Shaped, hint: str = "constant") -> ElementsAttr:
     """The attribute of type `type_` holding `array`; same shape and element width, C order."""
     array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
-    data = array.tobytes()
-    is_splat = array.size > 0 and data == data[: array.itemsize] * array.size
-    # xDSL prints values that are all equal as one; of 0.0 and -0.0 that would lose the signs.
-    is_ambiguous = not is_splat and array.size > 0 and bool((array == array.reshape(-1)[0]).all())
-    if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
-        return _dense(type_, data)
+    flat = array.reshape(-1)
+    # Most large constants differ in their ends, which is quick to see.
+    if array.size <= INLINE_LIMIT or flat[0].tobytes() == flat[-1].tobytes():
+        data = array.tobytes()
+        is_splat = array.size > 0 and data == data[: array.itemsize] * array.size
+        # xDSL prints values that are all equal as one; of 0.0 and -0.0 that would lose the signs.
+        is_ambiguous = not is_splat and array.size > 0 and bool((flat == flat[0]).all())
+        if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
+            return _dense(type_, data)
     return DenseResourceAttr.from_params(declare(array, hint), type_)
 
 
@@ -133,6 +153,22 @@ def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
             "mend the bytes or the type"
         )
     return raw.view(dtype).reshape(shape)
+
+
+def constant_global_op(name: str, value: ElementsAttr) -> memref.GlobalOp:
+    """A private constant that holds `value`, of a tensor type, in row-major order."""
+    tensor = _shaped(value.type)
+    is_resource = isinstance(value, DenseResourceAttr)
+    op = memref.GlobalOp.get(
+        StringAttr(name),
+        MemRefType(tensor.get_element_type(), tensor.get_shape()),
+        UnitAttr() if is_resource else value,
+        sym_visibility=StringAttr("private"),
+        constant=UnitAttr(),
+    )
+    if is_resource:
+        op.attributes[GLOBAL_VALUE] = value
+    return op
 
 
 def retyped(attr: ElementsAttr, type_: Shaped) -> ElementsAttr:

@@ -97,7 +97,10 @@ class Lowered:
             if self.level not in (Level.GRAPH, Level.TE):
                 return self._at(Level.LOOP).clone()
             module = self._at(Level.TE).clone()
-            lower_to(module, Level.LOOP, ctx=make_context(), fp=self._fp, by_rules=False)
+            target = _name(self._target)
+            lower_to(
+                module, Level.LOOP, ctx=make_context(), target=target, fp=self._fp, by_rules=False
+            )
             for kernel in kernels(module):
                 name_apart(kernel)  # steps call buffers by their names
             return module
@@ -105,7 +108,8 @@ class Lowered:
     def script(self) -> str:
         """
         The steps by which rules schedule the program's kernels, as a script to read, edit and apply:
-        `Schedule(low, script=low.script()).run()` leads to the loops of `as_text("loop")`.
+        `Schedule(low, script=low.script()).run()` leads to the loops of `as_text("loop")`, and to the copies
+        of constants that these are without, as lowering makes them at compile time.
 
         Raises StepwellError when the program starts below the te level.
         """

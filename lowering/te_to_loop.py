@@ -26,16 +26,14 @@ from xdsl.dialects.builtin import (
     FunctionType,
     MemRefType,
     ModuleOp,
-    StringAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
 from ..dialects import loop, te
-from ..dialects.resources import GLOBAL_VALUE
+from ..dialects.resources import constant_global_op
 from ..dialects.shaped import Buffer, Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
@@ -89,18 +87,7 @@ class _ModuleConverter:
         if known is not None:
             return known
         name = self.unique(f"constant_{hint}" if hint else "constant")
-        type_ = buffer_type(cast(Tensor, value.type))
-        is_resource = isinstance(value, DenseResourceAttr)
-        global_op = memref.GlobalOp.get(
-            StringAttr(name),
-            type_,
-            UnitAttr() if is_resource else value,
-            sym_visibility=StringAttr("private"),
-            constant=UnitAttr(),
-        )
-        if is_resource:
-            global_op.attributes[GLOBAL_VALUE] = value
-        self.new_ops.append(global_op)
+        self.new_ops.append(constant_global_op(name, value))
         self.globals[value] = name
         return name
 

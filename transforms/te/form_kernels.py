@@ -18,7 +18,6 @@ from ...analysis.fusion import is_epilogue_of
 from ...analysis.levels import Level
 from ...analysis.row_fusion import DEFAULT_CACHES, Caches, Unit, refusal
 from ...dialects import te
-from ...dialects.shaped import is_tensor
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -209,8 +208,8 @@ def form_kernel(plan: KernelPlan) -> te.KernelOp:
     computes = [op for op in around.ops if isinstance(op, te.ComputeOp) and op in plan.computes]
     _move_readers_behind(computes)
     used = _used_from_outside(computes)
-    constants = [value.owner for value in used if _is_scalar_constant(value)]
-    inputs = [value for value in used if not _is_scalar_constant(value)]
+    constants = [value.owner for value in used if isinstance(value.owner, arith.ConstantOp)]
+    inputs = [value for value in used if not isinstance(value.owner, arith.ConstantOp)]
     block = Block(arg_types=[value.type for value in inputs])
     builder = Builder(InsertPoint.at_end(block))
     mapping: dict[SSAValue, SSAValue] = {}
@@ -218,7 +217,6 @@ def form_kernel(plan: KernelPlan) -> te.KernelOp:
         arg.name_hint = value.name_hint
         mapping[value] = arg
     for constant in constants:
-        assert isinstance(constant, arith.ConstantOp)
         builder.insert(constant.clone(mapping))
     for compute in computes:
         builder.insert(compute.clone(mapping))
@@ -234,6 +232,10 @@ def form_kernel(plan: KernelPlan) -> te.KernelOp:
     for compute in reversed(computes):
         compute.detach()
         compute.erase()
+    for constant in constants:
+        if not any(result.uses for result in constant.results):
+            constant.detach()
+            constant.erase()
     return kernel
 
 
@@ -245,10 +247,6 @@ def _needed_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
         if any(use.operation not in computes for use in compute.result.uses)
     ]
     return needed or [computes[-1].result]
-
-
-def _is_scalar_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, arith.ConstantOp) and not is_tensor(value)
 
 
 def _used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:

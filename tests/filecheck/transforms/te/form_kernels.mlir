@@ -62,10 +62,10 @@ func.func @dynamic(%x: tensor<?x3xf32>, %n: index, %m: index) -> (tensor<?xf32>,
 // What bodies use from around them becomes an input, constants are copied in.
 // CHECK-LABEL: func.func @from_around(
 // CHECK:         te.kernel "r" (%x_1 = %x, %alpha_1 = %alpha) : (tensor<4xf32>, f32) -> tensor<4xf32> {
-// CHECK-NEXT:      %two_1 = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT:      %two = arith.constant 2.000000e+00 : f32
 // CHECK-NEXT:      %r_1 = te.compute [%i = 4] (%v = %x_1[%i])
 // CHECK-NEXT:        %p = arith.mulf %v, %alpha_1 : f32
-// CHECK-NEXT:        %q = arith.mulf %p, %two_1 : f32
+// CHECK-NEXT:        %q = arith.mulf %p, %two : f32
 func.func @from_around(%x: tensor<4xf32>, %alpha: f32) -> tensor<4xf32> {
   %two = arith.constant 2.0 : f32
   %r = te.compute [%i = 4] (%v = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {

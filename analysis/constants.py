@@ -1,0 +1,30 @@
+"""Which buffers are constants: globals whose contents are known and never change."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.traits import SymbolTable
+
+from ..dialects.resources import GLOBAL_VALUE, ElementsAttr
+
+
+def constant_global(buffer: SSAValue) -> memref.GlobalOp | None:
+    """The constant whose memory the buffer is; None of a buffer that is written or not a global."""
+    get = buffer.owner
+    if not isinstance(get, memref.GetGlobalOp):
+        return None
+    found = SymbolTable.lookup_symbol(get, get.name_)
+    if not isinstance(found, memref.GlobalOp) or found.constant is None:
+        return None
+    return found
+
+
+def contents_of(op: memref.GlobalOp) -> ElementsAttr | None:
+    """What a global holds at the start, None when that is not said."""
+    value: Attribute = op.attributes.get(GLOBAL_VALUE, op.initial_value)
+    is_known = isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
+    return cast(ElementsAttr, value) if is_known else None
