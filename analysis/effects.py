@@ -6,6 +6,9 @@ from xdsl.dialects import func, memref
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolTable, get_effects
 
+from .constants import constant_global
+from .operations import operations_in
+
 _CONFINED = ("loop", "memref", "vector")
 """Dialects whose operations touch no memory but their operands."""
 
@@ -20,13 +23,15 @@ def hidden_effects(op: Operation) -> Operation | None:
 
 
 def _find(op: Operation, seen: set[Operation]) -> Operation | None:
-    return next((inner for inner in op.walk() if _is_hidden(inner, seen)), None)
+    return next((inner for inner in (op, *operations_in(op)) if _is_hidden(inner, seen)), None)
 
 
 def _is_hidden(op: Operation, seen: set[Operation]) -> bool:
+    if op.dialect_name() in _CONFINED:
+        return False
     if op.has_trait(IsTerminator) or op.has_trait(RecursiveMemoryEffect):
         return False  # what is inside is asked for itself
-    if get_effects(op) is not None or op.dialect_name() in _CONFINED:
+    if get_effects(op) is not None:
         return False
     return not (isinstance(op, func.CallOp) and _is_confined(op, seen))
 
@@ -40,11 +45,6 @@ def _is_confined(call: func.CallOp, seen: set[Operation]) -> bool:
         return True
     seen.add(callee)
     return all(
-        not (isinstance(op, memref.GetGlobalOp) and not _is_constant(op))
+        not (isinstance(op, memref.GetGlobalOp) and constant_global(op.memref) is None)
         for op in callee.body.walk()
     ) and all(_find(op, seen) is None for block in callee.body.blocks for op in block.ops)
-
-
-def _is_constant(op: memref.GetGlobalOp) -> bool:
-    found = SymbolTable.lookup_symbol(op, op.name_)
-    return isinstance(found, memref.GlobalOp) and found.constant is not None

@@ -37,6 +37,12 @@ _FLOAT_PREDICATES: dict[Predicate, str] = {
     "ge": "oge",
 }
 
+NONPOSITIVE = "stepwell.nonpositive"
+"""
+Attribute of a `math.exp` whose operand is proved to be at most 0, but for rounding, or NaN: a cheaper polynomial
+will do.
+"""
+
 _MOD_STEPS = {32: 3, 64: 2}
 """Steps of `_fmod`: each divides the quotient by 2^23 (f32) or 2^52 (f64)."""
 

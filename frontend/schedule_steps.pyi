@@ -221,11 +221,19 @@ class StepMethods:
         use T[i mod 2]`.
         """
 
-    def prefetch(self, buffer: str, at: str, distance: int = 1) -> Self:
+    def prefetch(self, buffer: str, at: str, distance: int = 1, locality: int = 3) -> Self:
         """
         Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
-        Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`.
+        Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0,
+        used once, to 3, used often: to which cache they come.
+        """
+
+    def nontemporal(self, buffer: str) -> Self:
+        """
+        Store to a buffer past the caches: what is stored is not used soon, and its lines need not be fetched.
+
+        Before: `loop.store %v, %A[%i]`. After: `loop.store %v, %A[%i] {nontemporal}`.
         """
 
     def set_scope(self, buffer: str, scope: str) -> Self:

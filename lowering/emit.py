@@ -13,8 +13,10 @@ alignment, attributes of functions, and constant data kept outside the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -23,8 +25,10 @@ from xdsl.backend.llvm.convert_op import convert_op, intrinsic_suffix
 from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    I32,
     AnyFloat,
     ArrayAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     DictionaryAttr,
@@ -37,9 +41,11 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
+from ..dialects.fence import FenceOp
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
 from ..dialects.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
 from ..errors import StepwellError
+from .core_to_llvm.scf import NO_UNROLL
 
 EXTERNAL_ALIGNMENT = 64
 """Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
@@ -61,6 +67,11 @@ class LLVMText:
     text: str
     external: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     imports: tuple[str, ...] = ()
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether it works on vectors: a schedule has made them, and LLVM need not look for more."""
+        return re.search(r"<\d+ x ", self.text) is not None
 
 
 def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "embedded") -> LLVMText:
@@ -320,7 +331,12 @@ def _emit_address_of(e: _FunctionEmitter, op: Operation) -> None:
 def _emit_branch(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, llvm.BrOp)
     _add_incoming(e, op.successor, [e.values[value] for value in op.arguments])
-    e.builder.branch(e.blocks[op.successor])
+    branch = e.builder.branch(e.blocks[op.successor])
+    if NO_UNROLL in op.attributes:
+        # A loop's node names itself, so that it is no other loop's.
+        node = ir.values.MDValue(e.module, (), name=str(len(e.module.metadata)))
+        node.operands = (node, e.module.add_metadata(["llvm.loop.unroll.disable"]))
+        branch.set_metadata("llvm.loop", node)
 
 
 def _emit_conditional_branch(e: _FunctionEmitter, op: Operation) -> None:
@@ -345,6 +361,20 @@ def _emit_conditional_branch(e: _FunctionEmitter, op: Operation) -> None:
 def _add_incoming(e: _FunctionEmitter, to: Block, values: Sequence[ir.Value]) -> None:
     for phi, value in zip(e.phis[to], values, strict=True):
         phi.add_incoming(value, e.builder.block)
+
+
+def _emit_store(e: _FunctionEmitter, op: Operation) -> None:
+    """xDSL drops the hint."""
+    assert isinstance(op, llvm.StoreOp)
+    convert_op(op, e.builder, e.values, e.blocks)
+    block = e.builder.block
+    if op.nontemporal is not None and block is not None:
+        node = e.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+        block.instructions[-1].set_metadata("nontemporal", node)
+
+
+def _emit_fence(e: _FunctionEmitter, op: Operation) -> None:
+    e.builder.fence("seq_cst")
 
 
 def _emit_call(e: _FunctionEmitter, op: Operation) -> None:
@@ -414,6 +444,18 @@ def _emit_select(e: _FunctionEmitter, op: Operation) -> None:
     e.values[op.res] = e.builder.select(condition, if_true, if_false, flags=flags)
 
 
+def _emit_shuffle(e: _FunctionEmitter, op: Operation) -> None:
+    assert isinstance(op, llvm.ShuffleVectorOp)
+    first, second = e.operands(op)
+    e.values[op.res] = e.builder.shuffle_vector(first, second, _lane_numbers(op.mask))
+
+
+@lru_cache(maxsize=1024)
+def _lane_numbers(mask: DenseArrayBase[I32]) -> ir.Constant:
+    """Kept with its text, which takes longest to write."""
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(mask)), mask.get_values())
+
+
 def _emit_extract_element(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, ExtractElementOp)
     vector, lane = e.operands(op)
@@ -422,6 +464,8 @@ def _emit_extract_element(e: _FunctionEmitter, op: Operation) -> None:
 
 _HANDLERS: dict[type[Operation], _Handler] = {
     llvm.AddressOfOp: _emit_address_of,
+    llvm.StoreOp: _emit_store,
+    FenceOp: _emit_fence,
     ExtractElementOp: _emit_extract_element,
     VectorFCmpOp: _emit_fcmp,
     VectorLlvmSelectOp: _emit_select,
@@ -432,6 +476,7 @@ _HANDLERS: dict[type[Operation], _Handler] = {
     llvm.CondBrOp: _emit_conditional_branch,
     llvm.FCmpOp: _emit_fcmp,
     llvm.SelectOp: _emit_select,
+    llvm.ShuffleVectorOp: _emit_shuffle,
     llvm.FAbsOp: _overloaded("llvm.fabs"),
     llvm.FCeilOp: _overloaded("llvm.ceil"),
     llvm.FCopySignOp: _overloaded("llvm.copysign"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
@@ -26,7 +26,7 @@ from ..dialects.dtypes import is_bool, is_unsigned, signless
 from ..dialects.graph.base import Tensor, number_attr, shape_of, splat_number, tensor_type
 from ..dialects.interfaces import Elementwise
 from ..dialects.resources import retyped
-from ..dialects.scalar import ScalarBuilder
+from ..dialects.scalar import NONPOSITIVE, ScalarBuilder
 from .graph_to_te_maps import axis_names, broadcast_indices, dims, reshape_indices
 
 Body: TypeAlias = Callable[[Builder, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
@@ -166,7 +166,10 @@ def _convert_elementwise(op: Operation, emitter: Emitter) -> SSAValue:
             else ScalarBuilder(builder, tensor_type(value).get_element_type()).constant(number)
             for value, number in zip(op.operands, numbers, strict=True)
         ]
-        return (op.scalar(ScalarBuilder(builder, op.body_type), *args),)
+        value = op.scalar(ScalarBuilder(builder, op.body_type), *args)
+        if NONPOSITIVE in op.attributes and isinstance(value.owner, math.ExpOp):
+            value.owner.attributes[NONPOSITIVE] = op.attributes[NONPOSITIVE]
+        return (value,)
 
     return emitter.compute(result, reads, body, hint=_hint(op))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import NoneAttr, i1
+from xdsl.dialects import memref, scf, vector
+from xdsl.dialects.builtin import BoolAttr, NoneAttr, i1
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -34,12 +34,12 @@ class LaneAccesses:
             if self.values.mask is None or self._is_private(op):
                 new = builder.insert(vector.LoadOp(buffer, indices, type_)).result
             else:
-                rest = self.values.zero(builder, element)
+                rest = self.values.zero(element)
                 masked = vector.MaskedLoadOp(buffer, indices, self.values.mask, rest)
                 new = builder.insert(masked).result
             self.values.bind(op.result, new)
             return
-        result = self.values.zero(builder, element)
+        result = self.values.zero(element)
         for lane in range(self.values.lanes):
             with self.values.in_lane(builder, lane, operands):
                 value = self._guarded_load(op, builder, lane)
@@ -73,7 +73,7 @@ class LaneAccesses:
         value = inside.insert(memref.LoadOp.get(buffer, self._subscripts(op, inside))).res
         inside.insert(scf.YieldOp(value))
         outside = Builder(InsertPoint.at_end(other))
-        zero = outside.insert(arith.ConstantOp(Combiner.ADD.identity(element))).result
+        zero = self.values.scalar.expander.constant_of(Combiner.ADD.identity(element))
         outside.insert(scf.YieldOp(zero))
         made = scf.IfOp(condition, [element], Region(then), Region(other))
         return builder.insert(made).results[0]
@@ -127,7 +127,8 @@ class LaneAccesses:
                 value = builder.insert(VectorSelectOp(self.values.mask, value, old.result)).result
                 builder.insert(vector.StoreOp(value, buffer, indices))
             elif self.values.mask is None:
-                builder.insert(vector.StoreOp(value, buffer, indices))
+                hint = BoolAttr.from_bool(True) if op.is_nontemporal else None
+                builder.insert(vector.StoreOp(value, buffer, indices, hint))
             else:
                 builder.insert(vector.MaskedStoreOp(buffer, indices, self.values.mask, value))
             return

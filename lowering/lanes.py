@@ -26,7 +26,7 @@ from ..dialects.vector_casts import CASTS
 from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from .lane_accesses import LaneAccesses
 from .lane_count import is_written_out, powers_of_two
-from .lane_values import LaneValues, ScalarConverter, both, dense, extract
+from .lane_values import LaneValues, ScalarConverter, both, extract
 
 
 def convert_lanes(
@@ -105,7 +105,7 @@ class LaneConverter:
     def _by_lane(self, op: Operation, builder: Builder) -> None:
         """An operation that there is on scalars only."""
         operands = [self.values.vector(builder, v) for v in op.operands]
-        result = self.values.zero(builder, op.results[0].type)
+        result = self.values.zero(op.results[0].type)
         for lane in range(self.values.lanes):
             new = op.clone()
             new.operands = [extract(builder, value, lane) for value in operands]
@@ -185,7 +185,7 @@ class LaneConverter:
         return condition
 
     def _inverted(self, builder: Builder, mask: SSAValue) -> SSAValue:
-        all_lanes = builder.insert(dense(self.values.type_of(i1), [1])).result
+        all_lanes = self.values.dense(self.values.type_of(i1), [1])
         return builder.insert(arith.XOrIOp(mask, all_lanes)).result
 
     def _holds(
@@ -217,7 +217,7 @@ class LaneConverter:
         element = combine.results[0].type
         if self.values.mask is not None:
             identity = _identity(update.operator, element)
-            rest = builder.insert(dense(self.values.type_of(element), [identity])).result
+            rest = self.values.dense(self.values.type_of(element), [identity])
             value = builder.insert(VectorSelectOp(self.values.mask, value, rest)).result
         properties: dict[str, Attribute] = {"kind": CombiningKindAttr(_KINDS[type(combine)])}
         if "fastmath" in combine.properties:
@@ -267,6 +267,8 @@ def _reductions(
     for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]
 ) -> dict[Operation, ReductionUpdate]:
     """The updates of one element by all lanes, by the operation that combines."""
+    if not any(for_op.is_ancestor(update.load) for update in updates.values()):
+        return {}
     varying: set[SSAValue] = {for_op.induction_variable}
     found: dict[Operation, ReductionUpdate] = {}
     for op in for_op.body.walk():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
@@ -72,6 +72,8 @@ class FunctionConverter:
                 self._prefetch(op, builder)
             case affine.ApplyOp():
                 self._apply(op, builder)
+            case arith.ConstantOp():
+                self._constant(op)
             case _:
                 self._clone(op, builder)
 
@@ -100,6 +102,12 @@ class FunctionConverter:
             if isinstance(new, scf.ParallelOp):
                 self.parallel.pop()
         builder.insert(new)
+
+    def _constant(self, op: arith.ConstantOp) -> None:
+        """Constants stand at the function's start, each once."""
+        new = self.expander.constant_of(op.value)
+        new.name_hint = new.name_hint or op.result.name_hint
+        self.values[op.result] = new
 
     def _apply(self, op: affine.ApplyOp, builder: Builder) -> None:
         map_ = op.map.data
@@ -210,7 +218,9 @@ class FunctionConverter:
 
     def _store(self, op: loop.StoreOp, builder: Builder) -> None:
         buffer, indices = self._subscripts(op, builder)
-        builder.insert(memref.StoreOp.get(self.values[op.value], buffer, indices))
+        new = builder.insert(memref.StoreOp.get(self.values[op.value], buffer, indices))
+        if op.is_nontemporal:
+            new.nontemporal = BoolAttr.from_bool(True)
 
     def _prefetch(self, op: loop.PrefetchOp, builder: Builder) -> None:
         buffer, indices = self._subscripts(op, builder)

@@ -50,6 +50,19 @@ _COMBINE_FLAGS = {
     "contract": arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT]),
     "fast": arith.FastMathFlagsAttr("fast"),
 }
+_EXTREME_FLAGS = {
+    "strict": None,
+    "contract": arith.FastMathFlagsAttr(
+        [FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS]
+    ),
+}
+"""Of max and min: which of two zeros is kept costs x86 three instructions of six."""
+_NORMALISING_FLAGS = {
+    "strict": None,
+    "contract": arith.FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP]),
+    "fast": arith.FastMathFlagsAttr("fast"),
+}
+"""Of a division of many elements by one reduction's result: products with its reciprocal."""
 
 
 @dataclass(frozen=True)
@@ -265,9 +278,13 @@ class _Nest:
     ) -> None:
         (value,) = self._element(scope, self.anchor)
         old = scope.builder.insert(loop.LoadOp(accumulators, at)).result
-        # Flags that promise finite numbers would not be true of the identity of max and min.
-        fp = "contract" if self.fp == "fast" and combiner.is_extreme else self.fp
-        new = combiner.combine(scope.builder, old, value, _COMBINE_FLAGS[fp])
+        if combiner.is_extreme:
+            # Flags that promise finite numbers would not be true of the identity. The new value stands first:
+            # x86 asks the first operand alone whether it is NaN, which need not wait for the update before.
+            flags = _EXTREME_FLAGS["contract" if self.fp == "fast" else self.fp]
+            new = combiner.combine(scope.builder, value, old, flags)
+        else:
+            new = combiner.combine(scope.builder, old, value, _COMBINE_FLAGS[self.fp])
         scope.builder.insert(loop.StoreOp(new, accumulators, at))
 
     def _accumulators(
@@ -360,23 +377,29 @@ class _Nest:
         for op in compute.body.block.ops:
             if isinstance(op, te.YieldOp):
                 return [mapping[value] for value in op.values]
-            self._clone_scalar(scope.builder, op, mapping)
+            clone = self._clone_scalar(scope.builder, op, mapping)
+            flags = _NORMALISING_FLAGS[self.fp]
+            if flags is None or not isinstance(clone, arith.DivfOp):
+                continue
+            if _is_reduced(compute, op.operands[1]):
+                clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
         raise AssertionError("a compute's body ends with te.yield")
 
     def _clone_scalar(
         self, builder: Builder, op: Operation, mapping: dict[SSAValue, SSAValue]
-    ) -> None:
+    ) -> Operation:
         if isinstance(op, tensor.ExtractOp):
             indices = [mapping[index] for index in op.indices]
             load = builder.insert(memref.LoadOp.get(mapping[op.tensor], indices))
             load.res.name_hint = op.result.name_hint
             mapping[op.result] = load.res
-            return
+            return load
         _refuse_tensors(op)
         clone = builder.insert(op.clone(mapping))
         flags = _BODY_FLAGS[self.fp]
         if flags is not None and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp):
             clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
+        return clone
 
     def _read(
         self,
@@ -405,6 +428,22 @@ class _Nest:
             [load.result.type],
         )
         return builder.insert(guarded).outputs[0]
+
+
+def _is_reduced(compute: te.ComputeOp, value: SSAValue) -> bool:
+    """Whether a value of a body is a reduction's result, the same one for all elements along the last axis."""
+    found = (
+        read for arg, read in zip(compute.read_args, compute.reads, strict=True) if arg is value
+    )
+    read, count = next(found, None), len(compute.parallel)
+    if read is None or read.map is None or not count or compute.combining is not None:
+        return False
+    producer = read.source.owner
+    return (
+        isinstance(producer, te.ComputeOp)
+        and producer.combining is not None
+        and not any(count - 1 in expr.used_dims() for expr in read.map.results)
+    )
 
 
 def _refuse_tensors(op: Operation) -> None:

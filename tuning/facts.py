@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
+from ..analysis.reductions import operator_of
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width
@@ -88,6 +89,17 @@ def stride_along(access: Access, for_op: loop.ForOp) -> int | None:
         moves = sum(c for c, v in zip(linear[0], operands, strict=True) if v is variable)
         total += moves * (stride or 0) * for_op.step.value.data
     return total
+
+
+def sums_in_any_order(stores: Iterable[loop.StoreOp]) -> bool:
+    """Whether all that is stored may be summed up in another order: the sums of `fp=strict` may not."""
+    owners = [store.value.owner for store in stores]
+    return all(isinstance(op, Operation) and operator_of(op) is not None for op in owners)
+
+
+def moving_axes(access: Access) -> list[int]:
+    """The axes whose subscripts are not constants."""
+    return [axis for axis, expr in enumerate(access.map.data.results) if expr.used_dims()]
 
 
 def element_bytes(value: SSAValue) -> int:

@@ -5,16 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.func import CallOp
 
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import Peel, Reorder, Rfactor, Simplify, Split, Unroll, Vectorize
+from ..dialects.schedule.steps import (
+    Peel,
+    Reorder,
+    Rfactor,
+    Simplify,
+    Split,
+    Unroll,
+    UnrollAndJam,
+    Vectorize,
+)
+from ..dialects.shaped import memref_type
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
-from .facts import Access, PerfectNest, element_bytes, lanes, perfect_nest, stride_along
+from .facts import (
+    Access,
+    PerfectNest,
+    cache_bytes,
+    element_bytes,
+    lanes,
+    perfect_nest,
+    stride_along,
+    sums_in_any_order,
+)
 from .session import Session
 
 VECTORS = 4
@@ -26,6 +46,10 @@ VECTORS_OF_FUNCTIONS = 2
 
 ROWS = 4
 """Rows that are added up side by side."""
+
+
+PAIR = 2
+"""Rows that are reduced side by side where each is a nest of its own."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +70,13 @@ def vectorize_innermost(
     """
     names = [op.loop_name.data for op in session.nest.loops() if _is_innermost(op)]
     names = [name for name in names if name not in rows]
+    pair = _sums_of_a_row(session, target)
     lanes_ = [*prepared]
     lanes_ += [lane for name in names for lane in _in_blocks(session, target, name)]
     session.apply(Simplify(session.name))
+    if pair is not None:
+        with suppress(Refusal):
+            session.apply(UnrollAndJam(session.named(pair), PAIR))
     for lane in lanes_:
         if session.loop(lane.name) is None:
             continue
@@ -120,7 +148,37 @@ def _is_sum_of_rows(nest: PerfectNest) -> bool:
         and nest.extents[-2] >= 4 * ROWS
         and all(stride in (0, 1) for stride in strides)
         and stride_along(nest.stores[0], summed) == 0
+        and sums_in_any_order(nest.stores)
     )
+
+
+def _sums_of_a_row(session: Session, target: Target) -> str | None:
+    """
+    The loop over rows where all that a function does is to add up each: two at a time, as two streams use
+    more of the memory's bandwidth than one does.
+    """
+    tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
+    loops = list(session.nest.loops())
+    if len(tops) != 1 or len(loops) != 2 or tops[0].kind.data is not LoopKind.PARALLEL:
+        return None
+    row, summed = loops
+    stores = [op for op in summed.body.block.ops if isinstance(op, loop.StoreOp)]
+    loads = [op for op in summed.body.block.ops if isinstance(op, loop.LoadOp)]
+    read = sum(
+        prod(memref_type(load.buffer).get_shape()) * element_bytes(load.buffer) for load in loads
+    )
+    is_sum = len(stores) == 1 and isinstance(stores[0].value.owner, arith.AddfOp | arith.AddiOp)
+    is_row = all(stride_along(access, summed) in (0, 1) for access in (*loads, *stores))
+    count = row.constant_trip_count() or 0
+    if (
+        not is_sum
+        or not is_row
+        or read <= cache_bytes(target, 2)
+        or count < 2 * PAIR
+        or count % PAIR
+    ):
+        return None
+    return row.loop_name.data
 
 
 def _is_innermost(op: loop.ForOp) -> bool:
@@ -160,13 +218,18 @@ def _in_blocks(session: Session, target: Target, name: str) -> list[Lanes]:
 
 def _moves_well(accesses: list[Access], for_op: loop.ForOp) -> bool:
     """
-    Whether neighbouring iterations store to neighbours, or all update one element, and most loads are of
-    neighbours or one element too.
+    Whether neighbouring iterations store to neighbours, or update one element as well, and most loads are
+    of neighbours or one element too.
     """
     strides = {access: stride_along(access, for_op) for access in accesses}
-    stores = [access for access in accesses if isinstance(access, loop.StoreOp)]
-    wanted = (0,) if for_op.kind.data is LoopKind.REDUCTION else (1,)
-    if not stores or any(strides[store] not in wanted for store in stores):
+    stores = [strides[access] for access in accesses if isinstance(access, loop.StoreOp)]
+    is_sum = for_op.kind.data is LoopKind.REDUCTION
+    if not stores or any(stride not in ((0, 1) if is_sum else (1,)) for stride in stores):
+        return False
+    if is_sum and 0 not in stores:
+        return False
+    sums = [access for access in accesses if is_sum and strides[access] == 0]
+    if not sums_in_any_order(access for access in sums if isinstance(access, loop.StoreOp)):
         return False
     loads = [access for access in accesses if isinstance(access, loop.LoadOp)]
     return sum(strides[load] in (0, 1) for load in loads) * 2 >= len(loads)

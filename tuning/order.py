@@ -72,23 +72,26 @@ def _moves_across(nest: PerfectNest) -> bool:
         return False
     written = [f for f in loops if stride_along(nest.stores[0], f) == 1]
     across = [
-        load
-        for load in nest.loads
-        for f in loops
-        if stride_along(load, f) == 1 and f not in written
+        load for load in nest.loads if any(_is_across(load, f, w) for f in loops for w in written)
     ]
     return bool(written) and len(across) * 2 > len(nest.loads)
+
+
+def _is_across(load: loop.LoadOp, read: loop.ForOp, written: loop.ForOp) -> bool:
+    """Whether a load is of neighbours along one loop, and neither that nor of one element along the other."""
+    return stride_along(load, read) == 1 and stride_along(load, written) not in (0, 1)
 
 
 def _tile(session: Session, target: Target, nest: PerfectNest) -> Square:
     """Squares of vectors, transposed in registers, in blocks of which both sides stay in L2."""
     store = nest.stores[0]
-    written = next(f for f in nest.loops if stride_along(store, f) == 1)
-    read = next(
-        f
+    # Of axes of one element there are several.
+    written, read = next(
+        (w, f)
+        for w in nest.loops
+        if stride_along(store, w) == 1
         for f in nest.loops
-        for load in nest.loads
-        if stride_along(load, f) == 1 and f is not written
+        if any(_is_across(load, f, w) for load in nest.loads)
     )
     names = read.loop_name.data, written.loop_name.data
     bytes_ = element_bytes(store.buffer)

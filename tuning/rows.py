@@ -20,6 +20,7 @@ from .facts import cache_bytes, element_bytes
 from .lanes import several_rows, vectorize_innermost
 from .order import jam_sums, put_in_order, transpose_in_registers
 from .session import Session
+from .traffic import fetch_next_row, store_past_caches, traffic
 
 PARALLEL_BYTES = 1 << 19
 """Memory traffic from which threads pay: tens of microseconds of one core."""
@@ -36,6 +37,9 @@ def rows(session: Session, target: Target) -> bool:
     for square in squares:
         transpose_in_registers(session, square)
     vectorize_innermost(session, target, prepared, in_rows)
+    if shared:
+        fetch_next_row(session, target, shared[-1])
+    store_past_caches(session, target)
     parallel_outermost(session, target)
     return True
 
@@ -96,7 +100,7 @@ def keep_near(session: Session, target: Target, shared: list[str]) -> None:
 def parallel_outermost(session: Session, target: Target) -> None:
     """Run the outermost loop on threads when there is enough to do."""
     tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
-    if _traffic(session) < PARALLEL_BYTES:
+    if traffic(session) < PARALLEL_BYTES:
         return
     if len(tops) > 1:
         tops = [
@@ -107,11 +111,3 @@ def parallel_outermost(session: Session, target: Target) -> None:
         is_free = op.kind.data is LoopKind.PARALLEL and op.mode is None
         if is_free and session.trips(name)[0] >= max(target.cores, 2):
             session.apply(Parallel(session.named(name)))
-
-
-def _traffic(session: Session) -> int:
-    """The bytes of the arrays that the function is given."""
-    return sum(
-        prod(memref_type(arg).get_shape()) * element_bytes(arg)
-        for arg in session.nest.function.body.block.args
-    )

@@ -29,7 +29,7 @@ from .attributes import (
     ScopeAttr,
 )
 from .control import ForOp, IfOp, YieldOp
-from .memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from .memory import NONTEMPORAL, AllocOp, LoadOp, PrefetchOp, StoreOp
 
 Loop = Dialect(
     "loop",
@@ -40,6 +40,7 @@ Loop = Dialect(
 __all__ = [
     "ARENA",
     "MARK",
+    "NONTEMPORAL",
     "RESULT",
     "UNSIGNED",
     "AllocOp",

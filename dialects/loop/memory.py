@@ -91,9 +91,20 @@ class LoadOp(IRDLOperation):
         return op
 
 
+NONTEMPORAL = "nontemporal"
+"""
+Attribute of a `loop.store`: the element is not used soon, so it need not stay in the caches, nor its line be
+fetched. A hint, as that of `memref.store` and `vector.store` upstream.
+"""
+
+
 @irdl_op_definition
 class StoreOp(IRDLOperation):
-    """Writes one element of a buffer at affine subscripts: `loop.store %v, %A[%i] : memref<..>`."""
+    """
+    Writes one element of a buffer at affine subscripts: `loop.store %v, %A[%i] : memref<..>`.
+
+    `{nontemporal}` says that it is not used soon.
+    """
 
     name = "loop.store"
 
@@ -116,6 +127,10 @@ class StoreOp(IRDLOperation):
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
         super().__init__(operands=[value, buffer, values], properties={"map": AffineMapAttr(map_)})
+
+    @property
+    def is_nontemporal(self) -> bool:
+        return NONTEMPORAL in self.attributes
 
     def verify_(self) -> None:
         _verify_access(self, self.value.type)

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.fence import FenceOp
 from ...errors import StepwellError
 from .types import (
     POINTER,
@@ -100,6 +101,8 @@ class Emitter:
         self.stack_bytes = 0
         self.in_parallel = False
         """Whether this is the body of an `scf.parallel`, which threads run."""
+        self.has_nontemporal = False
+        """Whether stores go past the caches, which x86 does not keep in order with other stores."""
         self.hoisted: set[Operation] = set()
         """Allocations, and their ends, that have been lowered already, around a loop that has them."""
         self.promises: dict[SSAValue, DictionaryAttr] = {}
@@ -234,6 +237,10 @@ class Emitter:
         first = self.entry.first_op
         assert first is not None
         self.entry.insert_ops_before(self._prologue, first)
+        if self.has_nontemporal:
+            for block in self.region.blocks:
+                if isinstance(last := block.last_op, llvm.ReturnOp):
+                    block.insert_op_before(FenceOp(), last)
         return self.region
 
     def lower_block(self, block: Block) -> None:
@@ -406,8 +413,13 @@ class Emitter:
     def load(self, pointer: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
         return self.emit(llvm.LoadOp, (pointer,), type_, _aligned(alignment))
 
-    def store(self, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
+    def store(
+        self, value: SSAValue, pointer: SSAValue, alignment: int, *, nontemporal: bool = False
+    ) -> None:
         properties = _aligned(alignment)
+        if nontemporal:
+            properties = {**properties, "nontemporal": UnitAttr()}
+            self.has_nontemporal = True
         self.block.add_op(
             llvm.StoreOp.create(
                 operands=(value, pointer), properties=properties, location=self.location

@@ -8,13 +8,27 @@ of `parallel` is in parallel.py.
 
 from __future__ import annotations
 
-from xdsl.dialects import llvm, scf
-from xdsl.dialects.builtin import i1, i64
+from collections.abc import Iterator
+
+from xdsl.dialects import arith, llvm, scf
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from .cf import branch_on, lower_region
 from .emitter import NO_OVERFLOW, NSW, Emitter, Handler, unsupported
 from .parallel import convert_parallel
+
+NO_UNROLL = "stepwell.no_unroll"
+"""
+Attribute of the `llvm.br` back to a loop's head: what upstream's `loop_annotation`, which xDSL lacks, says with its
+`unroll` disabled.
+"""
+
+SHORT = 4
+"""
+Iterations of a loop that LLVM may write out as it sees fit. Of longer ones a schedule says it (`unroll`): LLVM would
+write out whole rows of the size of a cache, and keep them in registers that there are not.
+"""
 
 
 def _block(region: Region, op: Operation) -> Block:
@@ -54,8 +68,40 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     flags = NSW if counter.type == i64 else NO_OVERFLOW
     following = e.emit(llvm.AddOp, (counter, step), counter.type, {"overflowFlags": flags})
     e.branch(header, [following, *yielded])
+    if not _is_short(op):
+        last = e.block.last_op
+        assert last is not None
+        last.attributes[NO_UNROLL] = UnitAttr()
     e.start(after)
     e.unflatten(op.results, header.args[1:])
+
+
+def _is_short(op: scf.ForOp) -> bool:
+    """Whether the loop has a few iterations only, as numbers in its bounds say."""
+    step = _number(op.step)
+    if step is None or step < 1:
+        return False
+    return any(distance <= SHORT * step for distance in _distances(op.lb, op.ub))
+
+
+def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:
+    """Numbers that the difference of two values is at most: of a minimum, those for its terms."""
+    first, last, term = _number(lower), _number(upper), upper.owner
+    if first is not None and last is not None:
+        yield last - first
+    elif isinstance(term, arith.MinSIOp):
+        for operand in term.operands:
+            yield from _distances(lower, operand)
+    elif isinstance(term, arith.AddiOp) and lower in term.operands:
+        offsets = (_number(operand) for operand in term.operands if operand is not lower)
+        yield from (offset for offset in offsets if offset is not None)
+
+
+def _number(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
 
 
 def _convert_if(e: Emitter, op: Operation) -> None:

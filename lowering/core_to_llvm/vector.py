@@ -18,12 +18,15 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.vector_ops import ExtractElementOp
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
+
+LINE_BYTES = 64
+"""Of a cache line, on x86-64 and most AArch64."""
 
 _Floats = Float16Type | Float32Type | Float64Type
 
@@ -61,7 +64,31 @@ def _convert_store(e: Emitter, op: Operation) -> None:
     if stored != value.type:
         value = e.emit(llvm.ZExtOp, (value,), stored)
     pointer = e.element_pointer(target, e.indices(op.indices))
-    e.store(value, pointer, element_bytes(target.type.element_type))
+    alignment = element_bytes(target.type.element_type)
+    size = _lanes(value.type) * alignment
+    if not op.nontemporal.value.data or size % LINE_BYTES:
+        e.store(value, pointer, alignment)
+    else:
+        _store_lines(e, value, pointer, alignment)
+
+
+def _store_lines(e: Emitter, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
+    """
+    A nontemporal store where the address is a cache line's, as the instructions for it want, else a plain one.
+
+    Less than a line at a time would be slower than a store that goes through the caches.
+    """
+    address = e.emit(llvm.PtrToIntOp, (pointer,), i64)
+    low_bits = e.emit(llvm.AndOp, (address, e.constant(LINE_BYTES - 1)), i64)
+    lines, others, after = Block(), Block(), Block()
+    e.branch_if(e.equals(low_bits, 0), lines, others)
+    e.start(lines)
+    e.store(value, pointer, LINE_BYTES, nontemporal=True)
+    e.branch(after)
+    e.start(others)
+    e.store(value, pointer, alignment)
+    e.branch(after)
+    e.start(after)
 
 
 def _convert_masked_load(e: Emitter, op: Operation) -> None:

@@ -15,7 +15,17 @@ from stepwell.transforms.core.polynomials.functions import FUNCTIONS, table
 from stepwell.universe import make_context
 from xdsl.parser import Parser
 
-from .polynomial_kernels import DTYPES, GELU, SIGMOID, body, error, expanded, loop, special
+from .polynomial_kernels import (
+    DTYPES,
+    GELU,
+    SIGMOID,
+    body,
+    error,
+    expanded,
+    loop,
+    samples,
+    special,
+)
 
 NAMES = [function.name for function in FUNCTIONS.values()] + ["sigmoid", "gelu"]
 REMAINING = ("math.fma", "math.absf", "math.copysign", "math.trunc")
@@ -91,6 +101,25 @@ def test_what_has_no_polynomial_is_called_by_lane():
     y = np.empty_like(x)
     compile_module(expanded(loop("%r = math.atan %v : T", "f64", 16, 8)))(x, x, y)
     np.testing.assert_allclose(y, np.arctan(x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+@pytest.mark.parametrize("element", DTYPES)
+def test_an_exponential_of_nonpositive_numbers_is_the_same(element: str, lanes: int):
+    """Bit for bit, with subnormal results, and for what rounding leaves above 0."""
+    dtype = DTYPES[element]
+    x = np.concatenate(
+        [samples("exp", dtype, 4000), special(dtype), np.array([70, 1e-6, -0.0], dtype)]
+    )
+    x = np.resize(x[~(x > 70)], 12000)
+    found = []
+    for operation in ("math.exp %v : T", "math.exp %v {stepwell.nonpositive} : T"):
+        y = np.empty_like(x)
+        compile_module(expanded(loop(f"%r = {operation}", element, x.size, lanes)))(x, x, y)
+        found.append(y)
+    np.testing.assert_array_equal(*found)
+    assert np.isnan(found[1]).any() and (found[1] == 0).any()
+    assert ((found[1] > 0) & (found[1] < np.finfo(dtype).tiny)).any()
 
 
 def test_unknown_mode():

@@ -91,6 +91,11 @@ def test_hints_say_what_is_only_written() -> None:
     assert ", read," in hints(applied(rows().replace("{n}", "9"), Prefetch("f/C", "j")))[0]
 
 
+def test_locality() -> None:
+    text = applied(rows().replace("{n}", "9"), Prefetch("f/A", "j", 4, locality=2))
+    assert hints(text) == ["loop.prefetch %A[%i, %j + 4], read, locality<2> : memref<9x9xi32>"]
+
+
 def test_a_value_made_later_is_not_used() -> None:
     # `%m` stands behind the loop, so nothing in it can be given in terms of it.
     program = function(
@@ -111,6 +116,8 @@ def test_refusals() -> None:
     five = rows().replace("{n}", "5")
     message = reason(five, Prefetch("f/A", "j", 0))
     assert "distance is 0, expected at least 1" in message
+    message = reason(five, Prefetch("f/A", "j", locality=4))
+    assert "locality is 4, expected 0 (used once) to 3 (used often)" in message
     assert "loop 'k' does not use '%D'" in reason(
         five.replace(
             "func.return",

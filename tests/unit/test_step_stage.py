@@ -55,6 +55,8 @@ STAGES = {
     "panels at the top": [Stage("f/B", "i.outer", panel=8, scope="arena")],
     "accumulators": [Stage("f/C", "j.inner", into="acc", scope="register")],
     "a tile written and read": [Stage("f/C", "j.outer", into="acc")],
+    "whole": [Stage("f/B", into="Bp", panel=8, pad=8), Stage("f/A", into="Ap", order=(1, 0))],
+    "the whole result": [Stage("f/C", order=(1, 0), pads=(4, 8))],
     "packed and accumulated": [
         Stage("f/A", "i.outer", into="Ap", order=(1, 0), pad=4),
         Stage("f/B", "j.outer", into="Bp", panel=8, scope="thread"),
@@ -126,6 +128,9 @@ def test_refusals() -> None:
     assert "expected a permutation of the 2 axes" in reason(small, Stage("f/A", "i", order=(0, 0)))
     assert "must not be negative" in reason(small, Stage("f/A", "i", pad=-1))
     assert "has no buffer 'Z'" in reason(small, Stage("f/Z", "i"))
+    module = parse_text(small)
+    apply(Stage("f/A", "i", into="Ap"), Nests(module))
+    assert "'%Ap' is made inside of function 'f'" in reason(str(module), Stage("f/Ap"))
     assert "may be the same memory as" in reason(OPEN, Stage("f/A", "i"))
     closed = OPEN.replace("%n: index) {", "%n: index) attributes {stepwell.noalias} {")
     assert "sizes are not all known numbers" in reason(closed, Stage("f/D", "i"))
@@ -133,7 +138,7 @@ def test_refusals() -> None:
 
 def test_loop_without_iterations() -> None:
     empty = matmul(5, 5, 5).replace("%i = 0 to 5", "%i = 3 to 3")
-    assert "no iteration of 'i' uses '%A'" in reason(empty, Stage("f/A", "i"))
+    assert "no iteration of loop 'i' uses '%A'" in reason(empty, Stage("f/A", "i"))
 
 
 def test_random_nests() -> None:

@@ -40,6 +40,7 @@ class PrefetchPlan:
     position: int
     ahead: int
     """what the loop's variable will be larger by"""
+    locality: int
     names: tuple[str, ...]
 
     def apply(self) -> None:
@@ -66,7 +67,11 @@ class PrefetchPlan:
             values.append(for_op.induction_variable)
         subscripts, values = added_up(exprs, values)
         map_ = AffineMap(len(values), 0, tuple(subscripts))
-        builder.insert(loop.PrefetchOp(self.buffer, map_, values, is_write=self.is_written))
+        builder.insert(
+            loop.PrefetchOp(
+                self.buffer, map_, values, is_write=self.is_written, locality=self.locality
+            )
+        )
 
     def _elements_of_a_line(self) -> int:
         """How many elements along the last axis one hint brings in."""
@@ -88,6 +93,8 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     buffer, at = nest.buffer(name), nest.loop(step.at)
     if step.distance < 1:
         raise refuse(step, f"distance is {step.distance}, expected at least 1")
+    if not 0 <= step.locality <= 3:
+        raise refuse(step, f"locality is {step.locality}, expected 0 (used once) to 3 (used often)")
     check_structured(step, at)
     check_marks_around(step, at, (RunMode.VECTOR,))
     if at.mode is not None and at.mode.data is RunMode.VECTOR:
@@ -130,6 +137,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         (*outer, *scop.parameters),
         depth - 1,
         step.distance * at.step.value.data,
+        step.locality,
         _names(nest, name, len(box.extents)),
     )
 

@@ -24,7 +24,8 @@ def erf(b: Lanes, x: SSAValue) -> SSAValue:
     if b.is_single:
         large = b.sub(1.0, b.horner(b.sub(a, 2.5), table.ERFC_TAIL_F32))
     else:
-        t, p = _scaled(b, a, table.ERFC_F64, table.ERFC_F64_SHIFT)
+        t = b.div(1.0, b.add(a, table.ERFC_F64_SHIFT))
+        p = _scaled(b, t, table.ERFC_F64, table.ERFC_F64_SHIFT)
         square, error = _square(b, a)
         e = exp_of_sum(b, b.neg(square), b.neg(error))
         large = b.fma(b.mul(p, t), b.mul(e, -2.0), 1.0)
@@ -36,18 +37,21 @@ def gelu(b: Lanes, x: SSAValue) -> SSAValue:
     """
     max(x, 0) - a·Φ(-a), a = |x|: below zero there is nothing to cancel.
 
-    f32 is computed in f64, where a² is exact and the polynomials are short. Of -inf it is NaN, as the
-    product that it is defined by.
+    f32 is computed in f64, where a² is exact and the polynomials are short; only the division is f32's, of
+    which one Newton step makes twice as many digits. Of -inf it is NaN, as the product that it is defined by.
     """
     result = _gelu_single(b, x) if b.is_single else _gelu_double(b, x)
     return b.add(b.copysign(result, x), b.mul(b.minimum(x, 0.0), 0.0))
 
 
 def _gelu_single(b: Lanes, x: SSAValue) -> SSAValue:
-    wide = b.widened()
-    a = wide.widen(b.minimum(b.abs(x), 14.5))
+    wide, shift = b.widened(), table.NORMAL_F32_SHIFT
+    near = b.minimum(b.abs(x), 14.5)
+    a, first = wide.widen(near), wide.widen(b.div(1.0, b.add(near, shift)))
     e = exp2_near_single(wide, wide.mul(wide.mul(a, a), -0.5 * table.LOG2_E_F64[0]))
-    t, p = _scaled(wide, a, table.NORMAL_F32, table.NORMAL_F32_SHIFT)
+    left = wide.fma(wide.neg(wide.add(a, shift)), first, 1.0)
+    t = wide.fma(first, left, first)
+    p = _scaled(wide, t, table.NORMAL_F32, shift)
     tail = wide.mul(wide.mul(p, t), wide.mul(a, -1.0))
     return b.narrowed(wide.fma(tail, e, wide.widen(b.maximum(x, 0.0))))
 
@@ -77,9 +81,6 @@ def _square(b: Lanes, a: SSAValue) -> tuple[SSAValue, SSAValue]:
     return square, b.fma(a, a, b.neg(square))
 
 
-def _scaled(
-    b: Lanes, a: SSAValue, poly: Sequence[float], shift: float
-) -> tuple[SSAValue, SSAValue]:
-    """t and P(v)."""
-    t = b.div(1.0, b.add(a, shift))
-    return t, b.horner(b.fma(t, -2.0 * shift, 1.0), poly)
+def _scaled(b: Lanes, t: SSAValue, poly: Sequence[float], shift: float) -> SSAValue:
+    """P(v)."""
+    return b.horner(b.fma(t, -2.0 * shift, 1.0), poly)

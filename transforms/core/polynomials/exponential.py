@@ -21,6 +21,13 @@ def exp(b: Lanes, x: SSAValue) -> SSAValue:
     return _scale(b, _exp_of_reduced(b, r), shifted)
 
 
+def exp_of_nonpositive(b: Lanes, x: SSAValue) -> SSAValue:
+    """exp for x <= 0 (to be exact, up to 70): the same result with four operations fewer."""
+    x = b.maximum(x, -104.0 if b.is_single else -746.0)
+    r, shifted = _reduce(b, x, _small_magic(b))
+    return _scale_down(b, _exp_of_reduced(b, r), shifted)
+
+
 def exp2(b: Lanes, x: SSAValue) -> SSAValue:
     x = b.clamp(x, *((-151.0, 129.0) if b.is_single else (-1076.0, 1025.0)))
     return exp2_of_sum(b, x)
@@ -54,7 +61,7 @@ def tanh(b: Lanes, x: SSAValue) -> SSAValue:
 
 def sigmoid(b: Lanes, x: SSAValue) -> SSAValue:
     """1 / (1 + e) for x >= 0 and e / (1 + e) below, e = exp(-|x|), which cannot overflow."""
-    e = exp(b, b.neg(b.abs(x)))
+    e = exp_of_nonpositive(b, b.neg(b.abs(x)))
     reciprocal, residual = b.reciprocal_of_sum(b.real(1.0), e)
     quotient = b.mul(b.select(b.where_negative(x), e, 1.0), reciprocal)
     return b.fma(quotient, residual, quotient)
@@ -127,6 +134,22 @@ def _scale(b: Lanes, value: SSAValue, shifted: SSAValue) -> SSAValue:
     """value · 2**n. The first product is exact, so a subnormal result is rounded once."""
     first, second = _halves(b, shifted)
     return b.mul(b.mul(value, first), second)
+
+
+def _lifted(b: Lanes) -> int:
+    """A power of two by which the smallest results, 0 but for rounding, are normal numbers."""
+    return 24 if b.is_single else 54
+
+
+def _small_magic(b: Lanes) -> float:
+    """The low bits of a sum with it hold the integer, the exponent's bias and `_lifted`."""
+    return b.format.round_magic + b.format.bias + _lifted(b)
+
+
+def _scale_down(b: Lanes, value: SSAValue, shifted: SSAValue) -> SSAValue:
+    """value · 2**n for n <= 0 (up to 100): by 2**(n + lifted), which is exact, then rounded once."""
+    scale = b.from_bits(b.shl(shifted, b.format.mantissa))
+    return b.mul(b.mul(value, scale), 2.0 ** -_lifted(b))
 
 
 def _expm1_of_small(b: Lanes, x: SSAValue) -> SSAValue:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.scalar import NONPOSITIVE
 from .error_function import erf, gelu
-from .exponential import exp, exp2, expm1, sigmoid, tanh
+from .exponential import exp, exp2, exp_of_nonpositive, expm1, sigmoid, tanh
 from .lanes import Lanes, is_supported
 from .logarithm import log, log1p, log2, log10
 from .power import powf
@@ -75,6 +76,8 @@ def can_expand(op: Operation) -> bool:
 
 def expansion(b: Lanes, op: Operation, *, everywhere: bool = True) -> SSAValue:
     """The operation's value by its polynomial; sin and cos `everywhere` or only within their reach."""
+    if isinstance(op, math.ExpOp) and NONPOSITIVE in op.attributes:
+        return exp_of_nonpositive(b, op.operands[0])
     value = FUNCTIONS[type(op)].build(b, *op.operands)
     if everywhere and isinstance(op, math.SinOp | math.CosOp):
         return with_library_beyond(b, op, value, reach(b))

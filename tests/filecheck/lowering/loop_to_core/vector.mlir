@@ -79,12 +79,12 @@ func.func @masks(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
 // The lanes' values are joined and then added to what is there; a lane that does not run counts for nothing.
 
 // CHECK-LABEL: func.func @reductions
+// CHECK:         %[[LEAST:.*]] = arith.constant dense<0xff800000> : vector<8xf32>
 // CHECK:         %a = vector.load %A
 // CHECK-NEXT:    %[[SUM:.*]] = vector.reduction <add>, %a, %s fastmath<reassoc> : vector<8xf32> into f32
 // CHECK-NEXT:    memref.store %[[SUM]], %S
 // CHECK:         %[[MASK:.*]] = vector.create_mask
-// CHECK:         %[[LEAST:.*]] = arith.constant dense<0xff800000> : vector<8xf32>
-// CHECK-NEXT:    %[[VALUES:.*]] = arith.select %[[MASK]], %b, %[[LEAST]] : vector<8xi1>, vector<8xf32>
+// CHECK:         %[[VALUES:.*]] = arith.select %[[MASK]], %b, %[[LEAST]] : vector<8xi1>, vector<8xf32>
 // CHECK-NEXT:    vector.reduction <maximumf>, %[[VALUES]], %t : vector<8xf32> into f32
 func.func @reductions(%A: memref<64xf32>, %S: memref<2xf32>, %n: index) attributes {stepwell.noalias} {
   loop.for reduction vector "i" %i = 0 to 8 {

@@ -34,11 +34,11 @@ func.func @sum(%x: tensor<7x3xf32>) -> tensor<f32> {
 
 // The maximum starts from minus infinity, which `fast` would promise not to occur.
 // STRICT-LABEL:   func.func @max(
-// STRICT:           arith.maximumf %{{.*}}, %a : f32
+// STRICT:           arith.maximumf %a, %{{.*}} : f32
 // CONTRACT-LABEL: func.func @max(
-// CONTRACT:         arith.maximumf %{{.*}}, %a fastmath<reassoc,contract> : f32
+// CONTRACT:         arith.maximumf %a, %{{.*}} fastmath<reassoc,nsz,contract> : f32
 // FAST-LABEL:     func.func @max(
-// FAST:             arith.maximumf %{{.*}}, %a fastmath<reassoc,contract> : f32
+// FAST:             arith.maximumf %a, %{{.*}} fastmath<reassoc,nsz,contract> : f32
 func.func @max(%x: tensor<7xf32>) -> tensor<f32> {
   %s = te.compute [] max [%k = 7] (%a = %x[%k]) : (tensor<7xf32>) -> tensor<f32> {
     te.yield %a : f32

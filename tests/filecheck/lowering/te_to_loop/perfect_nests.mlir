@@ -15,7 +15,7 @@
 // CHECK-NEXT:      loop.for reduction "max.j" %j = 0 to 5 {
 // CHECK-NEXT:        %a = loop.load %x[%i_1, %j] : memref<3x5xf32>
 // CHECK-NEXT:        %1 = loop.load %max[%i_1, 0] : memref<3x1xf32>
-// CHECK-NEXT:        %2 = arith.maximumf %1, %a fastmath<reassoc,contract> : f32
+// CHECK-NEXT:        %2 = arith.maximumf %a, %1 fastmath<reassoc,nsz,contract> : f32
 // CHECK-NEXT:        loop.store %2, %max[%i_1, 0] : memref<3x1xf32>
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }

@@ -24,6 +24,25 @@ func.func @exponential(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
+// Where nothing overflows, in one: the constant brings subnormal results into reach of the other factor.
+// CHECK-LABEL: func.func @nonpositive
+// CHECK:         %[[CLAMPED:.*]] = arith.maximumf %x, %{{.*}} : vector<8xf32>
+// CHECK-NOT:     arith.minimumf
+// CHECK-NOT:     arith.shrsi
+// CHECK:         %[[BITS:.*]] = arith.shli
+// CHECK-NEXT:    %[[SCALE:.*]] = arith.bitcast %[[BITS]] : vector<8xi32> to vector<8xf32>
+// CHECK:         %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]] : vector<8xf32>
+// CHECK:         %r = arith.mulf %[[ONCE]], %{{.*}} : vector<8xf32>
+// CHECK-NEXT:    func.return %r
+// STRICT-LABEL: func.func @nonpositive
+// STRICT-NEXT:    %r = math.exp %x
+func.func @nonpositive(%x: vector<8xf32>) -> vector<8xf32> {
+  %r = math.exp %x {stepwell.nonpositive} : vector<8xf32>
+  func.return %r : vector<8xf32>
+}
+
+// -----
+
 // The same on a scalar.
 // CHECK-LABEL: func.func @scalar
 // CHECK-NOT:     vector

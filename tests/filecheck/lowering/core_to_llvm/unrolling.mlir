@@ -1,0 +1,57 @@
+// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-core-to-llvm | stepwell-opt | filecheck %s
+// RUN: stepwell compile %s --target x86-64-v3 --emit llvm-ir -o - | filecheck %s --check-prefix IR
+
+// LLVM writes loops out as it sees fit where they have four iterations at most. Others stay as a schedule left them.
+
+// CHECK-LABEL: llvm.func @long
+// CHECK:         llvm.br ^{{.*}}({{.*}}) {stepwell.no_unroll}
+// IR-LABEL:    @long(
+// IR:            br i1 {{.*}} !llvm.loop ![[LOOP:[0-9]+]]
+func.func @long(%A: memref<16xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c5 step %c1 {
+    memref.store %v, %A[%i] : memref<16xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: llvm.func @short
+// CHECK-NOT:     stepwell.no_unroll
+func.func @short(%A: memref<16xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c16 step %c4 {
+    memref.store %v, %A[%i] : memref<16xf32>
+  }
+  func.return
+}
+
+// The rest of a block: no more iterations than a whole one has.
+// CHECK-LABEL: llvm.func @block
+// CHECK-NOT:     stepwell.no_unroll
+func.func @block(%A: memref<16xf32>, %v: f32, %low: index, %n: index) {
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %end = arith.addi %low, %c4 : index
+  %high = arith.minsi %end, %n : index
+  scf.for %i = %low to %high step %c1 {
+    memref.store %v, %A[%i] : memref<16xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: llvm.func @open
+// CHECK:         {stepwell.no_unroll}
+func.func @open(%A: memref<16xf32>, %v: f32, %low: index, %high: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %low to %high step %c1 {
+    memref.store %v, %A[%i] : memref<16xf32>
+  }
+  func.return
+}
+// IR-DAG:      ![[LOOP]] = distinct !{![[LOOP]], ![[OFF:[0-9]+]]
+// IR-DAG:      !{!"llvm.loop.unroll.disable"}

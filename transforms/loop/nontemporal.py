@@ -1,0 +1,51 @@
+"""nontemporal: a hint that what is stored in a buffer is not used soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import UnitAttr
+
+from ...dialects import loop
+from ...dialects.loop import NONTEMPORAL, Scope
+from ...dialects.schedule.steps import Nontemporal
+from ..schedule.nest import Nests
+from ..schedule.planning import planner, step_pass
+from ..schedule.refusal import refuse
+
+_KEPT_NEAR = (Scope.REGISTER, Scope.STACK)
+
+
+@dataclass(frozen=True)
+class NontemporalPlan:
+    """The stores that get the hint."""
+
+    stores: tuple[loop.StoreOp, ...]
+
+    def apply(self) -> None:
+        """`loop.store %v, %A[%i]` → `loop.store %v, %A[%i] {nontemporal}`."""
+        for store in self.stores:
+            store.attributes[NONTEMPORAL] = UnitAttr()
+
+
+@planner(Nontemporal)
+def plan_nontemporal(step: Nontemporal, nests: Nests) -> NontemporalPlan:
+    """Legal for any buffer in memory that the function stores to: a hint changes nothing."""
+    nest, name = nests.resolve(step.buffer)
+    buffer = nest.buffer(name)
+    alloc = buffer.owner
+    if isinstance(alloc, loop.AllocOp) and alloc.scope.data in _KEPT_NEAR:
+        raise refuse(
+            step,
+            f"'%{name}' has scope '{alloc.scope.data.value}', and is to stay near",
+            remedy="choose a buffer in memory",
+        )
+    stores = [u.operation for u in buffer.uses if isinstance(u.operation, loop.StoreOp)]
+    if not stores:
+        raise refuse(
+            step, f"nothing is stored to '%{name}'", remedy="choose a buffer that is written"
+        )
+    return NontemporalPlan(tuple(stores))
+
+
+LoopNontemporalPass = step_pass(Nontemporal)
