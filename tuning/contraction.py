@@ -2,38 +2,47 @@
 The rule for contractions: `C[i, j] += A[i, k] * B[k, j]`, with outer batch loops and any order of axes.
 
 The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM
-TOMS 34(3), 2008, with the loop over column panels outside of the one over blocks of k: a block of A is packed
-once for all columns, a panel of B just before it is used, and a panel of C is done with, and can be worked on
-further, while it is in the cache.
+TOMS 34(3), 2008, but a tile of C sums up all of k in one go where a panel of B of that depth fits into L2, so
+that C is written once, and can be worked on further while it is in L1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import SSAValue
 
+from ..analysis.constants import constant_global
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.schedule.steps import (
     FuseLoops,
     Parallel,
+    Prefetch,
     Reorder,
     Simplify,
     Split,
     Stage,
+    Step,
     Unroll,
     Vectorize,
 )
 from ..runtime.target import Target
+from .blocking import (
+    PACKING_TIME,
+    PARALLEL_WORK,
+    Blocking,
+    blocking,
+    rows_collide,
+    tile_time,
+)
 from .facts import (
     Access,
     PerfectNest,
-    balanced,
     cache_bytes,
     element_bytes,
     lanes,
-    round_up,
     stride_along,
 )
 from .packing import pack, read_along
@@ -42,11 +51,11 @@ from .session import Session
 REUSES = 4
 """A copy costs a load and a store an element: it pays when each is used at least so many times."""
 
+FROM_MEMORY = 4
+"""What takes more than this part of the last-level cache, which others use too, each call reads from memory."""
+
 COPIED_ROWS = 8
 """Rows of a panel copied at a time: those of all panels before the next ones, as a row's page is the same."""
-
-PARALLEL_WORK = 1 << 21
-"""Multiply-adds from which threads pay: about 20 microseconds of one core, several times a team's start."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,10 @@ class Contraction:
     rows: loop.ForOp
     columns: loop.ForOp
     reduced: loop.ForOp
+
+    def transposed(self) -> Contraction:
+        """The same with rows and columns exchanged: `Cᵀ = Bᵀ Aᵀ`."""
+        return replace(self, left=self.right, right=self.left, rows=self.columns, columns=self.rows)
 
 
 def recognise(nest: PerfectNest) -> Contraction | None:
@@ -94,14 +107,19 @@ def recognise(nest: PerfectNest) -> Contraction | None:
 
 
 def _is_permutation(access: Access) -> bool:
-    """Whether each subscript is a loop's variable of its own."""
-    seen: set[SSAValue] = set()
+    """Whether each subscript is a loop's variable of its own, or a constant."""
+    seen: list[SSAValue] = []
     for expr in access.map.data.results:
         linear = linear_form(expr, len(access.operands_))
-        if linear is None or linear[1] or sorted(c for c in linear[0] if c) != [1]:
+        if linear is None:
             return False
-        seen.add(list(access.operands_)[linear[0].index(1)])
-    return len(seen) == len(access.map.data.results)
+        coefficients, constant = linear
+        moves = [c for c in coefficients if c]
+        if moves and (constant or moves != [1]):
+            return False
+        if moves:
+            seen.append(list(access.operands_)[coefficients.index(1)])
+    return len(seen) == len(set(seen))
 
 
 def axis_of(access: Access, for_op: loop.ForOp) -> int:
@@ -113,63 +131,14 @@ def axis_of(access: Access, for_op: loop.ForOp) -> int:
     raise ValueError("the access does not move along the loop")
 
 
-@dataclass(frozen=True)
-class Blocking:
-    """Sizes in elements: the register tile, and the blocks of rows and of the summed axis."""
-
-    tile_rows: int
-    tile_columns: int
-    block_rows: int
-    block_reduced: int
-
-
-def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple[int, int]:
+def operand_order(update: Contraction, access: Access, last: loop.ForOp) -> tuple[int, ...]:
     """
-    Rows and columns of the accumulators that stay in registers over the summation.
-
-    Each step of it loads a vector for each of the tile's column vectors and broadcasts one element for
-    each row. The tile is the one with the least estimated time over the whole result: two multiply-adds
-    or two loads a cycle, no less than the eight multiply-adds that hide each other's latency, and one for
-    the loop.
+    The axes of an operand as it is packed: those of constant subscripts, then batch, the summed one, then
+    rows or columns.
     """
-    width = lanes(target, bytes_)
-    while width > 1 and width // 2 >= columns:
-        width //= 2
-    # LLVM loads A's elements by pairs on AArch64, the next pair while the last is in use.
-    broadcast = 4 if target.triple.startswith("aarch64") else 1
-    best: tuple[float, int, int] | None = None
-    for vectors in (1, 2, 4):
-        if vectors > 1 and (vectors - 1) * width >= columns:
-            break
-        for tile_rows in range(1, min(rows, target.vector_registers) + 1):
-            if tile_rows * vectors + vectors + broadcast > target.vector_registers:
-                break
-            tiles = -(-rows // tile_rows) * -(-columns // (vectors * width))
-            time = tiles * (max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 8) + 1)
-            if rows % tile_rows or columns % (vectors * width):
-                time = time * 21 // 20  # ragged edges are copied
-            candidate = (time, -tile_rows * vectors, vectors)
-            if best is None or candidate < best:
-                best, chosen = candidate, (tile_rows, vectors * width)
-    assert best is not None
-    return chosen  # pyright: ignore[reportPossiblyUnboundVariable]
-
-
-def blocking(target: Target, rows: int, columns: int, reduced: int, bytes_: int) -> Blocking:
-    """
-    A panel of B (block of k by tile columns) fills at most a quarter of L2, from which it streams as fast
-    as it is used, and a block of A three quarters; but that has at least 8 tiles, so that fetching B's
-    panels again for each block costs little.
-    """
-    tile_rows, tile_columns = register_tile(target, rows, columns, bytes_)
-    deep = max(cache_bytes(target, 2) // 4 // (tile_columns * bytes_), 64)
-    tall = max(cache_bytes(target, 2) * 3 // 4 // (reduced * bytes_), 8 * tile_rows)
-    block_rows = balanced(rows, tall, tile_rows)
-    threads = max(target.cores, 2)
-    if rows * columns * reduced >= PARALLEL_WORK and rows >= threads * tile_rows:
-        blocks = round_up(-(-rows // block_rows), threads)
-        block_rows = round_up(-(-rows // blocks), tile_rows)
-    return Blocking(tile_rows, tile_columns, block_rows, balanced(reduced, deep))
+    moving = [axis_of(access, for_op) for for_op in (*update.batch, update.reduced, last)]
+    constant = [axis for axis in range(len(access.map.data.results)) if axis not in moving]
+    return (*constant, *moving)
 
 
 def schedule_contraction(
@@ -184,8 +153,10 @@ def schedule_contraction(
     nothing else does: it is done panel by panel. Raises the Refusal of a step that is not legal.
     """
     extents = {f: f.constant_trip_count() or 0 for f in update.nest.loops}
-    rows, columns = extents[update.rows], extents[update.columns]
     bytes_ = element_bytes(update.store.buffer)
+    if finish is None and _is_narrow(target, update, extents, bytes_):
+        update = update.transposed()
+    rows, columns = extents[update.rows], extents[update.columns]
     sizes = blocking(target, rows, columns, extents[update.reduced], bytes_)
     plan = _Plan(
         session, update, sizes, (rows, columns, extents[update.reduced]), finish is not None
@@ -193,16 +164,32 @@ def schedule_contraction(
     plan.cut(init, finish)
     plan.pack()
     plan.keep_in_registers()
+    right_bytes = columns * extents[update.reduced] * bytes_
+    if not plan.right_is_constant or right_bytes * FROM_MEMORY > cache_bytes(target, 3):
+        plan.fetch_ahead(extents[update.reduced])
     plan.vectorize(lanes(target, bytes_))
-    if _work(extents) >= PARALLEL_WORK:
+    if prod(extents.values()) >= PARALLEL_WORK:
         plan.parallel(max(target.cores, 2))
 
 
-def _work(extents: dict[loop.ForOp, int]) -> int:
-    product = 1
-    for extent in extents.values():
-        product *= extent
-    return product
+def _is_narrow(
+    target: Target, update: Contraction, extents: dict[loop.ForOp, int], bytes_: int
+) -> bool:
+    """Whether the result has so few columns that its transpose is quicker, with rows in vector lanes."""
+    rows, columns, reduced = (extents[f] for f in (update.rows, update.columns, update.reduced))
+    if columns >= lanes(target, bytes_) // 2:
+        return False
+    time = tile_time(target, rows, columns, bytes_) * reduced
+    transposed = tile_time(target, columns, rows, bytes_) * reduced
+    moved = PACKING_TIME * bytes_ * rows * (reduced + columns)
+    return transposed + moved < time
+
+
+def _streams(left: Access, update: Contraction, rows: int) -> bool:
+    """Whether the tile's rows of A can be read as they are: along each, and side by side in L1."""
+    row = stride_along(left, update.rows) or 0
+    along = stride_along(left, update.reduced)
+    return along == 1 and not rows_collide(rows, row * element_bytes(left.buffer))
 
 
 class _Plan:
@@ -213,6 +200,9 @@ class _Plan:
     initialised in the tile's registers. What finishes it reads the tile from L1, in a loop `i.panel` around
     `i.tile`. Where it is several: `i.block, j.tile, k.block, i.tile, k.step, i.row, j.column`; a panel of
     tiles is initialised before the blocks of k, and finished after them.
+
+    B is packed before the first block of rows. Where there is only one of these, the outermost loop is
+    `j.block` instead, and B is packed block by block.
     """
 
     def __init__(
@@ -226,45 +216,64 @@ class _Plan:
         self.session = session
         self.update = update
         self.sizes = sizes
-        self.finished = finished
-        """whether a nest that reads the result is done along with it"""
+        store = update.store
+        self.batch = [f.loop_name.data for f in update.batch]
+        self.left, self.right, self.result = (
+            access.buffer.name_hint or "" for access in (update.left, update.right, store)
+        )
+        self.is_transposed = stride_along(store, update.columns) != 1
+        self.by_panels = finished or self.is_transposed
+        """whether the result is made in panels, that something in their loops reads"""
         self.i, self.j, self.k = (
             f.loop_name.data for f in (update.rows, update.columns, update.reduced)
         )
-        self.batch = [f.loop_name.data for f in update.batch]
-        self.left, self.right, self.result = (
-            access.buffer.name_hint or "" for access in (update.left, update.right, update.store)
-        )
         self.rows, self.columns, reduced = extents
-        self.axes = len(update.store.map.data.results)
+        self.axes = len(store.map.data.results)
+        # The order of the result's axes in a panel or tile, where it is not that of the result.
+        self.result_order = (
+            (*range(self.axes - 2), self.axes - 1, self.axes - 2) if self.is_transposed else ()
+        )
         self.is_deep = reduced > sizes.block_reduced
         """whether the summed axis is several blocks"""
         self.ragged_rows = bool(self.rows % sizes.tile_rows)
         self.ragged_columns = bool(self.columns % sizes.tile_columns)
-        self.pack_left = self.ragged_rows or -(-self.columns // sizes.tile_columns) >= REUSES
+        # Constants are packed at compile time, which costs a call nothing: see loop-fold-constants.
+        self.left_is_constant, self.right_is_constant = (
+            constant_global(access.buffer) is not None for access in (update.left, update.right)
+        )
+        self.pack_left = (
+            self.left_is_constant
+            or self.ragged_rows
+            or (
+                -(-self.columns // sizes.tile_columns) >= REUSES
+                and not _streams(update.left, update, sizes.tile_rows)
+            )
+        )
         self.pack_right = (
-            self.ragged_columns
-            or self.rows // sizes.tile_rows >= REUSES
+            self.right_is_constant
+            or self.ragged_columns
+            or (self.rows // sizes.tile_rows >= REUSES and self.columns > sizes.tile_columns)
             or stride_along(update.right, update.columns) != 1
         )
-        self.pack_right_whole = self.rows > sizes.block_rows
-        """whether all panels are packed before the first is used, as each is used by several blocks"""
-        self.left_order = self._order(update.left, update.rows)
-        self.right_order = self._order(update.right, update.columns)
+        self.left_order = operand_order(update, update.left, update.rows)
+        self.right_order = operand_order(update, update.right, update.columns)
         i, j = self.i, self.j
-        self.block, self.column_tile, self.tile = f"{i}.block", f"{j}.tile", f"{i}.tile"
+        by_rows = self.rows > sizes.block_rows or self.is_deep
+        self.block, self.column_tile, self.tile = (
+            f"{i if by_rows else j}.block",
+            f"{j}.tile",
+            f"{i}.tile",
+        )
+        # The loops before which an operand is packed; None for in front of all.
+        self.left_at = self.block if by_rows and not self.left_is_constant else None
+        self.right_at = None if by_rows or self.right_is_constant else self.block
         self.shared = [self.block, self.column_tile]
         """the loops in which a part of the result is initialised, summed up and finished"""
-        if finished and not self.is_deep:
+        if self.by_panels and not self.is_deep:
             self.shared.append(f"{i}.panel")
 
-    def _order(self, access: Access, last: loop.ForOp) -> tuple[int, ...]:
-        """The axes of an operand as it is packed: batch, the summed one, then rows or columns."""
-        loops = (*self.update.batch, self.update.reduced, last)
-        return tuple(axis_of(access, for_op) for for_op in loops)
-
-    def _do(self, step: object) -> None:
-        self.session.apply(step)  # pyright: ignore[reportArgumentType]
+    def _do(self, step: Step) -> None:
+        self.session.apply(step)
 
     def cut(self, init: PerfectNest | None, finish: PerfectNest | None) -> None:
         """Cut the nests' axes into blocks and tiles, and run them block by block and tile by tile."""
@@ -273,6 +282,8 @@ class _Plan:
         parts: list[list[str]] = []
         if init is not None:
             *batch, row, column = init.names
+            if self.is_transposed:
+                row, column = column, row
             inner = [f"{i}.init", f"{j}.init"]
             parts.append([*batch, *self._cut(row, column, joined, "", [], inner)])
         suffix = ".update" if parts else ""
@@ -311,46 +322,54 @@ class _Plan:
         The nest is then these, `summed`, and `inner`: rows and columns.
         """
         at, sizes, names = self.session.named, self.sizes, [f"{name}{suffix}" for name in outer]
-        self._do(Split(at(column), sizes.tile_columns, names[1], inner[1]))
-        heights = [sizes.block_rows, *(sizes.tile_rows for _ in names[2:])]
-        cuts = [names[0], *names[2:]]
-        rests = [*(f"{name}.rest" for name in cuts[:-1]), inner[0]]
-        for name, height, rest in zip(cuts, heights, rests, strict=True):
-            self._do(Split(at(row), height, name, rest))
-            row = rest
-        self._do(Reorder(at(names[0]), (*names, *summed, *inner)))
+        if self.block == f"{self.i}.block":
+            heights, widths = [sizes.block_rows], [sizes.tile_columns]
+            vertical, horizontal = [names[0], *names[2:]], [names[1]]
+        else:
+            heights, widths = [], [sizes.block_columns, sizes.tile_columns]
+            vertical, horizontal = names[2:], names[:2]
+        heights += [sizes.tile_rows for _ in names[2:]]
+        self._cut_axis(row, vertical, heights, inner[0])
+        self._cut_axis(column, horizontal, widths, inner[1])
+        outermost = horizontal[0] if self.is_transposed else vertical[0]
+        self._do(Reorder(at(outermost), (*names, *summed, *inner)))
         return names
+
+    def _cut_axis(self, name: str, outer: list[str], sizes: list[int], inner: str) -> None:
+        """Cut a loop by the loops `outer`, over so many elements each; `inner` is left."""
+        rests = [*(f"{name}.rest" for name in outer[:-1]), inner]
+        for loop_name, size, rest in zip(outer, sizes, rests, strict=True):
+            self._do(Split(self.session.named(name), size, loop_name, rest))
+            name = rest
 
     def pack(self) -> None:
         """Copy the operands to where the tiles read them one element after the other."""
         at, sizes = self.session.named, self.sizes
         tall, wide = sizes.tile_rows, sizes.tile_columns
+        front = self.batch[-1] if self.batch else ""
         if self.pack_left:
+            around = "" if self.left_is_constant else self.left_at or front
             step = Stage(
-                at(self.left), self.block, "left", "arena", self.left_order, panel=tall, pad=tall
+                at(self.left), around, "left", "arena", self.left_order, panel=tall, pad=tall
             )
             self._do(step)
-        if not self.pack_right:
-            return
-        if self.pack_right_whole:
-            around, panel = self.batch[-1] if self.batch else "", wide
-        else:
-            around, panel = f"{self.k}.block" if self.is_deep else self.column_tile, 0
-        step = Stage(
-            at(self.right), around, "right", "arena", self.right_order, panel=panel, pad=wide
-        )
-        self._do(step)
+        if self.pack_right:
+            around = "" if self.right_is_constant else self.right_at or front
+            step = Stage(
+                at(self.right), around, "right", "arena", self.right_order, panel=wide, pad=wide
+            )
+            self._do(step)
 
     def keep_in_registers(self) -> None:
         """Keep the tile in registers; a result that is worked on further only exists by panels."""
         at, sizes, result = self.session.named, self.sizes, self.result
         pads = (*(1 for _ in range(self.axes - 2)), sizes.tile_rows, sizes.tile_columns)
-        if self.finished:
-            scope = "arena" if self.is_deep else "stack"
-            self._do(Stage(at(result), self.shared[-1], "panel", scope, pads=pads))
+        if self.by_panels:
+            scope, order = "arena" if self.is_deep else "stack", self.result_order
+            self._do(Stage(at(result), self.shared[-1], "panel", scope, order, pads=pads))
             result = "panel"
         register = Stage(at(result), self.tile, "tile", "register", pads=pads)
-        if not self.finished:
+        if not self.by_panels:
             self._do(register)
         rows, columns = [f"{self.i}.row"], [f"{self.j}.column"]
         if not self.is_deep:
@@ -362,9 +381,16 @@ class _Plan:
             for name in names:
                 if ragged and self.session.loop(name) is not None:
                     self._do(Split(at(name), size, f"{name}.one", f"{name}.each", tail="pad"))
-        if self.finished:
+        if self.by_panels:
             self._do(register)
         self._do(Simplify(self.session.name))
+
+    def fetch_ahead(self, reduced: int) -> None:
+        """While tiles use one panel of a B that is packed whole, ask for the next one: to L2."""
+        tiles = min(self.rows, self.sizes.block_rows) // self.sizes.tile_rows
+        if self.pack_right and self.right_at is None and tiles >= REUSES:
+            k = f"{self.k}.step" if self.is_deep else self.k
+            self._do(Prefetch(self.session.named("right"), k, reduced, locality=2))
 
     def vectorize(self, width: int) -> None:
         """Columns in lanes, rows written out; the copies too."""
@@ -384,23 +410,25 @@ class _Plan:
             self._lanes(name, sizes.tile_columns)
         self._pack_operands(width)
         self._do(Simplify(session.name))
-        written_out = [row, *(f"{copy}{last - 1}" for copy in copies)]
+        written_out = [row, *(f"{copy}{last - 1}" for copy in copies), "right.prefetch0"]
         for name in [*written_out, *([] if self.is_deep else [init_row])]:
             if session.loop(name) is not None:
                 self._do(Unroll(session.named(name), mark=True))
 
     def _pack_operands(self, width: int) -> None:
-        """The copies of operands in vectors."""
+        """The copies of operands in vectors. Those of constants are gone after compilation."""
         sizes = self.sizes
-        right = [f"right.in{axis}" for axis in self.right_order]
-        if self.pack_right_whole:
-            self._pack_panels(right, sizes.tile_columns, self.columns, "", width)
-        else:
-            pack(self.session, "right.", right[-1], width)
-        is_cut = self.session.loop(self.block) is not None
-        start = f" - {sizes.block_rows} * {self.block}" if is_cut else ""
-        left = [f"left.in{axis}" for axis in self.left_order]
-        self._pack_panels(left, sizes.tile_rows, self.rows, start, width)
+        for name, order, is_constant, size, extent, at, block in (
+            ("right", self.right_order, self.right_is_constant, sizes.tile_columns, self.columns,
+             self.right_at, sizes.block_columns),
+            ("left", self.left_order, self.left_is_constant, sizes.tile_rows, self.rows,
+             self.left_at, sizes.block_rows),
+        ):  # fmt: skip
+            if not is_constant:
+                is_cut = at is not None and self.session.loop(at) is not None
+                start = f" - {block} * {at}" if is_cut else ""
+                copied = [f"{name}.in{axis}" for axis in order]
+                self._pack_panels(copied, size, extent, start, width)
 
     def _pack_panels(
         self, copied: list[str], size: int, extent: int, start: str, width: int
@@ -410,7 +438,7 @@ class _Plan:
         *_, summed, name = copied
         if session.loop(name) is None or size == 1:
             return
-        copy = f"{name.split('.', 1)[0]}."
+        copy = f"{name.split('.', 1)[0]}.in"
         if session.trips(name)[0] <= size:
             pack(session, copy, name, width)
             return
@@ -437,9 +465,12 @@ class _Plan:
     def parallel(self, threads: int) -> None:
         """The outermost loop that has an iteration for each thread, and that of a copy in front of it."""
         self._parallel([*self.batch, *self.shared], threads)
-        if self.pack_right_whole and not self.batch:
-            copies = [f.loop_name.data for f in self.session.nest.loops()]
-            self._parallel([name for name in copies if name.startswith("right.in")], threads)
+        if self.batch:
+            return
+        for copy, at in (("left.in", self.left_at), ("right.in", self.right_at)):
+            loops = [f.loop_name.data for f in self.session.nest.loops()]
+            if at is None:
+                self._parallel([name for name in loops if name.startswith(copy)], threads)
 
     def _parallel(self, names: list[str], threads: int) -> None:
         for name in names:

@@ -3,44 +3,73 @@ The rule for chains of nests with contractions among them that share their rows,
 
 A block of rows goes through all the nests before the next block does, so that what passes between them, the
 scores of attention, is never in memory as a whole. (The idea is that of Rabe and Staats, "Self-attention Does
-Not Need O(n^2) Memory", 2021, without their running maximum: a row of scores fits the caches.)
+Not Need O(n^2) Memory", 2021, without their running maximum: a block of rows of scores fits the caches.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 
-from xdsl.ir import Block
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 
 from ..dialects import loop
-from ..dialects.schedule.steps import FuseLoops, Reorder, Simplify, Split, Stage, Unroll, Vectorize
+from ..dialects.schedule.steps import FuseLoops, Inline, Simplify, Split, Stage, Step
+from ..dialects.shaped import memref_type
 from ..runtime.target import Target
 from ..transforms.schedule.refusal import Refusal
-from .contraction import Contraction, axis_of, recognise, register_tile
-from .facts import PerfectNest, element_bytes, lanes, perfect_nest, stride_along
+from .blocking import register_tile
+from .contraction import Contraction, recognise
+from .facts import (
+    PerfectNest,
+    balanced,
+    cache_bytes,
+    element_bytes,
+    moving_axes,
+    sums_in_any_order,
+    top_nests,
+)
 from .lanes import vectorize_innermost
+from .row_tiles import Attached, RowTiles
 from .rows import parallel_outermost
 from .session import Session
+
+CHEAP_OPERATIONS = 2
+"""So many additions and products are sooner done again at each read than stored and loaded."""
+
+TILES_OF_ROWS = 4
+"""
+Register tiles, one above the other, of a block of rows: each panel of a right operand is used so often while it
+is in L1, and the latencies between one nest and the next count for as many rows.
+"""
 
 
 def row_blocks(session: Session, target: Target) -> bool:
     """Block the rows that all nests share, and give each contraction a register tile."""
+    if len(_contractions(_top(session))) < 1:
+        return False
+    _inline_cheap(session)
     nests = _top(session)
-    found = {nest.names[0]: c for nest in nests if (c := recognise(nest)) is not None}
-    if len(found) < 1 or len(nests) < 4:
+    found = _contractions(nests)
+    if len(nests) < 4:
         return False
     depth = _shared_depth(nests)
-    if depth < 1 or any(len(c.batch) != depth - 1 for c in found.values()):
+    if depth < 1 or any(len(c.batch) != depth - 1 for c in found):
         return False
-    if any(c.rows is not c.nest.loops[depth - 1] for c in found.values()):
+    if any(c.rows is not c.nest.loops[depth - 1] for c in found):
         return False
-    _Chain(session, target, nests, list(found.values()), depth).schedule()
+    _Chain(session, target, nests, found, depth).schedule()
     return True
 
 
 def _top(session: Session) -> list[PerfectNest]:
-    block = session.nest.function.body.block
-    return [perfect_nest(op) for op in block.ops if isinstance(op, loop.ForOp)]
+    return list(top_nests(session.nest.function))
+
+
+def _contractions(nests: Sequence[PerfectNest]) -> list[Contraction]:
+    return [c for nest in nests if (c := recognise(nest)) is not None]
 
 
 def _shared_depth(nests: list[PerfectNest]) -> int:
@@ -56,6 +85,30 @@ def _shared_depth(nests: list[PerfectNest]) -> int:
     return depth
 
 
+def _inline_cheap(session: Session) -> None:
+    """Compute again what costs next to nothing, such as scaled scores, unless a contraction reads it."""
+    nests = _top(session)
+    read_often = {load.buffer for c in _contractions(nests) for load in (c.left, c.right)}
+    for nest in nests:
+        if _is_cheap(nest) and nest.stores[0].buffer not in read_often:
+            with suppress(Refusal):
+                session.apply(Inline(session.named(nest.stores[0].buffer.name_hint or "")))
+
+
+def _is_cheap(nest: PerfectNest) -> bool:
+    operations = [
+        op for op in nest.body if not isinstance(op, loop.LoadOp | loop.StoreOp | arith.ConstantOp)
+    ]
+    return (
+        nest.is_flat
+        and len(nest.stores) == 1
+        and bool(nest.loads)
+        and all(for_op.kind.data is loop.LoopKind.PARALLEL for for_op in nest.loops)
+        and len(operations) <= CHEAP_OPERATIONS
+        and all(isinstance(op, arith.AddfOp | arith.SubfOp | arith.MulfOp) for op in operations)
+    )
+
+
 class _Chain:
     """The steps for one chain."""
 
@@ -67,18 +120,89 @@ class _Chain:
         contractions: list[Contraction],
         depth: int,
     ):
-        self.session, self.target = session, target
-        self.batch = [[f.loop_name.data for f in nest.loops[: depth - 1]] for nest in nests]
-        self.row = [nest.loops[depth - 1].loop_name.data for nest in nests]
-        self.total = nests[0].loops[depth - 1].constant_trip_count() or 0
+        self.session, self.target, self.depth = session, target, depth
+        self.nests = nests
+        self.batch = [nest.names[: depth - 1] for nest in nests]
+        self.row = [nest.names[depth - 1] for nest in nests]
+        """the loop over rows, of each nest"""
+        total = nests[0].loops[depth - 1].constant_trip_count() or 0
         first = contractions[0]
         columns = first.columns.constant_trip_count() or 0
         bytes_ = element_bytes(first.store.buffer)
-        self.rows, _ = register_tile(target, self.total, columns, bytes_)
-        self.contractions = [_Inner(self, c) for c in contractions]
+        tall, _ = register_tile(target, total, columns, bytes_)
+        # Rows beyond the last one would be copied, and cut off, in each of the nests.
+        tall = next((n for n in range(tall, tall // 2, -1) if total % n == 0), tall)
+        most = cache_bytes(target, 2) // 4 // max(columns * bytes_, 1)
+        self.rows = balanced(total, max(min(TILES_OF_ROWS * tall, most), tall), tall)
+        self.block = f"{self.row[0]}.block"
+        places = [self.block, *reversed(self.batch[0])]
+        self.tiles = [
+            RowTiles(session, target, c, self._attached(c), total, tall, places)
+            for c in contractions
+        ]
+        self.parts = self._parts()
 
-    def do(self, step: object) -> None:
-        self.session.apply(step)  # pyright: ignore[reportArgumentType]
+    def _attached(self, update: Contraction) -> Attached:
+        return Attached(self._init_of(update), self._finish_of(update), self._reduced_of(update))
+
+    def _init_of(self, update: Contraction) -> PerfectNest | None:
+        """The nest that initialises what the contraction sums up."""
+        for nest in self.nests:
+            stored = [store.buffer for store in nest.stores]
+            if nest.is_flat and stored == [update.store.buffer] and nest.names != update.nest.names:
+                return nest if len(nest.loops) == self.depth + 1 and not nest.loads else None
+        return None
+
+    def _finish_of(self, update: Contraction) -> PerfectNest | None:
+        """The nest that alone reads what the contraction has summed up, element by element."""
+        buffer, shape = update.store.buffer, len(moving_axes(update.store))
+        readers = [
+            nest
+            for nest in self.nests
+            if nest.names != update.nest.names and any(op.buffer is buffer for op in nest.loads)
+        ]
+        if len(readers) != 1 or not isinstance(buffer.owner, loop.AllocOp):
+            return None
+        (nest,) = readers
+        parallel = all(f.kind.data is loop.LoopKind.PARALLEL for f in nest.loops)
+        return nest if nest.is_flat and parallel and len(nest.loops) == shape else None
+
+    def _reduced_of(self, update: Contraction) -> PerfectNest | None:
+        """The first nest after the contraction, when it reduces each row of what that has summed up."""
+        at = next(n for n, nest in enumerate(self.nests) if nest.names == update.nest.names)
+        buffer = update.store.buffer
+        for nest in self.nests[at + 1 :]:
+            if not any(op.buffer is buffer for op in nest.loads):
+                if nest.loads:
+                    return None
+                continue
+            is_sum = nest.loops[-1].kind.data is loop.LoopKind.REDUCTION
+            return nest if nest.is_flat and is_sum and len(nest.loops) == self.depth + 1 else None
+        return None
+
+    def _parts(self) -> list[list[int]]:
+        """
+        The nests apart from contractions, by number, in groups that are done row by row.
+
+        What a nest sums up is used by another group: a row's sum takes its last steps while others begin.
+        """
+        of_tiles = {name for tiles in self.tiles for name in tiles.row_loops}
+        parts: list[list[int]] = [[]]
+        summed: set[SSAValue] = set()
+        for number, nest in enumerate(self.nests):
+            if self.row[number] in of_tiles:
+                parts.append([])
+                continue
+            is_sum = nest.loops[-1].kind.data is loop.LoopKind.REDUCTION
+            stored = {store.buffer for store in nest.stores}
+            if any(load.buffer in summed - stored for load in nest.loads):
+                parts.append([])
+            parts[-1].append(number)
+            summed |= stored if is_sum else set()
+        return [part for part in parts if part]
+
+    def do(self, step: Step) -> None:
+        self.session.apply(step)
 
     def schedule(self) -> None:
         at = self.session.named
@@ -90,22 +214,21 @@ class _Chain:
             self.do(Split(at(name), self.rows, block, f"{name}.row"))
         for block in blocks[1:]:
             self.do(FuseLoops(at(blocks[0]), block))
-        self.block = blocks[0]
-        self.around = self.batch[0][-1] if self.batch[0] else ""
         self._keep_near()
-        for inner in self.contractions:
-            inner.tile()
+        for part in self.parts:
+            self._row_by_row(part)
+        for tiles in self.tiles:
+            tiles.tile()
         self.do(Simplify(self.session.name))
-        for inner in self.contractions:
-            inner.vectorize()
-        self._rest()
-        for inner in self.contractions:
-            inner.write_out()
+        for tiles in self.tiles:
+            tiles.vectorize()
+        vectorize_innermost(self.session, self.target)
+        for tiles in self.tiles:
+            tiles.write_out()
         parallel_outermost(self.session, self.target)
 
     def _keep_near(self) -> None:
         """Each buffer between the nests is of one block of rows."""
-        results = {inner.result: inner for inner in self.contractions}
         buffers = [
             op
             for op in self.session.nest.function.body.block.ops
@@ -113,151 +236,33 @@ class _Chain:
         ]
         for op in buffers:
             name = op.buffer.name_hint or ""
-            shape = [int(size) for size in op.buffer.type.get_shape()]  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownVariableType]
-            row_axis = len(self.batch[0])
-            pads = [1] * len(shape)
-            pads[row_axis] = self.rows
-            if name in results:
-                pads[-1] = results[name].columns
+            pads = [1] * len(memref_type(op.buffer).get_shape())
+            for tiles in self.tiles:
+                if tiles.result == name:
+                    pads[tiles.row_axis], pads[tiles.column_axis] = tiles.tall, tiles.wide
+                if tiles.left == name:
+                    pads[tiles.left_axis] = tiles.tall
             step = Stage(
                 self.session.named(name), self.block, f"{name}.rows", "arena", pads=tuple(pads)
             )
             with suppress(Refusal):
                 self.do(step)
-                if name in results:
-                    results[name].result, results[name].is_scratch = f"{name}.rows", True
-                for inner in self.contractions:
-                    if inner.left == name:
-                        inner.left = f"{name}.rows"
+                for tiles in self.tiles:
+                    tiles.rename(name, f"{name}.rows")
 
-    def _inside(self) -> Block:
-        """Where the nests of a block of rows stand: loops of one iteration are there no more."""
-        for name in (self.block, *reversed(self.batch[0])):
-            for_op = self.session.loop(name)
-            if for_op is not None:
-                return for_op.body.block
-        return self.session.nest.function.body.block
-
-    def _rest(self) -> None:
-        """What is not a contraction: row by row, in lanes."""
-        # `simplify` leaves out a loop over one block only, and over one batch.
-        outer = [self.block, *reversed(self.batch[0])]
-        around = next((op for name in outer if (op := self.session.loop(name)) is not None), None)
-        body = (self.session.nest.function if around is None else around).body.block
-        groups: list[list[str]] = [[]]
-        for op in body.ops:
-            if isinstance(op, loop.ForOp):
-                name = op.loop_name.data
-                if any(name.startswith(inner.tile_loop) for inner in self.contractions):
-                    groups.append([])
-                else:
-                    groups[-1].append(name)
-        for group in groups:
-            with suppress(Refusal):
-                for other in group[1:]:
-                    self.do(FuseLoops(self.session.named(group[0]), other))
-        vectorize_innermost(self.session, self.target)
-
-
-class _Inner:
-    """One contraction inside a block of rows."""
-
-    def __init__(self, chain: _Chain, update: Contraction):
-        self.chain, self.update = chain, update
-        self.i, self.j, self.k = (
-            f.loop_name.data for f in (update.rows, update.columns, update.reduced)
-        )
-        bytes_ = element_bytes(update.store.buffer)
-        width, target = lanes(chain.target, bytes_), chain.target
-        extent = update.columns.constant_trip_count() or 0
-        vectors = 1
-        while (
-            vectors < 4
-            and chain.rows * vectors * 2 + vectors * 2 + 1 <= target.vector_registers
-            and vectors * width < extent
-        ):
-            vectors *= 2
-        self.columns = vectors * width
-        while self.columns // 2 >= extent:
-            self.columns //= 2
-        self.extent = extent
-        self.result = update.store.buffer.name_hint or ""
-        self.left = update.left.buffer.name_hint or ""
-        self.right = update.right.buffer.name_hint or ""
-        self.is_scratch = False
-        self.ragged_rows = bool(chain.total % chain.rows)
-        self.ragged_columns = bool(extent % self.columns)
-        self.tile_loop = f"{self.j}.tile"
-        # Asked now, as steps put other loops in the place of these.
-        axes = (*update.batch, update.reduced, update.columns)
-        self.right_order = tuple(axis_of(update.right, for_op) for for_op in axes)
-        self.left_rank = len(update.left.map.data.results)
-        self.left_axis = axis_of(update.left, update.rows)
-        self.is_near = stride_along(update.right, update.columns) == 1
-        self.last = len(update.store.map.data.results) - 1
-        self.prefix = self.result
-
-    def tile(self) -> None:
-        """A tile of columns, for it the summation, and inside that rows and columns."""
-        chain, at = self.chain, self.chain.session.named
-        row, column = f"{self.i}.row", f"{self.j}.column"
-        if self.ragged_columns or not self.is_near:
-            place = chain.around or chain.block
-            step = Stage(
-                at(self.right), place, f"{self.prefix}.right", "arena", self.right_order,
-                panel=self.columns, pad=self.columns,
-            )  # fmt: skip
-            chain.do(step)
-        if self.ragged_rows and not self.left.endswith(".rows"):
-            pads = [1] * self.left_rank
-            pads[self.left_axis] = chain.rows
-            step = Stage(
-                at(self.left), chain.block, f"{self.prefix}.left", "arena", pads=tuple(pads)
-            )
-            chain.do(step)
-        chain.do(Split(at(self.j), self.columns, self.tile_loop, column))
-        chain.do(Reorder(at(row), (self.tile_loop, self.k, row, column)))
-        register = Stage(at(self.result), self.tile_loop, f"{self.prefix}.tile", "register")
-        if not self.is_scratch:
-            chain.do(register)
-        for name, size, ragged in (
-            (row, chain.rows, self.ragged_rows),
-            (column, self.columns, self.ragged_columns),
-        ):
-            if ragged:
-                chain.do(Split(at(name), size, f"{name}.one", f"{name}.each", tail="pad"))
-        if self.is_scratch:
-            chain.do(register)
-
-    def vectorize(self) -> None:
-        """Columns in lanes, in the tile and where it is copied."""
-        session, last = self.chain.session, self.last
-        packing = f"{self.prefix}.right.in{self.right_order[-1]}"
-        if session.loop(packing) is not None and session.trips(packing)[0] > self.columns:
-            step = Split(
-                session.named(packing), self.columns, f"{packing}.panel", f"{packing}.lane",
-                tail="perfect",
-            )  # fmt: skip
-            self.chain.do(step)
-            self.chain.do(Simplify(session.name))
-            packing = f"{packing}.lane"
-        column = f"{self.j}.column.each" if self.ragged_columns else f"{self.j}.column"
-        tile = f"{self.prefix}.tile"
-        for name in (column, f"{tile}.in{last}", f"{tile}.out{last}", packing):
-            for_op = session.loop(name)
-            if for_op is None or for_op.mode is not None:
-                continue
-            least, greatest = session.trips(name)
-            whole = least == greatest == self.columns
-            with suppress(Refusal):
-                width = 0 if whole else self.columns
-                self.chain.do(Vectorize(session.named(name), width, tail="guard"))
-
-    def write_out(self) -> None:
-        """The rows of the tile, one after the other."""
-        last = self.last
-        row = f"{self.i}.row.each" if self.ragged_rows else f"{self.i}.row"
-        tile, session = f"{self.prefix}.tile", self.chain.session
-        for name in (row, f"{tile}.in{last - 1}", f"{tile}.out{last - 1}"):
-            if session.loop(name) is not None:
-                self.chain.do(Unroll(session.named(name), mark=True))
+    def _row_by_row(self, part: list[int]) -> None:
+        """One loop over rows, and in it one over a row's elements where a sum is of the ones just made."""
+        at = self.session.named
+        rows = [f"{self.row[number]}.row" for number in part]
+        with suppress(Refusal):
+            for other in rows[1:]:
+                self.do(FuseLoops(at(rows[0]), other))
+        whole = [self.nests[n] for n in part if len(self.nests[n].loops) == self.depth + 1]
+        for first, second in pairwise(whole):
+            made = {store.buffer for store in first.stores}
+            is_sum = second.loops[-1].kind.data is loop.LoopKind.REDUCTION
+            # One element after the other would keep what is made from running in lanes.
+            is_sum &= sums_in_any_order(second.stores)
+            if is_sum and any(load.buffer in made for load in second.loads):
+                with suppress(Refusal):
+                    self.do(FuseLoops(at(first.names[-1]), second.names[-1]))

@@ -22,7 +22,7 @@ from ..transforms.remarks import remark
 from ..transforms.schedule.refusal import Refusal
 from ..transforms.stepwell_pass import StepwellPass
 from .contraction import recognise, schedule_contraction
-from .facts import PerfectNest, top_nests
+from .facts import PerfectNest, moving_axes, top_nests
 from .row_blocks import row_blocks
 from .rows import rows
 from .session import Session
@@ -38,6 +38,8 @@ def contraction(session: Session, target: Target) -> bool:
     if len(found) != 1 or len(nests) > 3:
         return False
     position, update = found[0]
+    if 1 in (update.rows.constant_trip_count(), update.columns.constant_trip_count()):
+        return False  # a matrix by a vector reads each element once: what counts is its order
     before, after = nests[:position], nests[position + 1 :]
     if len(before) > 1 or len(after) > 1:
         return False
@@ -57,14 +59,14 @@ def _is_like(nest: PerfectNest, store: loop.StoreOp) -> bool:
         nest.is_flat
         and len(nest.stores) == 1
         and nest.stores[0].buffer is store.buffer
-        and len(nest.loops) == len(store.map.data.results)
+        and len(nest.loops) == len(moving_axes(store))
     )
 
 
 def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
     return (
         nest.is_flat
-        and len(nest.loops) == len(store.map.data.results)
+        and len(nest.loops) == len(moving_axes(store))
         and any(load.buffer is store.buffer for load in nest.loads)
     )
 

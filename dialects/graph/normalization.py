@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f64, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dtypes import numpy_dtype
 from ..interfaces import Array, Decomposable
+from ..scalar import NONPOSITIVE
 from .base import FLOATS, GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
 from .binary import AddOp, DivOp, MulOp, SubOp
 from .constants import ConstantOp
@@ -74,6 +75,12 @@ class _AlongAxisOp(GraphOp, Decomposable, ABC):
         greatest = _insert(builder, MaxOp(self.operand, axis, keepdims=True), "max")
         return _insert(builder, SubOp(self.operand, greatest), "shifted")
 
+    def exponential(self, builder: Builder, shifted: SSAValue) -> SSAValue:
+        """exp of what `shifted` gives, marked as that of numbers up to 0."""
+        op = ExpOp(shifted)
+        op.attributes[NONPOSITIVE] = UnitAttr()
+        return _insert(builder, op, "exp")
+
     def is_empty(self) -> bool:
         return element_count(shape_of(self.operand)) == 0
 
@@ -104,7 +111,7 @@ class SoftmaxOp(_AlongAxisOp):
         """softmax(x) → e / sum(e) with e = exp(x - max(x))"""
         if self.is_empty():
             return (self.operand,)
-        exp = _insert(builder, ExpOp(self.shifted(builder)), "exp")
+        exp = self.exponential(builder, self.shifted(builder))
         total = _insert(builder, SumOp(exp, self.axis.value.data, keepdims=True), "sum")
         return (_insert(builder, DivOp(exp, total), "softmax"),)
 
@@ -131,7 +138,7 @@ class LogSoftmaxOp(_AlongAxisOp):
         if self.is_empty():
             return (self.operand,)
         shifted = self.shifted(builder)
-        exp = _insert(builder, ExpOp(shifted), "exp")
+        exp = self.exponential(builder, shifted)
         total = _insert(builder, SumOp(exp, self.axis.value.data, keepdims=True), "sum")
         log = _insert(builder, LogOp(total), "log_sum")
         return (_insert(builder, SubOp(shifted, log), "log_softmax"),)

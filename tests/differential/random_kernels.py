@@ -42,9 +42,22 @@ class Case:
         shapes = ", ".join(f"{x.dtype}{list(x.shape)}/{list(x.strides)}" for x in self.inputs)
         return f"{self.text} of {shapes}"
 
-    def check(self, threads: int) -> None:
-        """Compile and run; floats may differ by a stated multiple of their precision."""
-        found = sw.jit(self.function).lower(*self.inputs).compile(threads=threads)(*self.inputs)
+    def check(self, threads: int, constant: frozenset[int] = frozenset()) -> None:
+        """
+        Compile and run; floats may differ by a stated multiple of their precision.
+
+        The inputs whose numbers are in `constant` are compiled in, but not all of them.
+        """
+        given = [n for n in range(len(self.inputs)) if n not in constant] or [0]
+
+        def function(*arguments: Any) -> Any:
+            every: list[Any] = list(self.inputs)
+            for number, argument in zip(given, arguments, strict=True):
+                every[number] = argument
+            return self.function(*every)
+
+        arrays = [self.inputs[n] for n in given]
+        found = sw.jit(function).lower(*arrays).compile(threads=threads)(*arrays)
         wide = [x.astype(np.float64) if x.dtype == np.float32 else x for x in self.inputs]
         with np.errstate(all="ignore"):
             expected = np.asarray(self.reference(*wide))

@@ -40,9 +40,9 @@ def campaign(name: str) -> Callable[[Any], Any]:
 
 
 @campaign("contractions")
-@given(contractions(), st.integers(1, 2))
-def test_contractions(case: Case, threads: int):
-    case.check(threads)
+@given(contractions(), st.integers(1, 2), st.frozensets(st.integers(0, 2)))
+def test_contractions(case: Case, threads: int, constant: frozenset[int]):
+    case.check(threads, constant)
 
 
 @campaign("reductions")
@@ -58,9 +58,9 @@ def test_rows(case: Case, threads: int):
 
 
 @campaign("networks")
-@given(networks(), st.integers(1, 2))
-def test_networks(case: Case, threads: int):
-    case.check(threads)
+@given(networks(), st.integers(1, 2), st.frozensets(st.integers(0, 6)))
+def test_networks(case: Case, threads: int, constant: frozenset[int]):
+    case.check(threads, constant)
 
 
 @pytest.mark.parametrize(("rows", "keys", "width"), [(12, 5, 7), (1, 3, 1), (5, 1, 9)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.runtime.target import Target
-from stepwell.tuning.contraction import register_tile
+from stepwell.tuning.blocking import register_tile
 from stepwell.tuning.facts import lanes
 
 MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
@@ -62,5 +62,7 @@ def test_a_transposed_operand(target: str):
 
 
 def test_twelve_multiply_adds_with_sixteen_registers():
-    assert register_tile(Target.parse("x86-64-v3"), 672, 672, 4) == (6, 16)
-    assert register_tile(Target.parse("x86-64-v3"), 672, 672, 8) == (6, 8)
+    haswell = Target.parse("x86-64-v3")
+    for m, n, bytes_ in ((672, 672, 4), (672, 672, 8), (512, 512, 4), (1024, 1024, 4)):
+        rows, columns = register_tile(haswell, m, n, bytes_)
+        assert rows * columns == 12 * lanes(haswell, bytes_)

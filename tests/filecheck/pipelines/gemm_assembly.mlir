@@ -6,7 +6,9 @@
 
 // The innermost loop of a matrix product: accumulators stay in registers, of which none is spilled.
 
-// Six rows of two vectors: twelve multiply-adds a step, between registers all of them.
+// Six rows of two vectors: twelve multiply-adds a step, between registers all of them, while the next panel
+// is on its way.
+// V3:          prefetcht1
 // V3:          vbroadcastss {{[-0-9]*}}(%{{r[^s].*}}), %ymm
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
@@ -25,10 +27,8 @@
 // V3-NEXT:    vbroadcastss {{[-0-9]*}}(%{{r[^s].*}}), %ymm
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
-// V3-NEXT:    {{add|sub}}q
-// V3-NEXT:    {{add|sub}}q
-// V3-NEXT:    cmpq
-// V3-NEXT:    jne
+// V3-NOT:     {{vfmadd|rsp}}
+// V3:         jne
 
 // Fourteen rows of two.
 // V4-COUNT-28:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}

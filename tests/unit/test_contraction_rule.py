@@ -1,0 +1,82 @@
+"""What the rule for contractions makes of shapes that differ in kind, for a fixed target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.runtime.target import Target
+from stepwell.tuning.blocking import blocking, rows_collide
+
+TARGET = "x86-64-v4"
+
+
+def loops(m: int, n: int, k: int, *, turned: bool = False) -> str:
+    """The scheduled loops of `a @ b`, with `a` read across when it is turned."""
+    a, b = np.zeros((k, m) if turned else (m, k), np.float32), np.zeros((k, n), np.float32)
+    product = (lambda a, b: sw.swapaxes(a, 0, 1) @ b) if turned else (lambda a, b: a @ b)
+    return sw.jit(product, target=TARGET).lower(a, b).as_text("loop")
+
+
+def order(text: str, *names: str) -> bool:
+    """Whether loops of these names stand in this order."""
+    places = [text.find(f'"{name}"') for name in names]
+    return -1 not in places and places == sorted(places)
+
+
+def test_a_sum_in_one_go_stays_in_registers():
+    text = loops(256, 256, 256)
+    assert order(text, "j.tile", "i.tile", "i.init", "k", "i.row", "j.column", "tile.out0")
+    assert "k.block" not in text and "tile.in0" not in text
+
+
+def test_a_long_sum_goes_by_blocks():
+    text = loops(64, 64, 5000)
+    assert order(text, "j.tile", "i.init", "k.block", "i.tile", "tile.in0", "k.step", "tile.out0")
+
+
+def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
+    text = loops(2000, 256, 512)
+    assert order(text, "right.in1.panel", "i.block", "j.tile", "right.prefetch0", "i.row")
+    text = loops(64, 256, 512)
+    assert order(text, "j.block", "right.in1.panel", "j.tile")
+    assert "prefetch" not in text
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "turned", "packed"),
+    [
+        (256, 256, False, False),
+        (257, 256, False, True),  # does not come to whole tiles
+        (256, 256, True, True),  # read across
+        (672, 1024, False, True),  # fourteen rows a page apart
+        (672, 1000, False, False),
+    ],
+)
+def test_a_is_packed_where_its_rows_are_no_streams(m: int, k: int, turned: bool, packed: bool):
+    assert ("%left" in loops(m, 672, k, turned=turned)) is packed
+
+
+def test_few_columns_go_into_rows_and_rows_into_lanes():
+    text = loops(53, 2, 1399)
+    assert "%tile = loop.alloc register : memref<2x64xf32>" in text
+    assert '"panel.out0"' in text
+
+
+def test_a_vector_is_no_contraction():
+    for m, n in ((1, 1000), (1000, 1)):
+        assert "register" not in loops(m, n, 1000)
+
+
+def test_threads_have_as_much_to_do():
+    for rows in (1024, 1000, 999, 2048, 700):
+        sizes = blocking(Target.parse(TARGET), rows, 512, 1024, 4)
+        blocks = -(-rows // sizes.block_rows)
+        share = -(-blocks // 2) * sizes.block_rows
+        assert share <= rows / 2 * 1.07, (rows, sizes)
+
+
+def test_rows_collide():
+    assert rows_collide(9, 4096) and not rows_collide(8, 4096)
+    assert rows_collide(14, 8192) and not rows_collide(14, 4096 + 64)
+    assert rows_collide(17, 2048) and not rows_collide(16, 2048)

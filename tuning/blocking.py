@@ -1,0 +1,126 @@
+"""Sizes of a contraction's register tile and cache blocks, from its extents and the target's caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..runtime.target import Target
+from ..transforms.loop.prefetch import LINE_BYTES
+from .facts import balanced, cache_bytes, lanes, round_up
+
+PARALLEL_WORK = 1 << 21
+"""Multiply-adds from which threads pay: about 20 microseconds of one core, several times a team's start."""
+
+
+PACKING_TIME = 0.3
+"""Cycles for each byte of an operand that is copied to panels, from a cache to the next."""
+
+WAY_BYTES = 4096
+"""Lines so far apart are in one set of L1: a page, by which it can look up before it knows the page's address."""
+
+WAYS = 8
+"""Lines that a set of L1 holds at least."""
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """Sizes in elements: the register tile, and the blocks of rows, of columns and of the summed axis."""
+
+    tile_rows: int
+    tile_columns: int
+    block_rows: int
+    block_columns: int
+    block_reduced: int
+
+
+def register_tile(target: Target, rows: int, columns: int, bytes_: int) -> tuple[int, int]:
+    """
+    Rows and columns of the accumulators that stay in registers over the summation.
+
+    The tile is the one with the least estimated time over the whole result.
+    """
+    _, _, tile_columns, tile_rows = min(_tiles(target, rows, columns, bytes_))
+    return tile_rows, tile_columns
+
+
+def tile_time(target: Target, rows: int, columns: int, bytes_: int) -> float:
+    """The estimated cycles of one step of the summation over the whole result."""
+    return min(_tiles(target, rows, columns, bytes_))[0]
+
+
+def _tiles(
+    target: Target, rows: int, columns: int, bytes_: int
+) -> Iterator[tuple[float, int, int, int]]:
+    """
+    The estimated time with a tile, what to prefer among equals (a large one), its columns and its rows.
+
+    B streams from L2, so that among those of one size narrow ones are better.
+
+    Each step of the summation loads a vector for each of the tile's column vectors and broadcasts one
+    element for each row: two multiply-adds or two loads a cycle, no less than the eight multiply-adds that
+    hide each other's latency and two to spare, and one for the loop. A must be packed where it does not
+    come to whole tiles.
+    """
+    width = lanes(target, bytes_)
+    while width > 1 and width // 2 >= columns:
+        width //= 2
+    # LLVM loads A's elements by pairs on AArch64, the next pair while the last is in use.
+    broadcast = 4 if target.triple.startswith("aarch64") else 1
+    for vectors in (1, 2, 3, 4):
+        if vectors > 1 and (vectors - 1) * width >= columns:
+            break
+        for tile_rows in range(1, min(rows, target.vector_registers) + 1):
+            if tile_rows * vectors + vectors + broadcast > target.vector_registers:
+                break
+            tiles = -(-rows // tile_rows) * -(-columns // (vectors * width))
+            time = tiles * (max(tile_rows * vectors, 1.25 * (tile_rows + vectors), 10) + 1) / 2
+            if columns % (vectors * width):
+                time *= 1.01  # the edge is cut off when it is stored
+            if rows % tile_rows:
+                time += PACKING_TIME * bytes_ * rows
+            yield time, -tile_rows * vectors, vectors * width, tile_rows
+
+
+def blocking(target: Target, rows: int, columns: int, reduced: int, bytes_: int) -> Blocking:
+    """
+    A panel of B (block of k by tile columns) fills at most a quarter of L2, from which it streams as fast
+    as it is used, and a block of A three quarters; but that has at least 8 tiles, so that fetching B's
+    panels again for each block costs little.
+
+    Where all of A is one block, B is cut into blocks of as many columns as fill a quarter of L2.
+    """
+    tile_rows, tile_columns = register_tile(target, rows, columns, bytes_)
+    threads = max(target.cores, 2) if rows * columns * reduced >= PARALLEL_WORK else 1
+    level_2 = cache_bytes(target, 2)
+    deep = max(level_2 // 4 // (tile_columns * bytes_), 64)
+    tall = max(level_2 * 3 // 4 // (reduced * bytes_), 8 * tile_rows)
+    wide = max(level_2 // 4 // (reduced * bytes_), tile_columns)
+    block_rows, block_columns = balanced(rows, tall, tile_rows), round_up(columns, tile_columns)
+    if reduced <= deep and rows <= block_rows and columns >= threads * tile_columns:
+        block_columns = _dealt(columns, wide, tile_columns, threads)
+    elif rows >= threads * tile_rows:
+        block_rows = _dealt(rows, tall, tile_rows, threads)
+    return Blocking(tile_rows, tile_columns, block_rows, block_columns, balanced(reduced, deep))
+
+
+def _dealt(extent: int, most: int, unit: int, threads: int) -> int:
+    """
+    The size of equal blocks as of `balanced`, as many for each thread.
+
+    There are up to twice as many blocks as are needed where a thread has less to do by that: the sizes are
+    multiples of `unit`, and what is left for the last thread may be little. A block costs a unit more, for
+    what its tiles are the first to fetch.
+    """
+    least = round_up(-(-extent // balanced(extent, most, unit)), threads)
+    sizes = {
+        blocks: round_up(-(-extent // blocks), unit)
+        for blocks in range(least, 2 * least + 1, threads)
+    }
+    return min(sizes.items(), key=lambda pair: (pair[0] // threads * (pair[1] + unit), pair[0]))[1]
+
+
+def rows_collide(rows: int, stride: int) -> bool:
+    """Whether lines of so many rows, `stride` bytes apart, do not fit into L1 together."""
+    slots = [row * stride % WAY_BYTES // LINE_BYTES for row in range(rows)]
+    return max(map(slots.count, slots)) > WAYS
