@@ -9,7 +9,7 @@ from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolTable, get_ef
 from .constants import constant_global
 from .operations import operations_in
 
-_CONFINED = ("loop", "memref", "vector")
+_CONFINED = ("arith", "loop", "math", "memref", "vector")
 """Dialects whose operations touch no memory but their operands."""
 
 

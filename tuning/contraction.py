@@ -241,7 +241,9 @@ class _Plan:
         self.left_is_constant, self.right_is_constant = (
             constant_global(access.buffer) is not None for access in (update.left, update.right)
         )
-        self.pack_left = (
+        # Of a buffer that both operands are, both read the one copy, in the right operand's layout.
+        self.is_one_buffer = update.left.buffer is update.right.buffer
+        self.pack_left = not self.is_one_buffer and (
             self.left_is_constant
             or self.ragged_rows
             or (
@@ -388,7 +390,8 @@ class _Plan:
     def fetch_ahead(self, reduced: int) -> None:
         """While tiles use one panel of a B that is packed whole, ask for the next one: to L2."""
         tiles = min(self.rows, self.sizes.block_rows) // self.sizes.tile_rows
-        if self.pack_right and self.right_at is None and tiles >= REUSES:
+        is_next_panel = self.right_at is None and not self.is_one_buffer
+        if self.pack_right and is_next_panel and tiles >= REUSES:
             k = f"{self.k}.step" if self.is_deep else self.k
             self._do(Prefetch(self.session.named("right"), k, reduced, locality=2))
 

@@ -60,6 +60,9 @@ def row_blocks(session: Session, target: Target) -> bool:
         return False
     if any(c.rows is not c.nest.loops[depth - 1] for c in found):
         return False
+    made = {store.buffer for nest in nests for store in nest.stores}
+    if any(c.right.buffer in made for c in found):
+        return False  # all of its rows are needed before the first block of rows is done
     _Chain(session, target, nests, found, depth).schedule()
     return True
 

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.schedule import Step
+from ..errors import StepwellError
 from ..runtime.target import Target
 from ..transforms.remarks import remark
-from ..transforms.schedule.refusal import Refusal
 from ..transforms.stepwell_pass import StepwellPass
 from .contraction import recognise, schedule_contraction
 from .facts import PerfectNest, moving_axes, top_nests
@@ -138,8 +138,9 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
                     function, f"scheduled by rule '{rule.__name__}' in {len(session.steps)} steps"
                 )
                 return session
-        except Refusal as refusal:
-            remark(function, f"rule '{rule.__name__}': {refusal.message}", missed=True)
+        except StepwellError as error:
+            # Whatever it is: a rule must not stop a compilation.
+            remark(function, f"rule '{rule.__name__}': {error.message}", missed=True)
         function.detach_region(function.body)
         function.add_region(before)
     remark(function, "no rule has a schedule for it", missed=True)

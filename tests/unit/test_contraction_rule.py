@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -80,3 +82,19 @@ def test_rows_collide():
     assert rows_collide(9, 4096) and not rows_collide(8, 4096)
     assert rows_collide(14, 8192) and not rows_collide(14, 4096 + 64)
     assert rows_collide(17, 2048) and not rows_collide(16, 2048)
+
+
+@pytest.mark.parametrize("n", [31, 33, 100, 300])
+@pytest.mark.parametrize("turned", ["", "left", "right"])
+def test_one_buffer_as_both_operands(n: int, turned: str):
+    """It has one copy, which is not asked for whole in each step."""
+    x = np.random.default_rng(n).integers(-4, 5, (n, n)).astype(np.float32)
+
+    def product(x: Any) -> Any:
+        across = sw.swapaxes(x, 0, 1)
+        return (across if turned == "left" else x) @ (across if turned == "right" else x)
+
+    low = sw.jit(product).lower(x)
+    assert "prefetch" not in low.as_text("loop")
+    expected = (x.T if turned == "left" else x) @ (x.T if turned == "right" else x)
+    np.testing.assert_array_equal(low.compile(threads=1)(x), expected)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -9,7 +12,7 @@ import stepwell as sw
 
 def in_order(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The matrix product with each product and each sum rounded, k after k."""
-    result = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    result = np.zeros((a.shape[0], b.shape[1]), a.dtype)
     for k in range(a.shape[1]):
         result = result + a[:, k : k + 1] * b[k : k + 1]
     return result
@@ -38,6 +41,34 @@ def test_strict_sums_are_in_order():
     for column in x.T:
         expected = expected + column
     assert np.array_equal(sw.jit(lambda x: sw.sum(x, axis=1), fp="strict")(x), expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: sw.softmax(x), lambda x: sw.layer_norm(x), lambda x: (sw.sum(x, axis=-1), x * 2)],
+)
+@pytest.mark.parametrize("columns", [5, 200])
+def test_strict_rows_are_vectors_but_for_their_sums(function: Callable[[Any], Any], columns: int):
+    x = np.random.default_rng(2).standard_normal((40, columns), np.float32)
+    low = sw.jit(function, fp="strict").lower(x)
+    assert low.script(), "no rule has scheduled it"
+    assert "vector.store" in low.as_text("core") or "vector.maskedstore" in low.as_text("core")
+    assert np.allclose(low.compile()(x)[0], np.asarray(sw.jit(function)(x)[0]), atol=1e-5)
+
+
+def test_strict_attention_goes_by_blocks_of_rows():
+    """The sum of a row of exponentials stays a loop of its own, and they are computed in front of it."""
+    q = np.random.default_rng(3).standard_normal((32, 16))
+    k, v = np.random.default_rng(4).standard_normal((2, 33, 16))
+    low = sw.jit(lambda q, k, v: sw.softmax(q @ k.T) @ v, fp="strict").lower(q, k, v)
+    assert "matmul_max_exp_sum_softmax_matmul/" in low.script()
+    assert "register" in low.as_text("loop"), "no register tile: the rule was refused"
+    scores = in_order(q, k.T)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    total = np.zeros((32, 1))
+    for column in e.T:
+        total = total + column[:, None]
+    assert np.allclose(low.compile()(q, k, v), (e / total) @ v, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize(("fp", "calls"), [("strict", True), ("contract", False), ("fast", False)])

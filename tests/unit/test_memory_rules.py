@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -213,3 +214,19 @@ def test_what_the_next_kernel_reads_stays_in_the_caches() -> None:
     assert large.count("schedule.nontemporal") == 2
     x = floats(66, 32)
     np.testing.assert_allclose(sw.jit(two)(x), np.exp(x) / np.exp(x).sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32])
+def test_signed_integers_are_widened_in_lanes(dtype: type) -> None:
+    """Sums of narrow integers are wider ones; to widen has no effects, so that threads may do it too."""
+    x = RNG.integers(-100, 100, (900, 700)).astype(dtype)
+    cases = [
+        (lambda x: sw.sum(x, axis=-1), x.sum(-1)),
+        (lambda x: sw.transpose(x).astype(np.int64) + 1, x.T.astype(np.int64) + 1),
+    ]
+    for function, expected in cases:
+        low = sw.jit(function).lower(x)
+        text = low.as_text("core")
+        assert "scf.parallel" in text
+        assert "arith.extsi" in text and re.search(r"arith.extsi .* to vector<", text)
+        assert np.array_equal(low.compile()(x), expected)

@@ -110,3 +110,17 @@ def test_row_maxima_and_the_quotient_are_taken_from_registers():
     tile = r"%matmul\d?\.tile\[[^\]]*\] : memref<1x\d+x\d+xf32>\n"
     assert re.search(tile + r"[^}]*arith\.maximumf", text)
     assert re.search(r"= loop\.load " + tile + r".*inverse\.rows[^}]*arith\.mulf", text)
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_values_made_in_the_kernel_are_whole_before_the_first_block_of_rows(rows: int):
+    """A block of all rows could be fused with what makes the values, which then would be of that block."""
+    q = np.random.default_rng(0).standard_normal((1, 3, rows, 7), np.float32)
+
+    def function(q: sw.Tensor) -> sw.Tensor:
+        return sw.softmax(q @ sw.swapaxes(q, -1, -2)) @ (q * 2)
+
+    scores = q @ q.swapaxes(-1, -2)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = e / e.sum(-1, keepdims=True) @ (q * 2)
+    assert np.allclose(sw.jit(function)(q), expected, atol=1e-5)
