@@ -17,7 +17,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,9 +79,33 @@ def openmp() -> OpenMP | None:
     return next((found for path in candidates if (found := _opened(path)) is not None), None)
 
 
+SPINS = "10000"
+"""How often a waiting thread of libgomp looks for work before it sleeps: for about as long as a thread takes to
+wake. By default it looks for milliseconds, in which other programs have no processor, nor the thread it
+waits for when these have it."""
+
+
+@contextmanager
+def _short_waits() -> Generator[None]:
+    """
+    libgomp reads its environment when it is loaded: what is set here is for it alone. Nothing where the user
+    has said how threads wait.
+    """
+    variables = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    if any(variable in os.environ for variable in variables):
+        yield
+        return
+    os.environ[variables[0]] = SPINS
+    try:
+        yield
+    finally:
+        os.environ.pop(variables[0], None)
+
+
 def _opened(path: str) -> OpenMP | None:
     try:
-        library = ctypes.CDLL(path)
+        with _short_waits():
+            library = ctypes.CDLL(path)
         addresses = {
             name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
             for name in OPENMP_FUNCTIONS

@@ -89,6 +89,18 @@ def test_names_of_libraries(path: str, is_openmp: bool) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @needs_openmp
+def test_threads_wait_for_a_short_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the library is loaded, and where the user has not said how long."""
+    for variable in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(variable, raising=False)
+    with runtime_threads._short_waits():
+        assert os.environ["GOMP_SPINCOUNT"] == runtime_threads.SPINS
+    assert "GOMP_SPINCOUNT" not in os.environ
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    with runtime_threads._short_waits():
+        assert "GOMP_SPINCOUNT" not in os.environ
+
+
 def test_a_forked_process_does_not_hang() -> None:
     code = """
 import os
