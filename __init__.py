@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .frontend.tensor import Tensor
     from .interpreters.harness import interpret
     from .runtime.executable import Executable
-    from .runtime.target import Target
+    from .targets.target import Target
 
 _PLACES = {
     "Executable": "runtime.executable",
@@ -33,7 +33,7 @@ _PLACES = {
     "Lowered": "frontend.lowered",
     "Schedule": "frontend.schedule",
     "StepwellError": "errors",
-    "Target": "runtime.target",
+    "Target": "targets.target",
     "Tensor": "frontend.tensor",
     "interpret": "interpreters.harness",
     "jit": "frontend.jit",

@@ -24,7 +24,7 @@ from .tensor import Tensor
 from .tracing import Trace, as_tensor
 
 if TYPE_CHECKING:
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
 _STATIC = bool | int | float | str | None | np.dtype | type
 """The types of arguments that are part of what is compiled."""

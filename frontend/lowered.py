@@ -22,7 +22,7 @@ from .text import make_context, parse_file
 if TYPE_CHECKING:
     from ..runtime.engine import NativeCode
     from ..runtime.executable import Executable
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
 _LEVELS = tuple(Level)
 _LLVM_IR = "llvm-ir"
@@ -213,7 +213,7 @@ def load(path: str | os.PathLike[str], *, target: str | Target = "host") -> Lowe
 
 
 def _target(target: str | Target) -> Target:
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     return Target.parse(target) if isinstance(target, str) else target
 

@@ -27,7 +27,7 @@ from .text import parse_file, parse_text
 
 if TYPE_CHECKING:
     from ..runtime.executable import Executable
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
 
 class _Done(NamedTuple):

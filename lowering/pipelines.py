@@ -137,8 +137,8 @@ def lower_to(
 
 def _cache_sizes(target: str) -> dict[str, int]:
     """The options of `te-form-kernels` for a target: its second-level and its last-level cache."""
-    # Loaded late: no other lowering needs it. It uses nothing of runtime but what it knows of CPUs.
-    from ..runtime.target import Target
+    # Loaded late, as it loads LLVM.
+    from ..targets.target import Target
 
     caches = Target.parse(target).caches
     near = [cache.bytes for cache in caches if cache.level <= 2]

@@ -29,8 +29,8 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from ..errors import StepwellError
 from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL
 from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
+from ..targets.target import Target
 from .arguments import address_of
-from .target import Target
 from .threads import glue
 
 _link_lock = threading.RLock()

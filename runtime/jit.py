@@ -15,10 +15,10 @@ from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
 from ..lowering.emit import Constants, LLVMText, emit_llvm
 from ..lowering.garbage import collector_paused
+from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
 from .executable import Executable
-from .target import Target
 from .threads import checked_threads
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ..errors import StepwellError
-from .machine import Cache, Kind, Measured, core_cpus
+from ..targets.machine import Cache, Kind, Measured, core_cpus
 
 try:
     import resource

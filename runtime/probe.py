@@ -16,13 +16,13 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ..errors import StepwellError
+from ..targets.machine import Bandwidth, Cache, Kind, Measured, Rate, core_cpus, store_measured
+from ..targets.target import Target
 from ..universe import make_context
 from .engine import aligned_empty
 from .executable import Executable
 from .jit import compile_module
-from .machine import Bandwidth, Cache, Kind, Measured, Rate, core_cpus, store_measured
 from .probe_kernels import UNROLL, copy_kernel, fma_kernel, read_kernel, triad_kernel
-from .target import Target
 
 _REPETITIONS, _LEAST_REPETITIONS = 40, 8
 _BUDGET = 0.1

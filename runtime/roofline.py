@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StepwellError
-from .machine import Measured
+from ..targets.machine import Measured
 
 PICTURES = (".png", ".svg", ".pdf")
 

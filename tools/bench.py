@@ -73,7 +73,7 @@ def register(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the subcommand; 1 when a program could not be measured. Raises StepwellError for wrong arguments."""
     from ..runtime.measure import check_cores
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     names = args.programs or [WHOLE_SUITE]
     wanted = requests(names, dict(pairs(args.shape, "--shape")), args.suite, args.fp)

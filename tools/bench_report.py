@@ -15,7 +15,7 @@ from ..errors import StepwellError
 from ..lowering.pass_manager import timing_table
 from ..runtime.measure import Timing, Work, roof
 from ..runtime.roofline import Point
-from ..runtime.target import Target
+from ..targets.target import Target
 from .bench_peers import OURS
 from .bench_worker import Outcome
 

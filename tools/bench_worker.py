@@ -27,8 +27,8 @@ from ..frontend.jit import jit
 from ..frontend.tensor import Tensor
 from ..runtime.executable import Executable
 from ..runtime.measure import Work, interleaved, pin
-from ..runtime.target import Target
 from ..spelling import one_line
+from ..targets.target import Target
 from .bench_case import Prepared, Request, prepare
 from .bench_peers import OURS, Call, Results, as_arrays, load
 

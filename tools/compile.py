@@ -136,7 +136,7 @@ def _native_code(
     module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int
 ) -> NativeCode:
     from ..runtime.jit import native_code
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     chosen = Target.parse(args.target)
     lower(module, Level.LLVM, ctx, threads, args.target, args.fp)

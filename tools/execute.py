@@ -69,7 +69,7 @@ def execute_native(
 ) -> list[Array]:
     """A level-5 module, compiled."""
     from ..runtime.jit import compile_module
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     signature = signature_of(entry_function(module, entry))
     chosen = Target.parse(target)

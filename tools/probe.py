@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StepwellError
 
 if TYPE_CHECKING:
-    from ..runtime.machine import Measured
-    from ..runtime.target import Target
+    from ..targets.machine import Measured
+    from ..targets.target import Target
 
 _DESCRIPTION = """
 Measures this machine with kernels of our own: fused multiply-adds per second, and bandwidths of each
@@ -34,7 +34,7 @@ def register(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError as the probe and the drawing do."""
     from ..runtime.roofline import check_picture, draw_roofline
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     picture = Path(args.output) if args.output else None
     if picture:
@@ -56,7 +56,7 @@ def _measure() -> Measured:
 
 
 def _stored() -> Measured:
-    from ..runtime.target import Target
+    from ..targets.target import Target
 
     target = Target.host()
     if target.measured is None:

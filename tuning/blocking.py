@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..runtime.target import Target
-from ..transforms.loop.prefetch import LINE_BYTES
+from ..targets.machine import LINE_BYTES
+from ..targets.target import Target
 from .facts import balanced, cache_bytes, lanes, round_up
 
 PARALLEL_WORK = 1 << 21

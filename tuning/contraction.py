@@ -28,7 +28,7 @@ from ..dialects.schedule.steps import (
     Unroll,
     Vectorize,
 )
-from ..runtime.target import Target
+from ..targets.target import Target
 from .blocking import (
     PACKING_TIME,
     PARALLEL_WORK,

@@ -14,7 +14,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width
 from ..dialects.shaped import memref_type
-from ..runtime.target import Target
+from ..targets.target import Target
 
 Access = loop.LoadOp | loop.StoreOp
 

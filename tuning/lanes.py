@@ -23,7 +23,7 @@ from ..dialects.schedule.steps import (
     Vectorize,
 )
 from ..dialects.shaped import memref_type
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import (
     Access,

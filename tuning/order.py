@@ -15,7 +15,7 @@ from ..dialects.schedule.steps import (
     UnrollAndJam,
     Vectorize,
 )
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import PerfectNest, cache_bytes, element_bytes, lanes, perfect_nest, stride_along
 from .session import Session

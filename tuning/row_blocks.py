@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from ..dialects import loop
 from ..dialects.schedule.steps import FuseLoops, Inline, Simplify, Split, Stage, Step
 from ..dialects.shaped import memref_type
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .blocking import register_tile
 from .contraction import Contraction, recognise

@@ -18,7 +18,7 @@ from ..dialects.schedule.steps import (
     Unroll,
     Vectorize,
 )
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .contraction import Contraction, axis_of, operand_order
 from .facts import PerfectNest, element_bytes, lanes, stride_along

@@ -14,7 +14,7 @@ from ..dialects import loop
 from ..dialects.loop import LoopKind
 from ..dialects.schedule.steps import FuseLoops, Parallel, Stage
 from ..dialects.shaped import memref_type
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import cache_bytes, element_bytes
 from .lanes import several_rows, vectorize_innermost

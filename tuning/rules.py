@@ -18,7 +18,7 @@ from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.schedule import Step
 from ..errors import StepwellError
-from ..runtime.target import Target
+from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
 from .contraction import recognise, schedule_contraction

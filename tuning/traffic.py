@@ -15,13 +15,11 @@ from ..dialects import loop
 from ..dialects.loop import RunMode
 from ..dialects.schedule.steps import Nontemporal, Prefetch, Unroll
 from ..dialects.shaped import memref_type
-from ..runtime.target import Target
+from ..targets.machine import LINE_BYTES
+from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .facts import cache_bytes, element_bytes, stride_along
 from .session import Session
-
-LINE_BYTES = 64
-"""Of a cache line."""
 
 
 def buffer_bytes(value: SSAValue) -> int:

@@ -30,8 +30,8 @@ import numpy as np
 import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.runtime.executable import Executable
-from stepwell.runtime.machine import Measured
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
+from stepwell.targets.machine import Measured
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
 
 FOLDER = Path(__file__).resolve().parent

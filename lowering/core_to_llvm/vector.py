@@ -21,12 +21,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.vector_ops import ExtractElementOp
+from ...targets.machine import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
-
-LINE_BYTES = 64
-"""Of a cache line, on x86-64 and most AArch64."""
 
 _Floats = Float16Type | Float32Type | Float64Type
 

@@ -15,9 +15,9 @@ from stepwell.analysis.cost import flops
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime import measure
-from stepwell.runtime.machine import Bandwidth, Cache, Measured, Rate
 from stepwell.runtime.measure import Work, interleaved, roof
-from stepwell.runtime.target import Target
+from stepwell.targets.machine import Bandwidth, Cache, Measured, Rate
+from stepwell.targets.target import Target
 from stepwell.tools import bench, bench_case, bench_peers, bench_report, bench_worker
 from stepwell.tools.bench_worker import Outcome
 from stepwell.tools.cli import main

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.runtime.target import Target
+from stepwell.targets.target import Target
 from stepwell.tuning.blocking import blocking, rows_collide
 
 TARGET = "x86-64-v4"

@@ -15,7 +15,7 @@ from stepwell.lowering.core_to_llvm import lowered_to_llvm
 from stepwell.lowering.emit import emit_llvm
 from stepwell.runtime.engine import NativeCode, aligned, aligned_empty, link_shared_library
 from stepwell.runtime.jit import compile_module, native_code
-from stepwell.runtime.target import Target
+from stepwell.targets.target import Target
 
 AXPY = """
 func.func @axpy(%a: f32, %x: memref<64xf32>, %y: memref<64xf32>) {

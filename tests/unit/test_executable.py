@@ -14,7 +14,7 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
-from stepwell.runtime.target import Target
+from stepwell.targets.target import Target
 
 
 def sum_of(shape: str = "8", type_: str = "f32", add: str = "addf") -> str:

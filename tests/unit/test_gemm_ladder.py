@@ -14,7 +14,7 @@ import pytest
 import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.interpreters.harness import interpret
-from stepwell.runtime import machine
+from stepwell.targets import machine
 
 FOLDER = Path(__file__).parents[2] / "examples" / "gemm_ladder"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.mlir") if path.stem != "gemm")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.runtime.engine import LARGE_BYTES, aligned_empty
-from stepwell.runtime.machine import Cache
-from stepwell.runtime.target import Target
+from stepwell.targets.machine import Cache
+from stepwell.targets.target import Target
 
 SIZES = (1, 2, 3, 5, 7, 17, 31, 33, 100)
 RNG = np.random.default_rng(0)

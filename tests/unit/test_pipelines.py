@@ -8,8 +8,8 @@ import stepwell as sw
 from stepwell.analysis.levels import Level
 from stepwell.errors import StepwellError
 from stepwell.lowering.pipelines import lower_to
-from stepwell.runtime.machine import Cache
-from stepwell.runtime.target import Target
+from stepwell.targets.machine import Cache
+from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels
 
 ROWS = np.ones((64, 3000), np.float32)  # 12 kB a row, and a softmax has two of them

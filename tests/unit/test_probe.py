@@ -12,12 +12,13 @@ import pytest
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.runtime import machine, probe, probe_kernels
+from stepwell.runtime import probe, probe_kernels
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
-from stepwell.runtime.machine import Bandwidth, Cache, Measured, Rate
 from stepwell.runtime.roofline import Point, draw_roofline
-from stepwell.runtime.target import Target
+from stepwell.targets import machine
+from stepwell.targets.machine import Bandwidth, Cache, Measured, Rate
+from stepwell.targets.target import Target
 from stepwell.tools.cli import main
 
 MEASURED = Measured(

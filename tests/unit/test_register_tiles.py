@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.runtime.target import Target
+from stepwell.targets.target import Target
 from stepwell.tuning.blocking import register_tile
 from stepwell.tuning.facts import lanes
 

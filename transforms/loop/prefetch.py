@@ -15,6 +15,7 @@ from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
+from ...targets.machine import LINE_BYTES
 from ..schedule.modes import check_marks_around
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.order import check_structured
@@ -22,9 +23,6 @@ from ..schedule.planning import planner, step_pass
 from ..schedule.refusal import refuse
 from ..schedule.rewrite import added_up
 from ..schedule.scratch import check_affine
-
-LINE_BYTES = 64
-"""One hint brings in this much: a cache line of x86-64, and of most AArch64."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class PrefetchPlan:
         )
 
     def _elements_of_a_line(self) -> int:
-        """How many elements along the last axis one hint brings in."""
+        """How many elements along the last axis one hint brings in: those of a cache line."""
         type_ = memref_type(self.buffer)
         strides, element = type_.get_strides(), type_.get_element_type()
         if not strides or strides[-1] != 1:

@@ -33,6 +33,9 @@ class Cache:
         return f"L{self.level}"
 
 
+LINE_BYTES = 64
+"""A cache line of x86-64, and of most AArch64."""
+
 DEFAULT_CACHES = (Cache(1, 32 << 10), Cache(2, 512 << 10), Cache(3, 8 << 20))
 """Where nothing tells: what CPUs of the last ten years have at least, or nearly so."""
 

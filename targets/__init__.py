@@ -1,0 +1,1 @@
+"""What is known of machines: their CPUs, caches, and the rates measured on them."""
