@@ -2,8 +2,8 @@
 Timing of several implementations of a kernel beside each other, and what the machine allows at most.
 
 Samples are interleaved: the contestants take turns, so that what else happens on the machine, and what its
-clock does, happens to all of them. Each turn begins with a call that is not timed, since the caches and the
-branch predictors hold what the contestant before left there.
+clock does, happens to all of them. Each turn begins with calls that are not timed, since the caches and the
+branch predictors hold what the contestant before left there, and the threads of a pool sleep.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+import numpy as np
 
 from ..errors import StepwellError
 from ..targets.machine import Cache, Kind, Measured, core_cpus
@@ -25,15 +27,19 @@ except ImportError:  # Windows has none
 _SAMPLE_SECONDS = 1e-3
 """A sample repeats short calls until it takes this long: the clock's own cost is then below 0.1 %."""
 
-_LEAST_SAMPLES = 5
-_LEAST_SLOW_SAMPLES = 3
-_MOST_SAMPLES = 1000
+_WARM_UP_SECONDS = 5e-3
+"""How long a turn begins with calls that are not timed: tens of megabytes are read again in that time."""
 
-_SETTLE_SECONDS = 5e-3
-"""
-With several threads, the pause between turns. Workers of an OpenMP library and of thread pools spin for some
-milliseconds after a parallel region, on cores that the next contestant needs.
-"""
+_TURNS = 8
+_LEAST_TURN_SECONDS = 20e-3
+"""The seconds of a contestant are shared out to so many turns, but none is shorter."""
+
+_LEAST_TURNS = 5
+_LEAST_SLOW_TURNS = 3
+_LEAST_UNDISTURBED = 3
+
+_TOUCHED_BYTES = 256 << 20
+"""More than the arrays of most kernels."""
 
 _WRITES_LITTLE = 8
 """A kernel is held against the bandwidth of reads when it writes less than one byte in so many."""
@@ -99,12 +105,21 @@ def environment(threads: int) -> dict[str, str]:
     libraries = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS", "TBB")
     return {
         **{f"{library}_NUM_THREADS": str(threads) for library in libraries},
-        "OPENBLAS_THREAD_TIMEOUT": "20",  # 2**20 cycles; by default 2**26, tens of milliseconds
         "OMP_DYNAMIC": "false",
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
         "MALLOC_TOP_PAD_": str(64 << 20),
     }
+
+
+def touch_memory() -> None:
+    """
+    Have the heap of this process, under the `environment` above, hold memory that the system has given it.
+
+    Otherwise the first calls of a library have page faults, each time that its memory comes from another place.
+    NumPy asks for huge pages for large arrays; here it does for what other libraries will allocate too.
+    """
+    np.ones(_TOUCHED_BYTES, np.uint8)
 
 
 def check_cores(threads: int) -> None:
@@ -127,67 +142,115 @@ def pin(threads: int) -> None:
         os.sched_setaffinity(0, set(core_cpus()[-threads:]))
 
 
+@dataclass(frozen=True)
+class Turn:
+    """Seconds of one call in each sample of a turn, by whether another process took the core; of the turn."""
+
+    undisturbed: Sequence[float]
+    interrupted: Sequence[float]
+    seconds: float
+
+
+TakeTurn = Callable[[float], Turn | None]
+"""Measures for so many seconds, wherever that is. None from a contestant that is out of the race."""
+
+
 def interleaved(
-    contestants: Mapping[str, Callable[[], object]], *, seconds: float, threads: int = 1
+    contestants: Mapping[str, TakeTurn], *, seconds: float, threads: int = 1
 ) -> dict[str, Timing]:
     """
     Time the contestants in turns, each until it has run for so many `seconds` but a few times at least.
 
-    Raises what a contestant raises.
+    Raises what a contestant raises. Those that are out of the race have no timing.
     """
-    runners = {name: _Runner(call, threads) for name, call in contestants.items()}
-    running = list(runners)
+    records = {name: _Record() for name in contestants}
+    length = max(_LEAST_TURN_SECONDS, seconds / _TURNS)
+    running = list(contestants)
     while running:
         for name in running:
-            runners[name].take_turn()
-        running = [name for name in running if not runners[name].is_done(seconds)]
+            turn = contestants[name](length)
+            if turn is None:
+                del records[name]
+            else:
+                records[name].add(turn)
+        running = [
+            name
+            for name in running
+            if name in records and not records[name].is_done(seconds, threads)
+        ]
         running = [*running[1:], *running[:1]]  # nobody always follows the same one
-    return {name: runner.timing() for name, runner in runners.items()}
+    return {name: record.timing() for name, record in records.items()}
 
 
-class _Runner:
-    """A contestant and its samples."""
+class _Record:
+    """What a contestant measured in its turns."""
 
-    def __init__(self, call: Callable[[], object], threads: int):
-        self._call = call
-        self._threads = threads
-        self._calls = self._calls_for_a_sample()
+    def __init__(self):
+        self._turns = 0
+        self._spent = 0.0
         self._undisturbed: list[float] = []
         self._interrupted: list[float] = []
-        self._spent = 0.0
 
-    def take_turn(self) -> None:
-        """One sample. With one thread, an interrupted one takes what it took of the processor."""
-        if self._threads > 1:
-            time.sleep(_SETTLE_SECONDS)
-        start = time.perf_counter()
-        self._call()
-        switches, processor = _involuntary_switches(), time.process_time()
-        took = self._time(self._calls)
-        processor = (time.process_time() - processor) / self._calls
-        if _involuntary_switches() == switches:
-            self._undisturbed.append(took)
-        else:
-            self._interrupted.append(min(took, processor) if self._threads == 1 else took)
-        self._spent += time.perf_counter() - start
+    def add(self, turn: Turn) -> None:
+        self._turns += 1
+        self._spent += turn.seconds
+        self._undisturbed += turn.undisturbed
+        self._interrupted += turn.interrupted
 
-    def is_done(self, seconds: float) -> bool:
+    def is_done(self, seconds: float, threads: int) -> bool:
         """Long enough, and often enough; several threads that are interrupted try for three times as long."""
-        least = _LEAST_SLOW_SAMPLES if self._spent > 2 * seconds else _LEAST_SAMPLES
-        taken = len(self._undisturbed) + len(self._interrupted)
-        if taken < least or (self._spent < seconds and taken < _MOST_SAMPLES):
+        least = _LEAST_SLOW_TURNS if self._spent > 2 * seconds else _LEAST_TURNS
+        if self._turns < least or self._spent < seconds:
             return False
-        is_quiet = self._threads == 1 or len(self._undisturbed) >= least
+        is_quiet = threads == 1 or len(self._undisturbed) >= least
         return is_quiet or self._spent >= 3 * seconds
 
     def timing(self) -> Timing:
-        enough = len(self._undisturbed) >= _LEAST_SLOW_SAMPLES
+        enough = len(self._undisturbed) >= _LEAST_UNDISTURBED
         counting = self._undisturbed if enough else [*self._undisturbed, *self._interrupted]
         taken = len(self._undisturbed) + len(self._interrupted)
         return Timing(tuple(counting), len(self._interrupted) / taken)
 
-    def _calls_for_a_sample(self) -> int:
+
+class Sampler:
+    """A contestant where it runs: takes turns at timing a call."""
+
+    def __init__(self, call: Callable[[], object], threads: int):
+        self._call = call
+        self._threads = threads
+        self._calls: int | None = None  # of a sample; the first turn finds out
+
+    def take_turn(self, seconds: float) -> Turn:
+        """Samples until this much time has passed, the warm-up included; one at least."""
+        start = time.perf_counter()
+        self._warm_up()
+        if self._calls is None:
+            self._calls = self._calls_for_a_sample()
+        undisturbed: list[float] = []
+        interrupted: list[float] = []
+        while True:
+            took, is_interrupted = self._sample(self._calls)
+            (interrupted if is_interrupted else undisturbed).append(took)
+            spent = time.perf_counter() - start
+            if spent >= seconds:
+                return Turn(undisturbed, interrupted, spent)
+
+    def _warm_up(self) -> None:
+        start = time.perf_counter()
         self._call()
+        while time.perf_counter() - start < _WARM_UP_SECONDS:
+            self._call()
+
+    def _sample(self, calls: int) -> tuple[float, bool]:
+        """With one thread, an interrupted sample takes what it took of the processor."""
+        switches, processor = _involuntary_switches(), time.process_time()
+        took = self._time(calls)
+        processor = (time.process_time() - processor) / calls
+        if _involuntary_switches() == switches:
+            return took, False
+        return min(took, processor) if self._threads == 1 else took, True
+
+    def _calls_for_a_sample(self) -> int:
         calls = 1
         while True:
             took = self._time(calls)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +12,17 @@ from ..errors import StepwellError
 from ..lowering.pipelines import DEFAULT_FP
 from . import bench_peers
 from .bench_case import SUITE, WHOLE_SUITE, requests
+from .bench_contest import Contest
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
-from .bench_worker import Job, Outcome
+from .bench_worker import Outcome
 from .execute import add_fp
 from .run import pairs
 
 _DESCRIPTION = """
 Measures programs: the median and least time of a call, GFLOP/s, GB/s (arguments and results once), the part
 of the machine's roof that is reached and what bounds it, the time of compiling, and ratios to other
-libraries: above 1, ours is faster. All take turns in one process, on as many cores as threads.
+libraries: above 1, ours is faster. All take turns, each in a process of its own that is stopped when it is not
+its turn, on as many cores as threads.
 """
 
 
@@ -93,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
     print(table.heading(), flush=True)
     outcomes: list[Outcome] = []
     rows: list[Row] = []
-    with _Worker(args.threads) as worker:
+    with Contest(peers, args.seconds, args.threads) as contest:
         for request in wanted:
-            outcome = worker.measure(Job(request, tuple(peers), args.seconds, args.threads))
+            outcome = contest.measure(request)
             outcomes.append(outcome)
             if outcome.error and not request.in_suite:
                 raise StepwellError(outcome.error)
@@ -176,49 +174,3 @@ def _draw(path: Path, rows: Sequence[Row], target: Any) -> None:
 
     draw_roofline(target.measured, path, title=f"Roofline of {target.cpu}", points=points(rows))
     print(f"drawn in {path}")
-
-
-class _Worker:
-    """A process that measures, made anew when native code has ended it."""
-
-    def __init__(self, threads: int):
-        self._threads = threads
-        self._process: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> _Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def measure(self, job: Job) -> Outcome:
-        if self._process is None:
-            self._process = self._started()
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
-        try:
-            process.stdin.write(json.dumps(asdict(job)) + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has ended: so says the empty answer
-        answer = process.stdout.readline()
-        if answer:
-            return Outcome(**json.loads(answer))
-        status = process.wait()
-        self._process = None
-        how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        return Outcome(job.request.program, error=f"the measuring process ended with {how}")
-
-    def _started(self) -> subprocess.Popen[str]:
-        from ..runtime.measure import environment
-
-        module = f"{__package__}.bench_worker"
-        return subprocess.Popen(
-            [sys.executable, "-m", module],
-            env={**os.environ, **environment(self._threads)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )

@@ -6,7 +6,7 @@ on memory of the caller's, with results in memory that is used again, in f32, on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, cast
 
@@ -43,7 +43,11 @@ def missing(name: str) -> list[str]:
 
 
 def version(name: str) -> str:
-    text = str(getattr(import_module(name), "__version__", "unknown"))
+    """Without importing it, where the installed package says it: that takes a second in some."""
+    try:
+        text = metadata.version(name)
+    except metadata.PackageNotFoundError:  # it comes from a package of another name
+        text = str(getattr(import_module(name), "__version__", "unknown"))
     return text.partition("-")[0]
 
 

@@ -1,8 +1,8 @@
 """
-The process that `stepwell bench` measures in: its environment is set before any library is loaded, and
-should native code end it, the command goes on with another.
+A process that one contestant of `stepwell bench` runs in, ours or a library: its environment is set before
+any library is loaded, and should native code end it, the command goes on with another.
 
-Reads one job a line on standard input, as JSON, and writes one outcome a line. What libraries print goes to
+Reads a message a line on standard input, as JSON, and writes its answer a line. What libraries print goes to
 standard error.
 """
 
@@ -12,7 +12,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,25 +27,46 @@ from ..errors import StepwellError
 from ..frontend.functions import softmax
 from ..frontend.jit import jit
 from ..frontend.tensor import Tensor
-from ..runtime.executable import Executable
-from ..runtime.measure import Work, interleaved, pin
+from ..runtime.measure import Sampler, Turn, Work, pin, touch_memory
 from ..spelling import one_line
 from ..targets.target import Target
 from .bench_case import Prepared, Request, prepare
-from .bench_peers import OURS, Call, Results, as_arrays, load
+from .bench_peers import OURS, as_arrays, load
 
 _TOLERANCES = {"f32": 2e-4, "f64": 1e-10}
 """Of the largest difference between two results, as a part of the largest element."""
 
 
+# Messages, and below them their answers. An answer with nothing but an `error` may come to any.
+
+
 @dataclass(frozen=True)
-class Job:
-    """A program to measure, against which peers, for how many seconds each."""
+class Prepare:
+    """
+    Get ready to take turns with a program. Ours goes first and writes its results to the file, with which the
+    others compare theirs. The answer is an Outcome from ours, an Entry from others.
+    """
 
     request: Request
-    peers: tuple[str, ...]
+    results: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Take a turn of so many seconds. The answer is a Turn."""
+
     seconds: float
-    threads: int
+
+
+Message = Prepare | Measure
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Whether a peer takes turns with this program, and what is to be said of it."""
+
+    is_ready: bool
+    note: str = ""
 
 
 @dataclass
@@ -66,33 +89,63 @@ class Outcome:
     notes: list[str] = field(default_factory=list[str])
 
 
-def measure(job: Job) -> Outcome:
-    """Compile and time one program. What a peer cannot do is a note; what we cannot do is the error."""
-    outcome = Outcome(job.request.program)
-    try:
-        prepared = prepare(job.request)
-        outcome.name, outcome.group = prepared.case.name, prepared.case.group
+class Contestant:
+    """What the messages are for: one program at a time."""
+
+    def __init__(self, name: str, threads: int):
+        self._name = name
+        self._threads = threads
+        self._sampler: Sampler | None = None
+
+    def answer(self, message: Message) -> Outcome | Entry | Turn:
+        """Raises StepwellError for what is wrong with a program, and whatever a library raises."""
+        if isinstance(message, Measure):
+            assert self._sampler is not None
+            return self._sampler.take_turn(message.seconds)
+        self._sampler = None  # and its arrays
+        prepared = prepare(message.request)
+        if self._name == OURS:
+            return self._compile(prepared, Path(message.results))
+        return self._load(prepared, Path(message.results))
+
+    def _compile(self, prepared: Prepared, path: Path) -> Outcome:
         start = time.process_time()
-        executable = prepared.lowered.compile(threads=job.threads)
-        outcome.compile_cpu_seconds = time.process_time() - start
-        outcome.passes = prepared.lowered.timings
-        outcome.arena_bytes = executable.signature.arena_bytes
-        outcome.work = asdict(work_of(prepared, executable.signature))
-        contestants: dict[str, tuple[Call, Results]] = {
-            OURS: (lambda: executable(*prepared.arrays), as_arrays)
-        }
-        expected = _expected(executable, prepared)
-        for peer in job.peers:
-            _add_peer(peer, prepared, job.threads, expected, contestants, outcome)
-        calls = {name: call for name, (call, _) in contestants.items()}
-        timings = interleaved(calls, seconds=job.seconds, threads=job.threads)
-        outcome.samples = {name: list(timing.samples) for name, timing in timings.items()}
-        outcome.interrupted = max(timing.interrupted for timing in timings.values())
-    except StepwellError as error:
-        outcome.error = str(error)
-    except Exception as error:
-        outcome.error = one_line(f"{type(error).__name__}: {error}")
-    return outcome
+        executable = prepared.lowered.compile(threads=self._threads)
+        seconds = time.process_time() - start
+        if executable.signature.convention != "inout":
+            _write(path, as_arrays(executable(*prepared.arrays)))
+        self._sampler = Sampler(lambda: executable(*prepared.arrays), self._threads)
+        return Outcome(
+            prepared.case.name,
+            prepared.case.group,
+            work=asdict(work_of(prepared, executable.signature)),
+            passes=prepared.lowered.timings,
+            compile_cpu_seconds=seconds,
+            arena_bytes=executable.signature.arena_bytes,
+        )
+
+    def _load(self, prepared: Prepared, path: Path) -> Entry:
+        loaded = load(self._name, prepared, self._threads)
+        if loaded is None:
+            return Entry(False)
+        call, results = loaded
+        found = results(call())
+        # There are none of a function that works in place: running another after it would not be the same.
+        problem = _difference(found, _read(path)) if path.exists() else None
+        if problem and "computes in" in problem:
+            return Entry(False, problem)
+        self._sampler = Sampler(call, self._threads)
+        return Entry(True, problem or "")
+
+
+def _write(path: Path, arrays: Sequence[npt.NDArray[Any]]) -> None:
+    with path.open("wb") as file:
+        np.savez(file, *arrays)
+
+
+def _read(path: Path) -> list[npt.NDArray[Any]]:
+    with np.load(path) as stored:
+        return list(stored.values())  # in the order they were written
 
 
 def work_of(prepared: Prepared, signature: FunctionSignature) -> Work:
@@ -109,38 +162,6 @@ def work_of(prepared: Prepared, signature: FunctionSignature) -> Work:
             for spec in signature.results
         )
     return Work(count, read, written, "f64" if np.dtype(np.float64) in dtypes else "f32")
-
-
-def _expected(executable: Executable, prepared: Prepared) -> list[npt.NDArray[Any]] | None:
-    """Our result. None for a function that works in place: running a peer after it would not be the same."""
-    if executable.signature.convention == "inout":
-        return None
-    return [np.array(array) for array in as_arrays(executable(*prepared.arrays))]
-
-
-def _add_peer(
-    peer: str,
-    prepared: Prepared,
-    threads: int,
-    expected: list[npt.NDArray[Any]] | None,
-    contestants: dict[str, tuple[Call, Results]],
-    outcome: Outcome,
-) -> None:
-    try:
-        loaded = load(peer, prepared, threads)
-        if loaded is None:
-            return
-        call, results = loaded
-        found = results(call())
-    except Exception as error:
-        outcome.notes.append(f"{peer} fails: {one_line(f'{type(error).__name__}: {error}', 160)}")
-        return
-    problem = None if expected is None else _difference(found, expected)
-    if problem:
-        outcome.notes.append(f"{peer} {problem}")
-    if problem and "computes in" in problem:
-        return
-    contestants[peer] = loaded
 
 
 def _difference(found: list[npt.NDArray[Any]], expected: list[npt.NDArray[Any]]) -> str | None:
@@ -173,19 +194,36 @@ def _warm_up() -> None:
     jit(function).lower(np.zeros((64, 64), np.float32)).compile(threads=1)
 
 
+def _message(line: str) -> Message:
+    data: dict[str, Any] = json.loads(line)
+    if "request" not in data:
+        return Measure(**data)
+    return Prepare(Request(**data.pop("request")), **data)
+
+
 def main() -> int:
-    """Serve jobs until standard input ends."""
+    """Serve messages until standard input ends."""
+    name, threads = sys.argv[1], int(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     Target.host()  # with all its cores, before this process is kept on some
-    _warm_up()
+    if name == OURS:
+        _warm_up()
+    pin(threads)
+    touch_memory()
+    contestant = Contestant(name, threads)
     for line in sys.stdin:
-        data: dict[str, Any] = json.loads(line)
-        request = Request(**data.pop("request"))
-        job = Job(request=request, **data)
-        pin(job.threads)
-        answers.write(json.dumps(asdict(measure(job))) + "\n")
-        answers.flush()
+        try:
+            answer = asdict(contestant.answer(_message(line)))
+        except StepwellError as error:
+            answer = {"error": str(error)}
+        except Exception as error:
+            answer = {"error": one_line(f"{type(error).__name__}: {error}")}
+        try:
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+        except BrokenPipeError:  # the command was killed
+            os._exit(1)
     return 0
 
 

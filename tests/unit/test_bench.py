@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +14,7 @@ from stepwell.analysis.cost import flops
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime import measure
-from stepwell.runtime.measure import Work, interleaved, roof
+from stepwell.runtime.measure import Turn, Work, interleaved, roof
 from stepwell.targets.machine import Bandwidth, Cache, Measured, Rate
 from stepwell.targets.target import Target
 from stepwell.tools import bench, bench_case, bench_peers, bench_report, bench_worker
@@ -106,34 +105,123 @@ def test_roof(work: Work, threads: int, seconds: float, bound: str):
 
 
 def test_turns_are_interleaved():
-    calls: list[str] = []
+    turns: list[str] = []
 
-    def contestant(name: str) -> Callable[[], object]:
-        def call() -> None:
-            calls.append(name)
-            measure.time.sleep(6e-4)
+    def contestant(name: str, seconds: float) -> measure.TakeTurn:
+        def take_turn(length: float) -> Turn:
+            turns.append(name)
+            return Turn([seconds] * max(1, int(length / seconds)), [], max(length, seconds))
 
-        return call
+        return take_turn
 
-    timings = interleaved({name: contestant(name) for name in "abc"}, seconds=1e-3)
-    assert all(len(timing.samples) >= 3 for timing in timings.values())
-    assert all(5e-4 < timing.least <= timing.median < 0.1 for timing in timings.values())
-    turns = [name for name, before in zip(calls, ["", *calls], strict=False) if name != before]
-    assert turns[:3] == ["a", "b", "c"]  # how many calls make a sample
-    assert turns[3:6] in (["a", "b", "c"], ["b", "c", "a"])
-    assert len(turns) > 8
+    contestants = {
+        "a": contestant("a", 2e-4),
+        "b": contestant("b", 5e-3),
+        "slow": contestant("slow", 0.5),
+    }
+    timings = interleaved(contestants, seconds=0.25)
+    assert turns[:6] == ["a", "b", "slow", "b", "slow", "a"]
+    assert [turns.count(name) for name in contestants] == [8, 8, 3]
+    assert timings["a"].median == timings["a"].least == 2e-4
+    assert timings["slow"].samples == (0.5,) * 3
 
 
-def test_interrupted_samples_do_not_count(monkeypatch: pytest.MonkeyPatch):
-    switches = iter([0, 1, *[1] * 100])  # the first sample is disturbed
-    monkeypatch.setattr(measure, "_involuntary_switches", lambda: next(switches, 1))
-    timing = interleaved({"a": lambda: measure.time.sleep(1e-3)}, seconds=1e-4)["a"]
-    assert 0 < timing.interrupted < 0.5
-    monkeypatch.setattr(measure, "_involuntary_switches", lambda: next(always))
-    always = iter(range(100_000))
-    timing = interleaved({"a": lambda: measure.time.sleep(1e-3)}, seconds=1e-4)["a"]
+def test_a_short_time_is_a_few_long_turns():
+    lengths: list[float] = []
+
+    def take_turn(length: float) -> Turn:
+        lengths.append(length)
+        return Turn([1e-3], [], length)
+
+    interleaved({"a": take_turn}, seconds=0.05)
+    assert len(lengths) == 5
+    assert min(lengths) == 0.02
+
+
+def test_who_is_out_of_the_race_has_no_timing():
+    turns = iter([Turn([1.0], [], 1.0), None])
+    timings = interleaved(
+        {"a": lambda _: Turn([1.0], [], 1.0), "b": lambda _: next(turns)}, seconds=2
+    )
+    assert list(timings) == ["a"]
+    assert len(timings["a"].samples) >= 3
+    assert next(turns, "none is left") == "none is left"
+
+
+def test_interrupted_samples_do_not_count():
+    turns = iter([Turn([1.0, 2.0], [9.0], 0.1), Turn([2.0], [], 0.1)])
+    timing = interleaved({"a": lambda _: next(turns, Turn([], [], 0.1))}, seconds=0.1)["a"]
+    assert timing.samples == (1.0, 2.0, 2.0)
+    assert timing.interrupted == 0.25
+    turn = Turn([], [3.0], 0.1)
+    timing = interleaved({"a": lambda _: turn}, seconds=0.1)["a"]
+    assert timing.samples == (3.0,) * 3
     assert timing.interrupted == 1
-    assert len(timing.samples) >= 3
+
+
+@pytest.mark.parametrize(("threads", "turns"), [(1, 8), (2, 24)])
+def test_interrupted_threads_try_longer(threads: int, turns: int):
+    taken: list[float] = []
+
+    def take_turn(length: float) -> Turn:
+        taken.append(length)
+        return Turn([], [1e-3], length)
+
+    interleaved({"a": take_turn}, seconds=1, threads=threads)
+    assert len(taken) == turns
+
+
+class Clock:
+    """Stands for the module `time`: it goes on when a call is made, which takes so long."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        self.now = 0.0
+        self.calls = 0
+
+    def call(self) -> None:
+        self.now += self.seconds
+        self.calls += 1
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return self.now / 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "warm", "batch", "samples"),
+    [(2**-13, 41, 8, 16), (2**-8, 2, 1, 4), (0.5, 1, 1, 1)],
+    ids=["batches", "calls", "slow"],
+)
+def test_a_turn(
+    seconds: float, warm: int, batch: int, samples: int, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Clock(seconds)
+    monkeypatch.setattr(measure, "time", clock)
+    monkeypatch.setattr(measure, "_involuntary_switches", lambda: 0)
+    sampler = measure.Sampler(clock.call, 1)
+    sampler.take_turn(0.02)  # which finds out how many calls make a sample
+    before = clock.calls
+    turn = sampler.take_turn(0.02)
+    assert turn.undisturbed == pytest.approx([seconds] * samples)
+    assert clock.calls - before == warm + batch * samples
+    assert turn.seconds == pytest.approx((warm + batch * samples) * seconds)
+
+
+def test_an_interrupted_sample(monkeypatch: pytest.MonkeyPatch):
+    """With one thread it takes what it took of the processor, here half of the time."""
+    clock = Clock(5e-3)
+    monkeypatch.setattr(measure, "time", clock)
+    switches = iter([0, 1, *[1] * 100])
+    monkeypatch.setattr(measure, "_involuntary_switches", lambda: next(switches))
+    turn = measure.Sampler(clock.call, 1).take_turn(0.03)
+    assert turn.interrupted == pytest.approx([2.5e-3])
+    assert turn.undisturbed == pytest.approx([5e-3] * 3)
+    switches = iter([0, 1, *[1] * 100])
+    turn = measure.Sampler(clock.call, 2).take_turn(0.03)
+    assert turn.interrupted == pytest.approx([5e-3])
 
 
 def test_environment_says_the_threads():
@@ -281,7 +369,7 @@ def test_points_of_the_picture():
 
 
 def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """In a process of its own: numbers, the JSON file, and a peer that the file defines."""
+    """In processes of their own: numbers, the JSON file, and a peer that the file defines."""
     (tmp_path / "p.py").write_text(
         "import stepwell as sw\n"
         "def twice(x): return x + x\n"
@@ -302,23 +390,6 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         assert program["work"]["flops"] == 128
         assert program["work"]["bytes_read"] == program["work"]["bytes_written"] == 512
         assert set(program["ratios"]) == {"numpy"}
-
-
-def test_a_crash_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "s.py").write_text(
-        "import os, signal\n"
-        "from stepwell.tools.bench_case import Case\n"
-        "def crash(x): os.kill(os.getpid(), signal.SIGKILL)\n"
-        "CASES = (Case('dies', lambda x: x + 1, {'x': '4xf32'}, numpy=crash),\n"
-        "         Case('wrong', lambda x: x.nothing, {'x': '4xf32'}),\n"
-        "         Case('lives', lambda x: x + 1, {'x': '4xf32'}, numpy=lambda x: x + 1))\n"
-    )
-    options = ["--suite", str(tmp_path / "s.py"), "--seconds", "0.001", "--against", "numpy"]
-    assert main(["bench", *options]) == 1
-    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
-    assert "fails: the measuring process ended with signal 9" in lines["dies"]
-    assert "fails: " in lines["wrong"]
-    assert "fails" not in lines["lives"]
 
 
 @pytest.mark.parametrize(
