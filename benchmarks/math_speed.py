@@ -1,28 +1,28 @@
 """
 What a transcendental function costs: nanoseconds per element of a loop over 4096 numbers in L1.
 
-    python benchmarks/math_speed.py [--type f64] [--lanes 8]
+    python benchmarks/math_speed.py [--type f64] [--lanes 8] [exp tanh …]
 
-Our polynomials on vectors (fp=contract) beside the C library by scalar calls (fp=strict) and NumPy. Medians, the
-three interleaved.
+Our polynomials on vectors (fp=contract) beside the C library by scalar calls (fp=strict) and NumPy. The least
+of 31, the three interleaved.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
+from stepwell.runtime.engine import aligned
 from stepwell.runtime.jit import compile_module
 from stepwell.transforms.core.expand_math import expand_math
 from stepwell.universe import make_context
 from xdsl.parser import Parser
 
 SIZE = 4096
-SWEEPS = 20
-"""Over the same numbers in one call, which costs as much as a sweep."""
+SWEEPS = 200
+"""Over the same numbers in one call, which costs as much as several sweeps."""
 
 BODIES = {
     "sigmoid": """
@@ -96,7 +96,7 @@ def compiled(
     return compile_module(module)
 
 
-def medians(calls: list[Callable[[], object]], rounds: int = 31) -> list[float]:
+def fastest(calls: list[Callable[[], object]], rounds: int = 31) -> list[float]:
     """Nanoseconds per element of each, interleaved."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
@@ -104,25 +104,27 @@ def medians(calls: list[Callable[[], object]], rounds: int = 31) -> list[float]:
             start = time.perf_counter_ns()
             call()
             record.append((time.perf_counter_ns() - start) / SWEEPS / SIZE)
-    return [statistics.median(record) for record in times]
+    return [min(record) for record in times]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--type", choices=("f32", "f64"), default="f32")
     parser.add_argument("--lanes", type=int, default=16)
+    parser.add_argument("functions", nargs="*")
     args = parser.parse_args()
     dtype = np.float32 if args.type == "f32" else np.float64
-    x = np.random.default_rng(0).uniform(0.01, 8, SIZE).astype(dtype)
-    print(f"{'ns per element':10} {'ours':>8} {'libm':>8} {'NumPy':>8}")
-    for name, function in NUMPY.items():
+    x = aligned(np.random.default_rng(0).uniform(0.01, 8, SIZE).astype(dtype))
+    print(f"{'ns per element':14} {'ours':>8} {'libm':>8} {'NumPy':>8}")
+    for name in args.functions or NUMPY:
+        function = NUMPY[name]
         ours, libm = compiled(name, args.type, args.lanes), compiled(name, args.type, 0)
-        y = np.empty_like(x)
+        y = aligned(np.zeros_like(x))
         calls = [lambda f=ours, y=y: f(x, y), lambda f=libm, y=y: f(x, y)]
         if function is not None:
             calls.append(lambda f=function: [f(x) for _ in range(SWEEPS)])
-        numbers = medians(calls)
-        print(f"{name:14} " + " ".join(f"{number:8.2f}" for number in numbers))
+        numbers = fastest(calls)
+        print(f"{name:14} " + " ".join(f"{number:8.3f}" for number in numbers))
 
 
 if __name__ == "__main__":

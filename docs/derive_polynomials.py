@@ -313,6 +313,41 @@ def _normal_near_zero(degree: int) -> Fit:
     )
 
 
+def _normal_near_zero_f32(degree: int) -> Fit:
+    """Of half the square, which the tail needs, too."""
+
+    def x_of(q: mpf) -> mpf:
+        return mp.sqrt(2 * q)
+
+    return Fit(
+        "NORMAL_NEAR_F32",
+        32,
+        "erf(x / √2) / x, q = x² / 2, |x| <= 3/4; error relative to x·Φ(-x)",
+        lambda q: mp.erf(x_of(q) / ROOT2) / x_of(q),
+        lambda q: x_of(q) / (2 * mp.ncdf(-x_of(q))),
+        mpf(0),
+        mpf("0.2815"),
+        degree,
+    )
+
+
+def _normal_tail_f32(degree: int) -> Fit:
+    def target(v: mpf) -> mpf:
+        x = (1 + v) / (1 - v)
+        return mp.log(2 * x * mp.erfc(x / ROOT2)) + x**2 / 2
+
+    return Fit(
+        "NORMAL_TAIL_F32",
+        32,
+        "log(4x·Φ(-x)) + x² / 2, v = (x - 1) / (x + 1), x from 0.75 to 14.375; absolute error",
+        target,
+        lambda v: mpf(1),
+        mpf("-0.25") / mpf("1.75"),
+        mpf("13.375") / mpf("15.375"),
+        degree,
+    )
+
+
 FITS = (
     _exponential(32, 4),
     _exponential(64, 9),
@@ -333,7 +368,8 @@ FITS = (
     _erf_near_zero(64, 13),
     _erf_tail_f32(14),
     _scaled_erfc("ERFC_F64", 64, mpf(1), 2.5, 6.5, 19),
-    _scaled_erfc("NORMAL_F32", 64, ROOT2, 4.0, 14.5, 10),
+    _normal_near_zero_f32(4),
+    _normal_tail_f32(11),
     _scaled_erfc("NORMAL_F64", 64, ROOT2, 5.0, 39.0, 23),
     _normal_near_zero(9),
 )
@@ -352,10 +388,10 @@ def parts_of(value: mpf, bits: int, *widths: int) -> list[float]:
 
 
 CONSTANTS: tuple[tuple[str, int, mpf, tuple[int, ...], str], ...] = (
-    ("LN2_F32", 32, LN2, (15,), "ln 2; the first times an exponent is exact"),
-    ("LN2_F64", 64, LN2, (42,), "ln 2; the first times an exponent is exact"),
-    ("LOG10_2_F32", 32, mp.log10(2), (15,), "log10 2, likewise"),
-    ("LOG10_2_F64", 64, mp.log10(2), (42,), "log10 2, likewise"),
+    ("LN2_F32", 32, LN2, (24,), "ln 2"),
+    ("LN2_F64", 64, LN2, (53,), "ln 2"),
+    ("LOG10_2_F32", 32, mp.log10(2), (15,), "log10 2; the first times an exponent is exact"),
+    ("LOG10_2_F64", 64, mp.log10(2), (42,), "log10 2; the first times an exponent is exact"),
     ("LOG2_E_F32", 32, 1 / LN2, (24,), "log2 e"),
     ("LOG2_E_F64", 64, 1 / LN2, (53,), "log2 e"),
     ("LOG10_E_F32", 32, mp.log10(mp.e), (24,), "log10 e"),

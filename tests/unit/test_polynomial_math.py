@@ -44,6 +44,24 @@ def test_unary(name: str, element: str):
 
 
 @pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize(
+    ("name", "x", "wanted"),
+    [
+        ("exp", [0.0, -0.0], [1, 1]),
+        ("exp2", [-30.0, 0.0, 10.0], [2.0**-30, 1, 1024]),
+        ("tanh", [-30.0, 30.0, 1e-30], [-1, 1, 1e-30]),
+        ("sigmoid", [0.0, -0.0, 40.0], [0.5, 0.5, 1]),
+        ("gelu", [20.0, -45.0, 1e-30], [20, -0.0, 5e-31]),
+    ],
+)
+def test_results_without_an_error(name: str, x: list[float], wanted: list[float], element: str):
+    dtype = DTYPES[element]
+    got = run(name, np.array(x, dtype))
+    np.testing.assert_array_equal(got, np.array(wanted, dtype))
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
+
+
+@pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_next_to_multiples_of_a_quarter(name: str, element: str):
     """Where all the leading digits cancel; up to the reach of the reduction and beyond it."""

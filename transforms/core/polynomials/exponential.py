@@ -4,9 +4,14 @@ exp and its kin: x = n·ln 2 + r with integer n and |r| <= ln 2 / 2, and 2**n th
 The reduction in two steps is Cody and Waite's, "Software Manual for the Elementary Functions" (1980), chapter 6,
 with fused multiply-adds as in Muller, "Elementary Functions", 3rd ed., chapter 11. Rounding to the
 nearest integer by adding 1.5·2**p, whose low bits then hold it, is Tang's, ACM TOMS 15 (1989).
+
+The polynomials are those of the result times 2**-k (see `_lifted`): what scales it back is a normal number where
+the result is subnormal or 0, so that one product rounds it, once.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
@@ -17,15 +22,19 @@ from .lanes import Lanes
 def exp(b: Lanes, x: SSAValue) -> SSAValue:
     """Beyond the clamp the result is 0 or infinity, which the scaling gives."""
     x = b.clamp(x, *((-104.0, 89.0) if b.is_single else (-746.0, 710.0)))
-    r, shifted = _reduce(b, x)
-    return _scale(b, _exp_of_reduced(b, r), shifted)
+    early, r, shifted = _reduce(b, x, _lifted_magic(b) + b.format.bias)
+    return _scale(b, _exp_of_reduced(b, early, r), shifted)
 
 
 def exp_of_nonpositive(b: Lanes, x: SSAValue) -> SSAValue:
-    """exp for x <= 0 (to be exact, up to 70): the same result with four operations fewer."""
-    x = b.maximum(x, -104.0 if b.is_single else -746.0)
-    r, shifted = _reduce(b, x, _small_magic(b))
-    return _scale_down(b, _exp_of_reduced(b, r), shifted)
+    """
+    exp for x <= 0 (to be exact, up to 70): the same result with five operations fewer.
+
+    At the clamp the scale is 0, not a number whose product would underflow, which takes CPUs long.
+    """
+    x = b.maximum(x, -104.66 if b.is_single else -746.52)
+    early, r, shifted = _reduce(b, x, _lifted_magic(b))
+    return b.mul(_exp_of_reduced(b, early, r), _power_of_two(b, shifted))
 
 
 def exp2(b: Lanes, x: SSAValue) -> SSAValue:
@@ -36,52 +45,71 @@ def exp2(b: Lanes, x: SSAValue) -> SSAValue:
 def expm1(b: Lanes, x: SSAValue) -> SSAValue:
     """(expm1(r)·2**h + (2**h - 2**(h-n)))·2**(n-h), h about n/2: neither factor overflows."""
     clamped = b.clamp(x, *((-20.0, 89.0) if b.is_single else (-40.0, 710.0)))
-    r, shifted = _reduce(b, clamped)
-    first, second = _halves(b, shifted)
+    early, r, shifted = _reduce(b, clamped, b.format.round_magic + 2 * b.format.bias)
+    first, second = (_power_of_two(b, half) for half in _halves(b, shifted))
     inverse = b.from_bits(b.isub(2 * b.format.bits(1.0), b.bits(second)))
-    sum_ = b.fma(_expm1_of_reduced(b, r), first, b.sub(first, inverse))
+    sum_ = b.fma(_expm1_of_reduced(b, early, r), first, b.sub(first, inverse))
     return b.copysign(b.mul(sum_, second), x)
 
 
 def tanh(b: Lanes, x: SSAValue) -> SSAValue:
-    """m / (m + 2), m = expm1(2|x|). Where m is large, its error changes both alike, and little."""
-    limit = 10.0 if b.is_single else 20.0
-    magnitude = b.minimum(b.abs(x), limit)
-    m = _expm1_of_small(b, b.add(magnitude, magnitude))
-    total = b.add(m, 2.0)
-    quotient = b.div(m, total)
-    if b.is_single:  # three roundings in a row could come to more than 2 units
-        lost = b.sub(b.minimum(m, 2.0), b.sub(total, b.maximum(m, 2.0)))
-        residual = b.fma(b.neg(quotient), lost, b.fma(b.neg(quotient), total, m))
-        # 1 / (m + 2) = (1 - quotient) / 2, which has no correct bits where it would not matter.
-        reciprocal = b.maximum(b.fma(quotient, -0.5, 0.5 - 2.0**-21), 0.0)
-        quotient = b.fma(residual, reciprocal, quotient)
-    return b.copysign(quotient, x)
+    """
+    h / (h + 1), h = expm1(2|x|) / 2, as c·(1 - c / (h + 1)) with c = h up to 1 and 1 above.
+
+    So the errors of the sum and of the quotient are made smaller by what they are subtracted from.
+    """
+    magnitude = b.minimum(b.abs(x), 10.0 if b.is_single else 20.0)
+    h = _half_expm1_of_double(b, magnitude)
+    c = b.minimum(h, 1.0)
+    return b.copysign(_less_a_part(b, c, b.div(c, b.add(h, 1.0))), x)
 
 
 def sigmoid(b: Lanes, x: SSAValue) -> SSAValue:
-    """1 / (1 + e) for x >= 0 and e / (1 + e) below, e = exp(-|x|), which cannot overflow."""
+    """
+    c·(1 - e / (1 + e)), c = 1 for x >= 0 and e below, e = exp(-|x|), which cannot overflow.
+
+    The errors of the sum and of the quotient come in multiplied by c·e at most.
+    """
     e = exp_of_nonpositive(b, b.neg(b.abs(x)))
-    reciprocal, residual = b.reciprocal_of_sum(b.real(1.0), e)
-    quotient = b.mul(b.select(b.where_negative(x), e, 1.0), reciprocal)
-    return b.fma(quotient, residual, quotient)
+    c = b.select(b.where_negative(x), e, 1.0)
+    return _less_a_part(b, c, b.div(e, b.add(e, 1.0)))
+
+
+def _less_a_part(b: Lanes, whole: SSAValue, part: SSAValue) -> SSAValue:
+    """whole·(1 - part), rounded once."""
+    return b.fma(b.neg(whole), part, whole)
 
 
 def exp_of_sum(b: Lanes, high: SSAValue, low: SSAValue) -> SSAValue:
-    """exp(high + low) for high <= 0 within the clamp of `exp` and a low that is tiny beside it."""
-    r, shifted = _reduce(b, high)
-    return _scale(b, _exp_of_reduced(b, b.add(r, low)), shifted)
+    """exp(high + low) for high <= 0, at least -150 or -1100, and a low that is tiny beside it."""
+    _, r, shifted = _reduce(b, high, _lifted_magic(b) + b.format.bias)
+    r = b.add(r, low)
+    return _scale(b, _exp_of_reduced(b, r, r), shifted)
+
+
+def exp_of_difference(
+    b: Lanes, small: SSAValue, high: SSAValue, low: SSAValue, exponent: int
+) -> tuple[SSAValue, SSAValue]:
+    """
+    exp(small - high - low)·2**exponent, as two factors whose product rounds it.
+
+    |small| < 1, high >= 0, and a low that is tiny beside both; the exponent of 2 in all is at least -150 in f32.
+    """
+    ln_2, ln_2_low = _ln_2(b)
+    n, shifted = _multiple(b, b.sub(small, high), _lifted_magic(b) + exponent)
+    r = b.sub(b.sub(small, b.fma(n, ln_2_low, low)), b.fma(n, ln_2, high))
+    return _exp_of_reduced(b, r, r), _power_of_two(b, shifted)
 
 
 def exp2_of_sum(b: Lanes, high: SSAValue, low: SSAValue | None = None) -> SSAValue:
     """2**(high + low) for a high within the clamp of `exp2` and a low that is tiny beside it."""
-    magic = _biased_magic(b)
+    magic = _lifted_magic(b) + b.format.bias
     shifted = b.add(high, magic)
     r = b.sub(high, b.sub(shifted, magic))
     if low is not None:
         r = b.add(r, low)
     poly = table.EXP2_F32 if b.is_single else table.EXP2_F64
-    return _scale(b, b.fma(b.horner(r, poly), r, 1.0), b.bits(shifted))
+    return _scale(b, b.horner(r, _lowered(b, (1.0, *poly))), b.bits(shifted))
 
 
 def exp2_near_single(b: Lanes, x: SSAValue) -> SSAValue:
@@ -89,51 +117,54 @@ def exp2_near_single(b: Lanes, x: SSAValue) -> SSAValue:
     magic = b.format.round_magic + b.format.bias
     shifted = b.add(x, magic)
     r = b.sub(x, b.sub(shifted, magic))
-    scale = b.from_bits(b.shl(b.bits(shifted), b.format.mantissa))
-    return b.mul(b.fma(b.horner(r, table.POWER_EXP2), r, 1.0), scale)
+    return b.mul(b.fma(b.horner(r, table.POWER_EXP2), r, 1.0), _power_of_two(b, b.bits(shifted)))
 
 
-def _biased_magic(b: Lanes) -> float:
-    """The low bits of a sum with it hold the integer and twice the exponent's bias."""
-    return b.format.round_magic + 2 * b.format.bias
+def _reduce(
+    b: Lanes, x: SSAValue, magic: float, times: float = 1.0
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """
+    Nearly r, r = x·times - n·ln 2, and the bits whose low part holds n; `times` is a power of 2.
+
+    n·high takes up no more digits than x and the difference together, so what is nearly r is exact but for
+    n·low. In f32, where low happens to be 2**-29, that is what the higher terms may do without.
+    """
+    high, low = _ln_2(b)
+    n, shifted = _multiple(b, x, magic, times)
+    early = b.fma(n, -high, x if times == 1 else b.mul(x, times))
+    r = b.fma(n, -low, early)
+    return early if b.is_single else r, r, shifted
 
 
-def _reduce(b: Lanes, x: SSAValue, magic: float | None = None) -> tuple[SSAValue, SSAValue]:
-    """r = x - n·ln 2, and the bits whose low part holds n."""
-    magic = _biased_magic(b) if magic is None else magic
+def _multiple(b: Lanes, x: SSAValue, magic: float, times: float = 1.0) -> tuple[SSAValue, SSAValue]:
+    """n = x·times / ln 2, rounded, and the bits whose low part holds it."""
     log2_e = (table.LOG2_E_F32 if b.is_single else table.LOG2_E_F64)[0]
-    high, low = table.LN2_F32 if b.is_single else table.LN2_F64
-    shifted = b.fma(x, log2_e, magic)
-    n = b.sub(shifted, magic)
-    return b.fma(n, -low, b.fma(n, -high, x)), b.bits(shifted)
+    shifted = b.fma(x, times * log2_e, magic)
+    return b.sub(shifted, magic), b.bits(shifted)
 
 
-def _exp_of_reduced(b: Lanes, r: SSAValue) -> SSAValue:
+def _ln_2(b: Lanes) -> tuple[float, float]:
+    return table.LN2_F32 if b.is_single else table.LN2_F64
+
+
+def _exp_of_reduced(b: Lanes, early: SSAValue, r: SSAValue) -> SSAValue:
+    """exp(r)·2**-lifted"""
     poly = table.EXPM1_F32 if b.is_single else table.EXPM1_F64
-    return b.horner(r, (1.0, 1.0, *poly))
+    higher = b.horner(early, _lowered(b, poly))
+    return b.horner(r, (*_lowered(b, (1.0, 1.0)), higher))
 
 
-def _expm1_of_reduced(b: Lanes, r: SSAValue) -> SSAValue:
+def _expm1_of_reduced(b: Lanes, early: SSAValue, r: SSAValue) -> SSAValue:
     poly = table.EXPM1_F32 if b.is_single else table.EXPM1_F64
-    return b.fma(b.mul(r, r), b.horner(r, poly), r)
+    return b.fma(b.mul(r, r), b.horner(early, poly), r)
 
 
-def _halves(b: Lanes, shifted: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """
-    2**h and 2**(n - h), h = ⌊n / 2⌋, from bits that end in n plus twice the bias.
-
-    The bits of the magic number are shifted out.
-    """
-    first = b.shift_right(shifted, 1)
-    second = b.isub(shifted, first)
-    place = b.format.mantissa
-    return b.from_bits(b.shl(first, place)), b.from_bits(b.shl(second, place))
-
-
-def _scale(b: Lanes, value: SSAValue, shifted: SSAValue) -> SSAValue:
-    """value · 2**n. The first product is exact, so a subnormal result is rounded once."""
-    first, second = _halves(b, shifted)
-    return b.mul(b.mul(value, first), second)
+def _half_expm1_of_double(b: Lanes, x: SSAValue) -> SSAValue:
+    """(exp(2x) - 1) / 2, x from 0 to 20."""
+    early, r, shifted = _reduce(b, x, b.format.round_magic + b.format.bias, times=2.0)
+    scale = b.shl(shifted, b.format.mantissa)
+    half = b.from_bits(b.isub(scale, b.format.smallest_normal))
+    return b.fma(_expm1_of_reduced(b, early, r), half, b.sub(half, 0.5))
 
 
 def _lifted(b: Lanes) -> int:
@@ -141,19 +172,32 @@ def _lifted(b: Lanes) -> int:
     return 24 if b.is_single else 54
 
 
-def _small_magic(b: Lanes) -> float:
+def _lowered(b: Lanes, series: Sequence[float]) -> list[float]:
+    """The coefficients times 2**-lifted, exactly."""
+    return [coefficient * 2.0 ** -_lifted(b) for coefficient in series]
+
+
+def _lifted_magic(b: Lanes) -> float:
     """The low bits of a sum with it hold the integer, the exponent's bias and `_lifted`."""
     return b.format.round_magic + b.format.bias + _lifted(b)
 
 
-def _scale_down(b: Lanes, value: SSAValue, shifted: SSAValue) -> SSAValue:
-    """value · 2**n for n <= 0 (up to 100): by 2**(n + lifted), which is exact, then rounded once."""
-    scale = b.from_bits(b.shl(shifted, b.format.mantissa))
-    return b.mul(b.mul(value, scale), 2.0 ** -_lifted(b))
+def _power_of_two(b: Lanes, biased: SSAValue) -> SSAValue:
+    """2**n of the bits that end in n and the bias; those before are shifted out."""
+    return b.from_bits(b.shl(biased, b.format.mantissa))
 
 
-def _expm1_of_small(b: Lanes, x: SSAValue) -> SSAValue:
-    """exp(x) - 1, x from 0 to 40."""
-    r, shifted = _reduce(b, x, b.format.round_magic + b.format.bias)
-    scale = b.from_bits(b.shl(shifted, b.format.mantissa))
-    return b.fma(_expm1_of_reduced(b, r), scale, b.sub(scale, 1.0))
+def _halves(b: Lanes, shifted: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Two integers that come to what the bits end in, the lower one first."""
+    first = b.shift_right(shifted, 1)
+    return first, b.isub(shifted, first)
+
+
+def _scale(b: Lanes, value: SSAValue, shifted: SSAValue) -> SSAValue:
+    """
+    value · 2**(n + lifted) of bits that end in that exponent and twice the bias.
+
+    The first product is exact, so a subnormal result is rounded once.
+    """
+    first, second = (_power_of_two(b, half) for half in _halves(b, shifted))
+    return b.mul(b.mul(value, first), second)

@@ -44,7 +44,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.Log2Op: Function("log2", log2, 1.0, 1.8, "as log, 1/ln 2 in two parts"),
     math.Log10Op: Function("log10", log10, 1.0, 1.9, "as log, 1/ln 10 in two parts"),
     math.Log1pOp: Function("log1p", log1p, 1.7, 1.7, "as log, with what 1 + x lost"),
-    math.TanhOp: Function("tanh", tanh, 1.8, 2.8, "expm1(2x) / (expm1(2x) + 2)"),
+    math.TanhOp: Function("tanh", tanh, 1.9, 2.0, "c·(1 - c / (h + 1)), h = expm1(2x) / 2"),
     math.ErfOp: Function("erf", erf, 1.3, 1.4, "two polynomials; for f64 scaled erfc"),
     math.SinOp: Function("sin", sin, 1.7, 1.7, "π/2 in three parts; C library beyond 2**18, 2**40"),
     math.CosOp: Function("cos", cos, 1.7, 1.7, "as sin"),
@@ -54,8 +54,8 @@ FUNCTIONS: dict[type[Operation], Function] = {
 }
 """The operations that are expanded."""
 
-SIGMOID = Function("sigmoid", sigmoid, 2.0, 2.0, "exp of -abs(x), the quotient corrected")
-GELU = Function("gelu", gelu, 0.6, 3.3, "scaled erfc; f32 in f64")
+SIGMOID = Function("sigmoid", sigmoid, 1.8, 1.7, "c·(1 - e / (1 + e)), e = exp of -abs(x)")
+GELU = Function("gelu", gelu, 1.9, 3.3, "exp of a polynomial less x²/2; f64: scaled erfc")
 """Two that are recognised; see idioms.py."""
 
 

@@ -1,16 +1,17 @@
 // RUN: stepwell-opt %s -p core-expand-math --split-input-file | filecheck %s
 // RUN: stepwell-opt %s -p core-expand-math{fp=strict} --split-input-file | filecheck %s --check-prefix=STRICT
 
-// The exponential: clamped, reduced by two fused multiply-adds, scaled in two steps.
+// The exponential: clamped, reduced by two fused multiply-adds, of which the higher terms need one, scaled in two steps.
 // CHECK-LABEL: func.func @exponential
 // CHECK:         %[[LOW:.*]] = arith.maximumf %x, %{{.*}} : vector<8xf32>
 // CHECK:         %[[CLAMPED:.*]] = arith.minimumf %[[LOW]], %{{.*}} : vector<8xf32>
 // CHECK:         %[[SHIFTED:.*]] = math.fma %[[CLAMPED]], %{{.*}}, %[[MAGIC:.*]] : vector<8xf32>
 // CHECK-NEXT:    %[[N:.*]] = arith.subf %[[SHIFTED]], %[[MAGIC]] : vector<8xf32>
-// CHECK:         %[[PARTLY:.*]] = math.fma %[[N]], %{{.*}}, %[[CLAMPED]] : vector<8xf32>
-// CHECK:         %[[REDUCED:.*]] = math.fma %[[N]], %{{.*}}, %[[PARTLY]] : vector<8xf32>
 // CHECK:         %[[BITS:.*]] = arith.bitcast %[[SHIFTED]] : vector<8xf32> to vector<8xi32>
-// CHECK-COUNT-6: math.fma %{{.*}}, %[[REDUCED]], %{{.*}} : vector<8xf32>
+// CHECK:         %[[EARLY:.*]] = math.fma %[[N]], %{{.*}}, %[[CLAMPED]] : vector<8xf32>
+// CHECK:         %[[REDUCED:.*]] = math.fma %[[N]], %{{.*}}, %[[EARLY]] : vector<8xf32>
+// CHECK-COUNT-4: math.fma %{{.*}}, %[[EARLY]], %{{.*}} : vector<8xf32>
+// CHECK-COUNT-2: math.fma %{{.*}}, %[[REDUCED]], %{{.*}} : vector<8xf32>
 // CHECK:         arith.shrsi %[[BITS]]
 // CHECK:         %[[ONCE:.*]] = arith.mulf
 // CHECK-NEXT:    %r = arith.mulf %[[ONCE]], %{{.*}} : vector<8xf32>
@@ -24,15 +25,14 @@ func.func @exponential(%x: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// Where nothing overflows, in one: the constant brings subnormal results into reach of the other factor.
+// Where nothing overflows, in one: the coefficients are so small that no scale is subnormal.
 // CHECK-LABEL: func.func @nonpositive
 // CHECK:         %[[CLAMPED:.*]] = arith.maximumf %x, %{{.*}} : vector<8xf32>
 // CHECK-NOT:     arith.minimumf
 // CHECK-NOT:     arith.shrsi
 // CHECK:         %[[BITS:.*]] = arith.shli
 // CHECK-NEXT:    %[[SCALE:.*]] = arith.bitcast %[[BITS]] : vector<8xi32> to vector<8xf32>
-// CHECK:         %[[ONCE:.*]] = arith.mulf %{{.*}}, %[[SCALE]] : vector<8xf32>
-// CHECK:         %r = arith.mulf %[[ONCE]], %{{.*}} : vector<8xf32>
+// CHECK-NEXT:    %r = arith.mulf %{{.*}}, %[[SCALE]] : vector<8xf32>
 // CHECK-NEXT:    func.return %r
 // STRICT-LABEL: func.func @nonpositive
 // STRICT-NEXT:    %r = math.exp %x
