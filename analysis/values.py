@@ -39,19 +39,44 @@ def _earlier(write: Access, read: Access) -> isl.Map:
     return pairs.intersect(write.time.lex_lt_map(read.time).reverse())
 
 
-def as_expressions(function: isl.Map) -> list[AffineExpr] | None:
+def as_expressions(function: isl.Map, wider: isl.Map | None = None) -> list[AffineExpr] | None:
     """
     One expression for each output of a single-valued relation, over its inputs and then parameters.
 
-    None when no single quasi-affine function agrees with it everywhere.
+    `wider` is a relation that holds it, in which isl may find a function that it does not see in a few points. None
+    when no single quasi-affine function is found that agrees everywhere.
     """
+    found = _agreeing(function, function)
+    if found is not None or wider is None:
+        return found
+    single: list[AffineExpr] = []
+    for n in range(function.dim(isl.dim_type.out)):
+        one, more = _output(function, n), _output(wider, n)
+        expr = _agreeing(one, one)
+        if expr is None and more.is_single_valued():
+            expr = _agreeing(one, more)
+        if expr is None:
+            return None
+        single += expr
+    return single
+
+
+def _agreeing(function: isl.Map, wider: isl.Map) -> list[AffineExpr] | None:
+    """A piece of `wider` that agrees with the function everywhere."""
     pieces: list[isl.MultiAff] = []
-    simple = isl.PwMultiAff.from_map(function.coalesce())
+    simple = isl.PwMultiAff.from_map(wider.coalesce())
     simple.foreach_piece(lambda _where, value: pieces.append(value))
     for piece in pieces:
         if function.is_subset(isl.Map.from_multi_aff(piece)):
             return [expression(piece.get_at(n)) for n in range(piece.dim(isl.dim_type.out))]
     return None
+
+
+def _output(function: isl.Map, n: int) -> isl.Map:
+    """The relation to one of the outputs."""
+    out = isl.dim_type.out
+    rest = function.project_out(out, n + 1, function.dim(out) - n - 1)
+    return rest.project_out(out, 0, n).set_tuple_name(out, "")
 
 
 def written_between(

@@ -98,7 +98,8 @@ def without_divisions(
     The expression with the floordiv and mod worked out that are decided by what is known of its
     dimensions: their ranges, and a number that each is a multiple of.
 
-    `(d0 * 16 + d1) floordiv 16` is `d0` and `(d0 * 16 + d1) mod 16` is `d1` where `0 <= d1 < 16`.
+    `(d0 * 16 + d1) floordiv 16` is `d0` and `(d0 * 16 + d1) mod 16` is `d1` where `0 <= d1 < 16`; where
+    `16 <= d1 < 32` it is `d0 + 1` and `d1 - 16`.
     """
     if not isinstance(expr, AffineBinaryOpExpr):
         return expr
@@ -137,10 +138,10 @@ def _quotient_or_rest(
         else:
             rest = rest + term * factor
     low, high = bounds(rest, ranges)
-    is_small = low is not None and high is not None and low >= 0 and high < divisor
-    if kind is AffineBinaryOpKind.Mod:
-        return rest if is_small else rest % divisor
-    return quotient if is_small else quotient + rest // divisor
+    if low is None or high is None or low // divisor != high // divisor:
+        return rest % divisor if kind is AffineBinaryOpKind.Mod else quotient + rest // divisor
+    whole = low // divisor  # no multiple of the divisor is crossed
+    return rest - whole * divisor if kind is AffineBinaryOpKind.Mod else quotient + whole
 
 
 def sum_of_terms(expr: AffineExpr) -> list[tuple[AffineExpr, int]]:

@@ -186,6 +186,7 @@ class StepMethods:
         panel: int = 0,
         pad: int = 0,
         pads: Sequence[int] = (),
+        along: str = "",
     ) -> Self:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
@@ -194,15 +195,18 @@ class StepMethods:
         `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
         at the end when the region is written. Without `at` each call of the function gets a copy. `order`
         permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
-        rounds the last axis's size up to a multiple and `pads` each axis's.
+        rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
+        the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
+        two operands that are one buffer.
         """
 
-    def rfactor(self, loop: str, into: str = "") -> Self:
+    def rfactor(self, loop: str, into: str = "", axis: int = -1) -> Self:
         """
         Give each iteration of a reduction loop its own partial result, combined afterwards.
 
         Before: `for i: for k.o: for k.i: C[i] += A[i, k]`. After `rfactor("f/k.i")`: partial results
-        `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`.
+        `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`. `axis` is where the loop's axis is
+        among those of the partial results.
         """
 
     def decompose_reduction(self, buffer: str, at: str) -> Self:

@@ -50,7 +50,9 @@ _MEANINGS: dict[str, str] = {
     "stage.at": "The loop whose iterations get a copy each; each call of the function when it is empty.",
     "stage.into": 'The name of the scratch buffer; "<buffer>.staged" when it is empty.',
     "stage.order": "The buffer's axes in the order the scratch buffer has them; empty for the same order.",
+    "along": "The loop whose variable is in a subscript of the accesses that use the copy; empty for all of them.",
     "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
+    "rfactor.axis": "Where the loop's axis is among those of the partial results; -1 for the last.",
     "storage_align.factor": "Modulo how many elements the stride is taken.",
 }
 

@@ -298,7 +298,9 @@ class Stage(Step):
     `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
     at the end when the region is written. Without `at` each call of the function gets a copy. `order`
     permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
-    rounds the last axis's size up to a multiple and `pads` each axis's.
+    rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
+    the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
+    two operands that are one buffer.
     """
 
     buffer: str
@@ -309,6 +311,7 @@ class Stage(Step):
     panel: int = 0
     pad: int = 0
     pads: tuple[int, ...] = ()
+    along: str = ""
 
 
 @step
@@ -317,11 +320,13 @@ class Rfactor(Step):
     Give each iteration of a reduction loop its own partial result, combined afterwards.
 
     Before: `for i: for k.o: for k.i: C[i] += A[i, k]`. After `rfactor("f/k.i")`: partial results
-    `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`.
+    `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`. `axis` is where the loop's axis is
+    among those of the partial results.
     """
 
     loop: str
     into: str = ""
+    axis: int = -1
 
 
 @step

@@ -369,6 +369,7 @@ def _stage(draw: _Draw) -> Step:
         order=order,
         panel=rng.choice((0, 0, 0, 2, 4)) if rank else 0,
         pad=rng.choice((0, 0, 0, 2, 4)) if rank else 0,
+        along=draw.loop().loop_name.data if rng.random() < 0.15 else "",
     )
 
 
@@ -379,7 +380,10 @@ def _rfactor(draw: _Draw) -> Step:
         if op.kind.data is loop.LoopKind.REDUCTION
         or draw.nest.dependences.kind_of(op) is loop.LoopKind.REDUCTION
     ]
-    return s.Rfactor(draw.path(draw.one(reductions)), "rf" if draw.rng.random() < 0.1 else "")
+    axis = 0 if draw.rng.random() < 0.3 else -1
+    return s.Rfactor(
+        draw.path(draw.one(reductions)), "rf" if draw.rng.random() < 0.1 else "", axis
+    )
 
 
 def _decompose_reduction(draw: _Draw) -> Step:

@@ -24,6 +24,7 @@ from stepwell.dialects.schedule.steps import (
     UnrollAndJam,
     Vectorize,
 )
+from stepwell.transforms.loop.reorder import counting_origins
 from stepwell.transforms.schedule.nest import Nest, Nests
 from xdsl.ir import Block, Operation
 from xdsl.traits import MemoryEffectKind, get_effects
@@ -77,8 +78,13 @@ def _reorder(step: Reorder, nest: Nest, outermost: loop.ForOp) -> Asked:
     if set(place) != set(step.order):
         raise Unclear
     order = [place[name] for name in step.order]
-    # Bounds that are computed anew make loops with a step count their iterations.
-    is_counted = [op.step.value.data != 1 and not _keeps_bounds(chain, order) for op in chain]
+    # Bounds that are computed anew make loops with a step count their iterations, from their start, unless
+    # that goes along with another loop and all values are a multiple of the step apart.
+    origins = counting_origins(nest, chain)
+    is_counted = [
+        op.step.value.data != 1 and not _keeps_bounds(chain, order) and op not in origins
+        for op in chain
+    ]
     if any(
         counted and _has_several_starts(op) for counted, op in zip(is_counted, chain, strict=True)
     ):

@@ -97,6 +97,30 @@ def test_peeled_reader(first: Step) -> None:
         assert "alloc" not in str(check_steps(same(n), [first, Inline("f/B")], native=n == 17))
 
 
+def test_peeled_reader_of_few_elements() -> None:
+    """isl sees no one function in the few points of the last iterations, but in where the subscripts lead."""
+    text = function(
+        [("A", "memref<40xi32>"), ("C", "memref<40xi32>")],
+        """  %B = loop.alloc stack : memref<40xi32>
+  loop.for serial "t" %t = 0 to 3 {
+    loop.for serial "p" %p = 0 to 5 {
+      loop.for serial "q" %q = 0 to 8 {
+        %a = loop.load %A[%q * 5 + %p] : memref<40xi32>
+        loop.store %a, %B[%p * 8 + %q] : memref<40xi32>
+      }
+    }
+    loop.for serial "i" %i = -2 to 5 {
+      loop.for serial "j" %j = 1 to %i + 3 {
+        %b = loop.load %B[(%j + %i + 10) mod 40] : memref<40xi32>
+        loop.store %b, %C[(%j + %i * 2 + 10) mod 40] : memref<40xi32>
+      }
+    }
+  }""",
+    )
+    module = check_steps(text, [Split("f/j", 2, tail="peel"), Inline("f/B")])
+    assert "alloc" not in str(module)
+
+
 def test_each_load_with_its_own_store() -> None:
     """A loop that writes and reads the buffer is peeled, or unrolled."""
     text = function(

@@ -45,6 +45,25 @@ def test_trapezoids_with_steps_and_symbols() -> None:
     check_extents(one, Reorder("f/i", ("k", "j", "i")))
 
 
+def test_a_start_at_a_maximum_of_values_that_are_steps_apart() -> None:
+    program = """
+    func.func @f(%A: memref<99x99xi32>, %n: index) {
+      loop.for serial "p" %p = 0 to 2 {
+        loop.for parallel "i" %i = -4 to {n} step 4 {
+          loop.for parallel "j" %j = max(%i + %p, %p - 2) to min(2 * %i + 9, %n + 30) step 2 {
+            %a = loop.load %A[%i + 4, %j + 2] : memref<99x99xi32>
+            %k = arith.index_cast %j : index to i32
+            %s = arith.addi %a, %k : i32
+            loop.store %s, %A[%i + 4, %j + 2] : memref<99x99xi32>
+          }
+        }
+      }
+      func.return
+    }
+    """
+    check_extents(program, Reorder("f/i", ("j", "i")))
+
+
 def test_where_nothing_runs_the_new_bounds_do_not_let_anything_run() -> None:
     # Only i = 0 has iterations inside; the new bounds may not take i = 0 for granted.
     program = """

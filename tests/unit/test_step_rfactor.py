@@ -1,7 +1,7 @@
 """rfactor: partial results, for every operator, around every loop, at many extents."""
 
 import pytest
-from stepwell.dialects.schedule.steps import Parallel, Rfactor, Split
+from stepwell.dialects.schedule.steps import Parallel, Reorder, Rfactor, Split
 from stepwell.transforms.loop.rfactor import LoopRfactorPass
 
 from .loop_nests import applied, check_extents, reason
@@ -67,6 +67,16 @@ def test_extremes_of_floating_point_numbers(operation: str) -> None:
 def test_integers_of_every_width(element: str, operation: str) -> None:
     program = rows(f"arith.{operation}").replace("i32", element)
     check_extents(program, Rfactor("f/k"), extents=(1, 7), native=element != "index")
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_the_place_of_the_new_axis(axis: int) -> None:
+    steps = Split("f/k", 4), Reorder("f/i", ("k.outer", "i", "k.inner"))
+    factored = Rfactor("f/k.inner", "part", axis)
+    check_extents(rows(), *steps, factored, extents=(7, 33))
+    lanes_first = axis in (0, -2)
+    text = applied(rows().replace("{n}", "9"), *steps, factored)
+    assert ("memref<4x9xi32>" if lanes_first else "memref<9x4xi32>") in text
 
 
 @pytest.mark.parametrize("name", ["k.outer", "k.inner"])
@@ -179,6 +189,7 @@ def test_refusals() -> None:
     )
     assert "need fastmath<reassoc>" in reason(strict, Rfactor("f/k"))
     assert "loop 'i' carries no reduction" in reason(five, Rfactor("f/i"))
+    assert "the partial results have 1 axes, and axis is 1" in reason(five, Rfactor("f/k", axis=1))
     recurrence = rows("arith.subi").replace("{n}", "5")
     assert "flow dependence through '%C' at distance (0, <)" in reason(recurrence, Rfactor("f/k"))
     marked = five.replace('parallel "i"', 'parallel vector "i"')

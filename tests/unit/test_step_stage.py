@@ -56,6 +56,10 @@ STAGES = {
     "accumulators": [Stage("f/C", "j.inner", into="acc", scope="register")],
     "a tile written and read": [Stage("f/C", "j.outer", into="acc")],
     "whole": [Stage("f/B", into="Bp", panel=8, pad=8), Stage("f/A", into="Ap", order=(1, 0))],
+    "the accesses along a loop": [
+        Stage("f/A", "i.outer", into="Ap", along="k", order=(1, 0)),
+        Stage("f/C", "j.inner", into="acc", along="j.inner", scope="register"),
+    ],
     "the whole result": [Stage("f/C", order=(1, 0), pads=(4, 8))],
     "packed and accumulated": [
         Stage("f/A", "i.outer", into="Ap", order=(1, 0), pad=4),

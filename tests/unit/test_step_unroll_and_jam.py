@@ -33,6 +33,14 @@ def test_extents(loop: str, tail: str) -> None:
         "-%i + {n} to {n}",
         "{n} - 2 * %i to %i",
         "3 to %i step 2",
+        "max(%i, 3) to {n}",
+        "0 to min(%i + 1, 5)",
+        "max(2 * %i - 4, 2, 8 - %i) to min(%i + 4, {n}, 9 - 2 * %i)",
+        "max(5 - %i, 1) to min(2 * %i, 7, 9 - %i)",
+        "1 to min(2 * %i, 7) step 3",
+        "max(%i, 2 * %i - 3) to {n} + 4",
+        "-3 to min(9 - %i, 12 - 2 * %i)",
+        "max(2 * %i - 3, %i) to min(13 - 3 * %i, 12 - 2 * %i, 9 - %i)",
     ],
 )
 def test_inner_bounds_that_vary(bounds: str, tail: str) -> None:
@@ -88,6 +96,22 @@ def test_a_loop_inside_of_an_update_is_not_joined_through_it() -> None:
     }
     """
     assert "must come after the store to '%C'" in reason(program, UnrollAndJam("f/i", 2))
+
+
+def test_bounds_beyond_the_end_are_those_that_are_written() -> None:
+    """In the one iteration that there is, the second bound is 1; in the one beyond it is -3."""
+    program = """
+    func.func @f(%A: memref<1xi32>) {
+      loop.for parallel "i" %i = 0 to 1 step 4 {
+        loop.for parallel "j" %j = 0 to min(4, -%i + 1) {
+          %c = arith.constant 1 : i32
+          loop.store %c, %A[%i * 4 + %j * 4] : memref<1xi32>
+        }
+      }
+      func.return
+    }
+    """
+    check_extents(program, UnrollAndJam("f/i", 2, "pad"), extents=(1,))
 
 
 def test_without_a_loop_inside() -> None:

@@ -12,8 +12,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
 from ...dialects.graph import MatmulOp, MulOp, ReciprocalOp, SoftmaxOp, SumOp
-from ...dialects.graph.base import shape_of
 from ...dialects.graph.shapes import element_count
+from ...dialects.shaped import shape_of
 from ..stepwell_pass import StepwellPass
 
 

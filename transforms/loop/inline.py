@@ -139,7 +139,7 @@ def _replacement(
     variables = tuple(op.induction_variable for op in write.loops)
     point = [AffineExpr.constant(0)] * len(variables)
     if not source.is_empty():
-        found = as_expressions(source)
+        found = as_expressions(source, read.subscripts.apply_range(write.element.reverse()))
         if found is None:
             raise refuse(
                 step,

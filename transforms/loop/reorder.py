@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.affine_isl import as_map, variable
 from ...analysis.scop import Surroundings
+from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Reorder
@@ -44,6 +45,7 @@ class ReorderPlan:
     new: tuple[loop.ForOp, ...]
     kinds: Mapping[loop.ForOp, LoopKind]
     sinking: Sinking
+    origins: Mapping[loop.ForOp, BoundExprs]
     bounds: NewBounds | None
     """None where the bounds of each loop still hold"""
 
@@ -71,7 +73,7 @@ class ReorderPlan:
         for for_op in self.old:
             if for_op.step.value.data != 1:
                 set_bounds(for_op, *plain_bounds(self.nest.function, for_op))
-                normalise_step(for_op)
+                normalise_step(for_op, self.origins.get(for_op))
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,39 @@ class NewBounds:
         return loop.IfOp(self.nest.guard, [*self.around, *self.parameters], Region(block))
 
 
+def counting_origins(nest: Nest, chain: Sequence[loop.ForOp]) -> dict[loop.ForOp, BoundExprs]:
+    """
+    For loops of a nest with a step, and a start that depends on the nest: what all values of the variable are a
+    multiple of the step from, where that does not.
+
+    Counted from there, not from its start, a loop that was skewed stays skewed.
+    """
+    inside = Surroundings(nest.dependences.scop, chain[-1].body.block)
+    depth = len(inside.loops) - len(chain)
+    variables = [op.induction_variable for op in inside.loops[:depth]]
+    found: dict[loop.ForOp, BoundExprs] = {}
+    for number, for_op in enumerate(chain, depth):
+        step, starts = for_op.step.value.data, inside.values(*lower_bound(for_op))
+        if step == 1 or starts is None:
+            continue
+        if not any(s.involves_dims(isl.dim_type.in_, depth, len(chain)) for s in starts):
+            continue
+        residue = as_map([variable(inside.space, number).mod_val(isl.Val(step))])
+        residue = residue.intersect_domain(inside.domain)
+        residue = residue.project_out(isl.dim_type.in_, depth, len(chain))
+        exprs = as_expressions(residue) if residue.is_single_valued() else None
+        if exprs is not None:
+            found[for_op] = exprs, [*variables, *nest.dependences.scop.parameters]
+    return found
+
+
 def _iterations(
     nest: Nest, old: Sequence[loop.ForOp], new: Sequence[loop.ForOp], starts: Sequence[BoundExprs]
 ) -> isl.Set:
     """
     What the loops run through, over the variables of the loops around and then the new loops'.
 
-    Loops with a step other than 1, whose first values are `starts`, are counted from 0 by one.
+    Loops with a step other than 1 are counted by one, from 0 at `starts`.
     """
     inside = Surroundings(nest.dependences.scop, old[-1].body.block)
     depth = len(inside.loops) - len(old)
@@ -122,7 +150,8 @@ def _iterations(
 @planner(Reorder)
 def plan_reorder(step: Reorder, nests: Nests) -> ReorderPlan:
     """
-    Legal when no dependence is turned around; bounds of non-rectangular nests are computed anew.
+    Legal when no dependence is turned around; bounds of non-rectangular nests are computed anew, and loops with a step
+    are then counted by one. One that was skewed stays so, where all of its values are a multiple of the step apart.
 
     Statements beside a loop of the nest move into it, where they run in its first or last iteration.
     """
@@ -141,9 +170,11 @@ def plan_reorder(step: Reorder, nests: Nests) -> ReorderPlan:
     by_name = {op.loop_name.data: op for op in old}
     new = tuple(by_name[n] for n in step.order)
     sinking = plan_sinking(step, nest, old)
-    kinds = _check(step, nest, old, new, sinking)
-    bounds = None if _keeps_bounds(old, new) else _new_bounds(step, nest, old, new)
-    return ReorderPlan(nest, old, new, kinds, sinking, bounds)
+    keeps = _keeps_bounds(old, new)
+    origins = {} if keeps else counting_origins(nest, old)
+    kinds = _check(step, nest, old, new, sinking, origins)
+    bounds = None if keeps else _new_bounds(step, nest, old, new, origins)
+    return ReorderPlan(nest, old, new, kinds, sinking, origins, bounds)
 
 
 def _check(
@@ -152,13 +183,14 @@ def _check(
     old: tuple[loop.ForOp, ...],
     new: tuple[loop.ForOp, ...],
     sinking: Sinking,
+    origins: Mapping[loop.ForOp, BoundExprs],
 ) -> dict[loop.ForOp, LoopKind]:
     """What the loops will be, once it is known that the new order is legal."""
     space = TimeSpace(nest)
     first = nest.time_position(old[0])
     variables = sinking.variables(space)
     if not _keeps_bounds(old, new):
-        variables = _counted(nest, old, sinking, space, variables)
+        variables = _counted(nest, old, sinking, space, variables, origins)
     moved = dict(zip(old, variables, strict=True))
 
     def reordered(entries: list[isl.PwAff]) -> list[isl.PwAff]:
@@ -183,16 +215,22 @@ def _counted(
     sinking: Sinking,
     space: TimeSpace,
     variables: Sequence[isl.PwAff],
+    origins: Mapping[loop.ForOp, BoundExprs],
 ) -> list[isl.PwAff]:
     """The variables as they will be: those of loops with a step other than 1 count their iterations."""
     found: list[isl.PwAff] = []
     for number, (for_op, value) in enumerate(zip(old, variables, strict=True)):
-        step = for_op.step.value.data
+        step = isl.Val(for_op.step.value.data)
         lower, _ = plain_bounds(nest.function, for_op)
+        if for_op in origins:
+            (expr,), values = origins[for_op]
+            origin = space.expr(expr, values)
+            assert origin is not None, "over loops and parameters"
+            value = value.sub(origin).scale_down_val(step).floor()
         # Without an affine start there will be no new bounds either.
-        if step != 1 and len(lower[0]) == 1 and space.lower_bound(for_op) is not None:
+        elif not step.is_one() and len(lower[0]) == 1 and space.lower_bound(for_op) is not None:
             start = sinking.value(space, variables[:number], for_op, first=True)
-            value = value.sub(start).scale_down_val(isl.Val(step)).floor()
+            value = value.sub(start).scale_down_val(step).floor()
         found.append(value)
     return found
 
@@ -208,7 +246,11 @@ def _keeps_bounds(old: Sequence[loop.ForOp], new: Sequence[loop.ForOp]) -> bool:
 
 
 def _new_bounds(
-    step: Reorder, nest: Nest, old: tuple[loop.ForOp, ...], new: tuple[loop.ForOp, ...]
+    step: Reorder,
+    nest: Nest,
+    old: tuple[loop.ForOp, ...],
+    new: tuple[loop.ForOp, ...],
+    origins: Mapping[loop.ForOp, BoundExprs],
 ) -> NewBounds:
     """Bounds for the loops where their own would name loops that are now inside."""
     space = TimeSpace(nest)
@@ -219,7 +261,7 @@ def _new_bounds(
             raise refuse(step, f"the bounds of '{name}' are not affine, so new ones are unknown")
         if for_op.step.value.data == 1:
             continue
-        lower, _ = plain_bounds(nest.function, for_op)
+        lower = origins.get(for_op) or plain_bounds(nest.function, for_op)[0]
         if len(lower[0]) > 1:
             raise refuse(
                 step,

@@ -68,11 +68,15 @@ class RfactorPlan:
     """what the expressions of the box are over, after `outer`"""
     first: BoundExprs
     count: int
+    axis: int
+    """which axis of the partial results has one element for each iteration"""
     kind: LoopKind
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (*(self.place.box.extents[axis] for axis in self.place.axes), self.count)
+        extents = [self.place.box.extents[axis] for axis in self.place.axes]
+        extents.insert(self.axis, self.count)
+        return tuple(extents)
 
     def apply(self) -> None:
         """
@@ -133,7 +137,7 @@ class RfactorPlan:
         for n, axis in enumerate(self.place.axes):
             elements[axis] = AffineExpr.dimension(count + n)
             offsets.append(elements[axis] - self.place.box.lower[axis])
-        offsets.append(AffineExpr.dimension(len(here) - 1))
+        offsets.insert(self.axis, AffineExpr.dimension(len(here) - 1))
         target = AffineMap(len(here), 0, tuple(elements))
         source = AffineMap(len(here), 0, tuple(added_up(offsets, here)[0]))
         update = self.update
@@ -159,7 +163,7 @@ class RfactorPlan:
             (first,) = shifted_to(self.first[0], len(values))
             values += self.first[1]
             (number,), values = added_up([own - first], values)
-            exprs.append(number // step if step != 1 else number)
+            exprs.insert(self.axis, number // step if step != 1 else number)
             op.operands[position] = partial
             set_subscripts(op, *added_up(exprs, values))
 
@@ -201,6 +205,13 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
         )
     update = _update(step, nest, factored)
     place = _place(step, nest, update, factored)
+    rank = len(place.axes) + 1
+    if not -rank <= step.axis < rank:
+        raise refuse(
+            step,
+            f"the partial results have {rank} axes, and axis is {step.axis}",
+            remedy=f"give {-rank} to {rank - 1}",
+        )
     buffer_name = update.store.buffer.name_hint or "partial"
     chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
     return RfactorPlan(
@@ -214,6 +225,7 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
         tuple(nest.dependences.scop.parameters),
         first,
         max(count, 1),
+        step.axis % rank,
         _kind_without(nest, update, factored),
     )
 

@@ -25,7 +25,7 @@ from ..schedule.modes import check_marks_around
 from ..schedule.nest import Nest, Nests, loops_around
 from ..schedule.order import check_structured
 from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..schedule.refusal import refuse, refuse_dependence
 from ..schedule.rewrite import added_up, as_bound, set_subscripts, shifted_to
 from ..schedule.touches import make_serial, touch_region, weaken
 
@@ -67,6 +67,8 @@ class StagePlan:
     nest: Nest
     buffer: SSAValue
     at: At
+    is_part: bool
+    """whether accesses of the buffer are left out"""
     name: str
     scope: loop.Scope
     box: Box
@@ -100,15 +102,14 @@ class StagePlan:
             self.buffer.owner.erase()
 
     def _ends(self) -> tuple[InsertPoint, InsertPoint]:
-        """The places of the copies: the ends of the loop's body, or around what uses the buffer."""
+        """The places of the copies: the ends of the loop's body, or around what uses the copy."""
         body = self.at.body.block
-        if isinstance(self.at, loop.ForOp):
+        if isinstance(self.at, loop.ForOp) and not self.is_part:
             first, last = body.first_op, body.last_op
             assert first is not None and last is not None
             return InsertPoint.before(first), InsertPoint.before(last)
-        users = {body.find_ancestor_op_in_block(access.op) for access in self.accesses}
-        inside = [op for op in body.ops if op in users]
-        return InsertPoint.before(inside[0]), InsertPoint.after(inside[-1])
+        users = _users(self.at, self.accesses)
+        return InsertPoint.before(users[0]), InsertPoint.after(users[-1])
 
     def _redirect(self, access: Access, scratch: SSAValue) -> None:
         """Let a load or store use the scratch buffer."""
@@ -223,13 +224,15 @@ class StagePlan:
 def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     """
     Legal when every use of the buffer inside the loop (or the function, without one) is an affine load
-    or store, nothing there may alias it, and the region used has a size that is a number.
+    or store, nothing there may alias it, and the region used has a size that is a number. Of accesses
+    that are left out (`along`) none may read what the others write between the copies, nor the reverse.
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at) if step.at else nest.function
     scop = nest.dependences.scop
     root = scop.aliases.root(buffer)
-    inside = [access for access in scop.inside(at) if access.buffer is root]
+    every = [access for access in scop.inside(at) if access.buffer is root]
+    inside = _along(step, nest, at, every)
     _check_uses(step, nest, at, root, inside)
     loops = (*loops_around(at), at) if isinstance(at, loop.ForOp) else ()
     depth = len(loops)
@@ -257,13 +260,16 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     copies_in = not writes_all or _reads_older_values(nest, inside, depth)
     private = inside[0].private
     copies = [touch_region(root, False, loops, whole, private)] if copies_in else []
-    copies_out = bool(writes) and _is_read_later(nest, root, writes, at, depth)
+    copies_out = bool(writes) and _is_read_later(nest, root, inside, at, depth)
+    if len(inside) < len(every):
+        _check_left_out(step, nest, at, (inside, every), whole if copies_out else None, depth)
     if copies_out:
         copies.append(touch_region(root, True, loops, whole, private))
     return StagePlan(
         nest,
         root,
         at,
+        len(inside) < len(every),
         nest.fresh_buffer_name(step.into or f"{name}.staged"),
         _scope(step),
         box,
@@ -313,6 +319,85 @@ def _check_uses(step: Stage, nest: Nest, at: At, root: SSAValue, inside: Sequenc
             )
 
 
+def _along(step: Stage, nest: Nest, at: At, every: Sequence[Access]) -> list[Access]:
+    """The accesses that will use the copy: all of them, or those that move with the loop `along`."""
+    if not step.along:
+        return list(every)
+    variable = nest.loop(step.along).induction_variable
+    found = [access for access in every if _is_over(access.op, variable)]
+    if every and not found:
+        name = every[0].buffer.name_hint or "a buffer"
+        raise refuse(
+            step,
+            f"no access of '%{name}' in {_words(at)} has the variable of loop '{step.along}' in a subscript",
+        )
+    return found
+
+
+def _is_over(op: Operation, variable: SSAValue) -> bool:
+    if not isinstance(op, loop.LoadOp | loop.StoreOp):
+        return False
+    operands = list(op.operands_)
+    return any(operands[n] is variable for expr in op.map.data.results for n in expr.used_dims())
+
+
+def _users(at: At, accesses: Sequence[Access]) -> list[Operation]:
+    """The operations of the body of `at` that hold the accesses, in order."""
+    body = at.body.block
+    holders = {body.find_ancestor_op_in_block(access.op) for access in accesses}
+    return [op for op in body.ops if op in holders]
+
+
+def _check_left_out(
+    step: Stage,
+    nest: Nest,
+    at: At,
+    accesses: tuple[Sequence[Access], Sequence[Access]],
+    copied_out: isl.Set | None,
+    depth: int,
+) -> None:
+    """
+    Raise the refusal where the copy and the buffer would differ in what one of them is read for.
+
+    `accesses` are those that use the copy, and all. What is left out and stands before the first of those,
+    or after the last one, sees the buffer as it was: the copies are made around them.
+    """
+    inside, every = accesses
+    users = _users(at, inside)
+    first, last = (at.body.block.get_operation_index(op) for op in (users[0], users[-1]))
+    between = [
+        access
+        for access in every
+        if access not in inside
+        and first <= at.body.block.get_operation_index(_users(at, [access])[0]) <= last
+    ]
+    for sources, sinks in ((inside, between), (between, inside)):
+        writes = [access for access in sources if access.is_write]
+        reads = [access for access in sinks if not access.is_write]
+        for dependence in nest.dependences.between(writes, reads):
+            pairs = _in_one_iteration(dependence.relation, depth)
+            if not pairs.is_empty():
+                what = "kept apart by the copy"
+                raise refuse_dependence(step, nest.dependences, dependence, pairs, what=what)
+    writes = [access for access in between if access.is_write]
+    if copied_out is None or not writes:
+        return
+    region = touched(writes, depth)
+    if region is None or not region.is_disjoint(copied_out):
+        raise refuse(
+            step,
+            f"a store to '%{writes[0].buffer.name_hint}' that is left out is of elements that are copied back",
+            remedy="leave no store out",
+        )
+
+
+def _in_one_iteration(pairs: isl.Map, depth: int) -> isl.Map:
+    """The pairs in the same iteration of the `depth` outermost loops."""
+    for n in range(depth):
+        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return pairs
+
+
 def _words(at: At) -> str:
     if isinstance(at, loop.ForOp):
         return f"loop '{at.loop_name.data}'"
@@ -357,29 +442,24 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
         older = access.domain
         for dependence in nest.dependences.between(inside, [access]):
             if dependence.source.certain:
-                same = dependence.relation
-                for n in range(depth):
-                    same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-                older = older.subtract(same.range())
+                older = older.subtract(_in_one_iteration(dependence.relation, depth).range())
         if not older.is_empty():
             return True
     return False
 
 
 def _is_read_later(
-    nest: Nest, root: SSAValue, writes: Sequence[Access], at: At, depth: int
+    nest: Nest, root: SSAValue, inside: Sequence[Access], at: At, depth: int
 ) -> bool:
-    """Whether what is written in an iteration of the loop may be read after that iteration."""
+    """Whether what is written in an iteration of the loop may be read after it, or without the copy."""
     if not is_allocation(root):
         return True
+    writes = [access for access in inside if access.is_write]
     reads = [access for access in nest.dependences.scop.accesses if not access.is_write]
     for dependence in nest.dependences.between(writes, reads):
         later = dependence.relation
-        if at is nest.function or at in dependence.sink.loops:
-            same = later
-            for n in range(depth):
-                same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-            later = later.subtract(same)
+        if dependence.sink in inside:
+            later = later.subtract(_in_one_iteration(later, depth))
         if not later.is_empty():
             return True
     return False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 from xdsl.ir import Block, Operation
@@ -24,6 +25,7 @@ from ..schedule.refusal import Refusal, refuse
 from ..schedule.rewrite import (
     BoundExprs,
     clone_loop,
+    lower_bound,
     room_for,
     set_bounds,
     set_step,
@@ -123,40 +125,34 @@ def _loops_inside(step: UnrollAndJam, for_op: loop.ForOp) -> list[loop.ForOp]:
 
 def _joint(step: UnrollAndJam, nest: Nest, outer: loop.ForOp, for_op: loop.ForOp) -> Joint:
     """How the copies of an inner loop are joined."""
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = lower_bound(for_op), upper_bound(for_op)
+    if step.tail != "pad":  # what the bounds are beyond the end matters too where that runs
+        lower, upper = plain_bounds(nest.function, for_op)
     by = step.factor * outer.step.value.data
-    growth = [_growth(step, outer, for_op, bound) for bound in (lower, upper)]
+    lower_steps, upper_steps = (_growth(step, outer, for_op, bound) for bound in (lower, upper))
+    joint = Joint(for_op, lower, upper, lower_steps, upper_steps)
     name, outer_name = for_op.loop_name.data, outer.loop_name.data
-    for (exprs, _), steps, word in ((lower, growth[0], "maximum"), (upper, growth[1], "minimum")):
-        if any(steps) and len(exprs) > 1:
-            raise refuse(
-                step,
-                f"a bound of '{name}' is a {word} that depends on '{outer_name}', so what its copies "
-                "share has no affine bounds",
-                remedy="index_set_split the nest where the bound changes, or simplify",
-            )
     own = for_op.step.value.data
-    lower_step, upper_step = (steps[0] * outer.step.value.data for steps in growth)
-    if lower_step % own or (own != 1 and upper_step and len(lower[0]) > 1):
+    if any(s % own for s in lower_steps) or (own != 1 and joint.varies and len(lower[0]) > 1):
         raise refuse(
             step,
             f"loop '{name}' has the step {own} and starts at different values for its copies, which "
             "therefore share no iterations",
             remedy="normalise its step with simplify first",
         )
-    if for_op.mode is not None and (lower_step or upper_step):
+    if for_op.mode is not None and joint.varies:
         raise refuse(
             step,
             f"the bounds of '{name}', which is marked '{for_op.mode.data.value}', depend on '{outer_name}'",
             remedy=f"unroll and jam before marking '{name}', by {by}",
         )
-    return Joint(for_op, lower, upper, lower_step, upper_step)
+    return joint
 
 
 def _growth(
     step: UnrollAndJam, outer: loop.ForOp, for_op: loop.ForOp, bound: BoundExprs
-) -> list[int]:
-    """For each expression of a bound by how much it grows with the outer variable."""
+) -> tuple[int, ...]:
+    """For each expression of a bound by how much it grows from one iteration of the outer loop to the next."""
     exprs, values = bound
     for value in values:
         if isinstance(value.owner, Operation) and outer.is_ancestor(value.owner):
@@ -178,8 +174,8 @@ def _growth(
                 f"a bound of '{for_op.loop_name.data}' is not linear in '{outer.loop_name.data}'",
                 remedy="index_set_split or split the outer loop so that it is",
             )
-        found.append(sum(linear[0][n] for n in own))
-    return found
+        found.append(sum(linear[0][n] for n in own) * outer.step.value.data)
+    return tuple(found)
 
 
 def _check_guards(step: UnrollAndJam, block: Block) -> None:
@@ -242,7 +238,7 @@ class _Times:
         if has_rest:
             self.rest = self._of_rest(here, step.factor * for_op.step.value.data)
         for joint in joints.values():
-            if (joint.lower_step or joint.upper_step) and self._parts(joint) is None:
+            if joint.varies and self._parts(joint) is None:
                 name = joint.for_op.loop_name.data
                 raise refuse(step, f"the bounds of '{name}' are not affine")
 
@@ -312,21 +308,26 @@ class _Times:
         """Before, in or after the iterations that all copies of an inner loop have."""
         here = self.space.entries()[self.nest.time_position(joint.for_op)]
         part = constant(self.space.space, 1)
-        if joint.upper_step:
-            end = self._shared(joint.upper, joint.end(self.factor))
+        if any(joint.upper_steps):
+            end = self._shared(joint.upper, joint.end(self.factor), isl.PwAff.min)
             if end is None:
                 return None
             part = self._either(here.ge_set(end), constant(self.space.space, 2), part)
-        if joint.lower_step:
-            start = self._shared(joint.lower, joint.start(self.factor))
+        if any(joint.lower_steps):
+            start = self._shared(joint.lower, joint.start(self.factor), isl.PwAff.max)
             if start is None:
                 return None
             part = self._either(here.lt_set(start), self._zero(), part)
         return part
 
-    def _shared(self, bound: BoundExprs, more: int) -> isl.PwAff | None:
-        """A bound for the first copy of a block, plus a number."""
-        (expr,), values = bound
+    def _shared(
+        self,
+        bound: BoundExprs,
+        more: Sequence[int],
+        join: Callable[[isl.PwAff, isl.PwAff], isl.PwAff],
+    ) -> isl.PwAff | None:
+        """A bound for the first copy of a block, plus a number for each of its expressions."""
+        exprs, values = bound
         dims: list[isl.PwAff] = []
         for value in values:
             is_own = value is self.for_op.induction_variable
@@ -334,7 +335,8 @@ class _Times:
             if dim is None:
                 return None
             dims.append(dim)
-        return pw_aff(expr + more, dims, self.space.space)
+        space = self.space.space
+        return reduce(join, [pw_aff(e + n, dims, space) for e, n in zip(exprs, more, strict=True)])
 
     def is_free(self, dependence: Dependence) -> bool:
         """

@@ -29,21 +29,27 @@ class Joint:
     How the copies of an inner loop become one: they share the iterations that all of them have.
 
     Its bounds are those of the first copy plus `start` and `end`; the rest of each copy runs before or
-    after. `lower_step` and `upper_step` say how much the bounds grow from one copy to the next.
+    after. `lower_steps` and `upper_steps` say how much each expression of the bounds grows from one copy to
+    the next.
     """
 
     for_op: loop.ForOp
     lower: BoundExprs
     upper: BoundExprs
-    lower_step: int
-    upper_step: int
+    lower_steps: tuple[int, ...]
+    upper_steps: tuple[int, ...]
     kind: LoopKind = LoopKind.SERIAL
 
-    def start(self, copies: int) -> int:
-        return max(0, self.lower_step * (copies - 1))
+    @property
+    def varies(self) -> bool:
+        """Whether the copies have different bounds."""
+        return any(self.lower_steps) or any(self.upper_steps)
 
-    def end(self, copies: int) -> int:
-        return min(0, self.upper_step * (copies - 1))
+    def start(self, copies: int) -> list[int]:
+        return [max(0, step * (copies - 1)) for step in self.lower_steps]
+
+    def end(self, copies: int) -> list[int]:
+        return [min(0, step * (copies - 1)) for step in self.upper_steps]
 
 
 def groups_of(block: Block) -> list[list[Operation]]:
@@ -114,16 +120,10 @@ class Jam:
         before: list[Operation] = []
         after: list[Operation] = []
         for number, for_op in enumerate(loops):
-            if joint.lower_step * number != joint.start(count):
-                part = self._part(for_op, ".pre")
-                end = _both(common_lower, upper_bound(for_op))
-                set_bounds(part, lower_bound(for_op), end)
-                before += self._guarded(number, [part])
-            if joint.upper_step * number != joint.end(count):
-                part = self._part(for_op, ".post")
-                start = _aligned(common_lower, common_upper, for_op.step.value.data)
-                set_bounds(part, _both(common_lower, start), upper_bound(for_op))
-                after += self._guarded(number, [part])
+            starts = _different(common_lower, joint.start(count), joint.lower_steps, number)
+            ends = _different(common_upper, joint.end(count), joint.upper_steps, number)
+            before += self._before(number, for_op, starts)
+            after += self._after(number, for_op, common_lower, ends)
         insert_before(first, before)
         insert_after(first, after)
         set_bounds(first, common_lower, common_upper)
@@ -134,6 +134,41 @@ class Jam:
         for other in loops[1:]:
             other.detach()
             other.erase()
+
+    def _before(
+        self, number: int, for_op: loop.ForOp, starts: Sequence[BoundExprs]
+    ) -> Sequence[Operation]:
+        """
+        The iterations of a copy before the shared ones, which begin at a maximum of a, b …
+
+        From its own start to a, then from a to b where that is greater, and so on.
+        """
+        parts: list[Operation] = []
+        passed: BoundExprs = [], ()
+        for each in starts:
+            part = self._part(for_op, ".pre")
+            set_bounds(part, _both(lower_bound(for_op), passed), _both(each, upper_bound(for_op)))
+            parts += self._guarded(number, [part])
+            passed = _both(passed, each)
+        return parts
+
+    def _after(
+        self, number: int, for_op: loop.ForOp, start: BoundExprs, ends: Sequence[BoundExprs]
+    ) -> Sequence[Operation]:
+        """
+        The iterations of a copy after the shared ones, which end at a minimum of a, b …
+
+        From b to a where that is greater, then from a to its own end.
+        """
+        parts: list[Operation] = []
+        before: BoundExprs = [], ()
+        for each in ends:
+            part = self._part(for_op, ".post")
+            first = _aligned(start, each, for_op.step.value.data)
+            set_bounds(part, _both(start, first), _both(before, upper_bound(for_op)))
+            parts = [*self._guarded(number, [part]), *parts]
+            before = _both(before, each)
+        return parts
 
     def _part(self, for_op: loop.ForOp, suffix: str) -> loop.ForOp:
         name, number = for_op.loop_name.data + suffix, 0
@@ -149,9 +184,19 @@ def with_effects(ops: Sequence[Operation]) -> list[Operation]:
     return [op for op in bound_to_effects(ops) if op not in allocations]
 
 
-def _plus(bound: BoundExprs, amount: int) -> BoundExprs:
+def _plus(bound: BoundExprs, amounts: Sequence[int]) -> BoundExprs:
     exprs, values = bound
-    return [(expr + amount).simplify(len(values), 0) for expr in exprs], values
+    more = zip(exprs, amounts, strict=True)
+    return [(expr + amount).simplify(len(values), 0) for expr, amount in more], values
+
+
+def _different(
+    common: BoundExprs, added: Sequence[int], steps: Sequence[int], number: int
+) -> list[BoundExprs]:
+    """The expressions of the shared bound, one by one, that are not those of copy `number` anyway."""
+    exprs, values = common
+    every = zip(exprs, added, steps, strict=True)
+    return [([expr], values) for expr, more, step in every if step * number != more]
 
 
 def _both(a: BoundExprs, b: BoundExprs) -> BoundExprs:

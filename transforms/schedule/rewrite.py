@@ -33,7 +33,7 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
 from ...dialects.affine_text import compact
 
-AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp
+AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
 
 def substitute(value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]) -> None:
@@ -83,7 +83,7 @@ def _substitute_in(
         return compact([collected(e) for e in new], values)
 
     match user:
-        case loop.LoadOp() | loop.StoreOp():
+        case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
             exprs, values = rewritten(user.map.data.results, list(user.operands_))
             set_subscripts(user, exprs, values)
         case loop.ForOp():
@@ -152,9 +152,11 @@ def _linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr:
 
 
 def set_subscripts(
-    op: loop.LoadOp | loop.StoreOp, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
+    op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp,
+    exprs: Sequence[AffineExpr],
+    values: Sequence[SSAValue],
 ) -> None:
-    """Give a load or store new subscripts over `values`, of which it keeps those that they use."""
+    """Give an access new subscripts over `values`, of which it keeps those that they use."""
     kept = list(op.operands)[: len(op.operands) - len(op.operands_)]
     used, operands = compact(exprs, values)
     op.operands = [*kept, *operands]
@@ -211,18 +213,29 @@ def room_for(value: AffineExpr, upper: BoundExprs) -> list[AffineConstraintExpr]
     return [loop.at_least_zero(room.simplify(1 + len(values), 0)) for room in rooms]
 
 
-def normalise_step(op: loop.ForOp) -> None:
-    """`for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`, for a single `L`."""
-    (low,), low_values = lower_bound(op)
-    highs, high_values = upper_bound(op)
+def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
+    """
+    `for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`, for a single `L`.
+
+    With an `origin` O, a multiple of the step from every value: `for i in (L - O) ceildiv s..(U - O) ceildiv s:
+    S(O + s * i)`.
+    """
+    (zero,), zero_values = origin or lower_bound(op)
     step = op.step.value.data
-    values = [*low_values, *high_values]
-    spans = [(high - low).simplify(len(values), 0) for high in shifted_to(highs, len(low_values))]
-    (first,) = shifted_to([low], 1)
-    value = (first + AffineExpr.dimension(0) * step).simplify(1 + len(low_values), 0)
-    substitute(op.induction_variable, value, [op.induction_variable, *low_values])
-    counts = [span if step == 1 else span.ceil_div(step) for span in spans]
-    set_bounds(op, ([AffineExpr.constant(0)], ()), (counts, values))
+
+    def counted(bound: BoundExprs) -> BoundExprs:
+        exprs, values = bound
+        every = [*zero_values, *values]
+        spans = [(e - zero).simplify(len(every), 0) for e in shifted_to(exprs, len(zero_values))]
+        return [span if step == 1 else span.ceil_div(step) for span in spans], every
+
+    nothing: BoundExprs = [AffineExpr.constant(0)], ()
+    lower = nothing if origin is None else counted(lower_bound(op))
+    upper = counted(upper_bound(op))
+    (first,) = shifted_to([zero], 1)
+    value = (first + AffineExpr.dimension(0) * step).simplify(1 + len(zero_values), 0)
+    substitute(op.induction_variable, value, [op.induction_variable, *zero_values])
+    set_bounds(op, lower, upper)
     set_step(op, 1)
 
 

@@ -89,12 +89,14 @@ def _bounds(bound: BoundExprs, ranges: Ranges) -> list[Range]:
     return [bounds(expr, known) for expr in bound[0]]
 
 
-_AFFINE = frozenset((loop.LoadOp, loop.StoreOp, loop.ForOp, loop.IfOp, affine.ApplyOp))
+_AFFINE = frozenset(
+    (loop.LoadOp, loop.StoreOp, loop.PrefetchOp, loop.ForOp, loop.IfOp, affine.ApplyOp)
+)
 
 
 def _tidy(op: Operation, ranges: Ranges) -> bool:
     match op:
-        case loop.LoadOp() | loop.StoreOp():
+        case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
             old, values = op.map.data.results, list(op.operands_)
             new = _worked_out(old, values, ranges)
             if new != old:
