@@ -13,11 +13,12 @@ PY := $(VENV)/bin/python
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-mlir bench ladder fuzz fuzz-schedules clean
+.PHONY: help demo test test-slow check test-mlir bench ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
 	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
+	@echo "make test-slow  the tests that take minutes, which make test leaves out"
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
@@ -35,6 +36,9 @@ test: $(VENV)/.installed-test
 	$(IN_VENV) $(VENV)/bin/lit --succinct --verbose -j $(JOBS) tests/filecheck || status=1; \
 	$(IN_VENV) $(PY) -m pytest -n $(JOBS) -m "not slow" --ignore tests/mlir || status=1; \
 	exit $$status
+
+test-slow: $(VENV)/.installed-test
+	@$(IN_VENV) $(PY) -m pytest -n $(JOBS) -m slow --ignore tests/mlir
 
 check: $(VENV)/.installed-check
 	@$(PY) -m ruff format --check .

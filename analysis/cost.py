@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop, te
 from ..dialects.combiner import Combiner
 from ..dialects.interfaces import HasCost
+from ..dialects.remf import RemFOp
 
 CHEAP = 4.0
 """A body up to this cost is recomputed by several readers rather than stored and loaded again."""
@@ -50,7 +51,7 @@ def op_cost(op: Operation) -> float:
         return 5.0
     if isinstance(op, (*_INEXPENSIVE_MATH, affine.ApplyOp)):
         return 1.0
-    if op.dialect_name() == "math":
+    if op.dialect_name() == "math" or isinstance(op, RemFOp):
         return 20.0
     if isinstance(op, tensor.ExtractOp):
         return 4.0
@@ -67,12 +68,12 @@ def is_data_movement(compute: te.ComputeOp) -> bool:
     return compute.combining is None and compute.yielded == compute.read_args
 
 
-SCHEDULED_MULTIPLY_ADDS = 2**13
+SCHEDULED_MULTIPLY_ADDS = 2**10
 """
 A contraction from this size on gets loop nests that a schedule can tile.
 
-A core does 2^13 multiply-adds in a quarter of a microsecond, which is less than a call costs: below it, the
-tenths of a second it takes to schedule a nest buy nothing.
+As it is written a core does 2^10 multiply-adds in about half a microsecond, which is what a call costs: below it,
+the tenth of a second it takes to schedule a nest buys nothing.
 """
 
 

@@ -17,6 +17,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from ..dialects.affine_text import write_affine
+from ..dialects.remf import RemFOp
 
 _ATOM, _UNARY, _PRODUCT, _SUM, _COMPARISON, _CHOICE = 6, 5, 4, 3, 2, 1
 """How strongly the operators bind, as in Python."""
@@ -40,6 +41,7 @@ _FUNCTIONS: dict[type[Operation], str] = {
     arith.MinimumfOp: "min",
     arith.MinSIOp: "min",
     arith.MinUIOp: "min",
+    RemFOp: "fmod",
 }
 _UPDATES: dict[type[Operation], str] = {
     arith.AddfOp: "+=",

@@ -5,6 +5,8 @@ Small constants are `dense` and stand in the text. Large ones are resources: a n
 bytes beside it. A name ends in a digest of the contents, so that equal names mean equal bytes: xDSL
 keeps the blobs in one table for the whole process, where modules would otherwise overwrite each
 other's.
+
+See resource_handles.py for how long they are kept.
 """
 
 from __future__ import annotations
@@ -14,10 +16,8 @@ import re
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    Builtin,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -30,6 +30,7 @@ from xdsl.ir import Attribute
 
 from ..errors import StepwellError
 from .dtypes import element_type, numpy_dtype
+from .resource_handles import decoded, handle_of, remember, storage
 
 INLINE_LIMIT = 64
 """Constants of more elements than this, unless all are equal, are kept beside the text."""
@@ -47,15 +48,6 @@ Attribute of an uninitialized `memref.global`: the resource with its contents.
 xDSL 0.74 admits no `dense_resource` as a global's initial value, though MLIR does.
 """
 
-_arrays: dict[str, tuple[str, np.ndarray]] = {}
-"""Resource name -> (the blob it was decoded from, the array)."""
-
-
-def _storage() -> OpAsmDialectInterface:
-    interface = Builtin.get_interface(OpAsmDialectInterface)
-    assert interface is not None
-    return interface
-
 
 def _shaped(attr: Attribute) -> Shaped:
     assert isinstance(attr, TensorType | MemRefType)
@@ -66,21 +58,25 @@ def _dense(type_: Shaped, data: bytes) -> DenseIntOrFPElementsAttr:
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
 
 
-def declare(array: np.ndarray, hint: str = "constant") -> str:
-    """Keep the bytes of `array` under a name made from `hint` and a digest of them; the name."""
+def declare(array: np.ndarray, hint: str = "constant") -> StringAttr:
+    """
+    Keep the bytes of `array` under a name made from `hint` and a digest of them.
+
+    The handle with that name: the bytes are kept for as long as it is.
+    """
     raw = _aligned_copy(array)
     digester = hashlib.sha256(repr((array.shape, array.dtype.str)).encode())
     digester.update(raw.data)
     digest = digester.hexdigest()[:12]
     stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
     name = f"{stem}_{digest}" if not stem[0].isdigit() else f"c{stem}_{digest}"
-    storage = _storage()
-    if storage.lookup(name) is None:
-        storage.declare_resource(name)
+    table, handle = storage(), handle_of(name)
+    if not table.lookup(name):
         text = raw.data.hex().upper()
-        storage.parse_resource(name, f"0x{_ALIGNMENT.to_bytes(4, 'little').hex().upper()}{text}")
-        _arrays[name] = (storage.lookup(name) or "", raw)
-    return name
+        blob = f"0x{_ALIGNMENT.to_bytes(4, 'little').hex().upper()}{text}"
+        table.parse_resource(name, blob)
+        remember(name, blob, raw)
+    return handle
 
 
 def _aligned_copy(array: np.ndarray) -> np.ndarray:
@@ -135,17 +131,15 @@ def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
 
 
 def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    blob = _storage().lookup(name)
+    blob = storage().lookup(name)
     if not blob:
         raise StepwellError(
             f"resource '{name}' has no bytes; give them in the file's dialect_resources section"
         )
-    known = _arrays.get(name)
-    if known is not None and known[0] is blob:
-        raw = known[1]
-    else:
+    raw = decoded(name, blob)
+    if raw is None:
         raw = np.frombuffer(bytes.fromhex(blob[2:])[4:], np.uint8)
-        _arrays[name] = (blob, raw)
+        remember(name, blob, raw)
     expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if raw.size != expected:
         raise StepwellError(

@@ -18,12 +18,14 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    UnitAttr,
     f64,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .dtypes import bit_width, is_bool, is_float, is_unsigned, signless
+from .remf import RemFOp
 
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 
@@ -43,8 +45,11 @@ Attribute of a `math.exp` whose operand is proved to be at most 0, but for round
 will do.
 """
 
-_MOD_STEPS = {32: 3, 64: 2}
-"""Steps of `_fmod`: each divides the quotient by 2^23 (f32) or 2^52 (f64)."""
+EXACT = "stepwell.exact"
+"""
+Attribute of an operation on floats that keeps its rounding whatever `fp` says: the quotients and remainders of
+floats are right only when each step is.
+"""
 
 
 class ScalarBuilder:
@@ -141,7 +146,7 @@ class ScalarBuilder:
         return self.select(is_zero, zero, floored)
 
     def mod(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`numpy.mod`: the sign is the divisor's. On integers x mod 0 is 0. Floats: see `_fmod`."""
+        """`numpy.mod`: the sign is the divisor's. On integers x mod 0 is 0."""
         if self.is_float:
             return self._float_mod(a, b)
         divisor, _ = self._safe_divisor(a, b)
@@ -173,35 +178,13 @@ class ScalarBuilder:
             arith.AndIOp(self.compare("ne", remainder, zero), self.compare("lt", signs, zero))
         )
 
-    def _fmod(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """
-        C's `fmod`, which `arith` has no operation for in xDSL: the remainder with the dividend's sign.
-
-        Each step takes trunc(x/b)·b from x by a fused multiply-add, which is exact: with p bits of
-        mantissa the difference is a multiple of ulp(x/b)·ulp(b) and at most 2^(1-p)·|x|, so it fits in p
-        bits. A rounded-up quotient leaves a remainder of the other sign, mended at the end, exactly too.
-        Exact for |a/b| up to 2^69 (f32) and 2^104 (f64); beyond, the result is not meaningful.
-        """
-        x = a
-        for _ in range(_MOD_STEPS[self.width]):
-            quotient = self.emit(math.TruncOp(self.div(x, b)))
-            x = self.emit(math.FmaOp(self.neg(quotient), b, x))
-        zero = self.constant(0)
-        signed_b = self.emit(math.CopySignOp(b, a))
-        mended = self.add(x, signed_b)
-        # x·a would underflow, so the signs are compared through copysign.
-        x_sign = self.emit(math.CopySignOp(self.constant(1), x))
-        a_sign = self.emit(math.CopySignOp(self.constant(1), a))
-        wrong = self.emit(
-            arith.AndIOp(self.compare("ne", x, zero), self.compare("ne", x_sign, a_sign))
-        )
-        x = self.select(wrong, mended, x)
-        # An infinite divisor leaves a finite dividend as it is, but the steps make 0·inf of it.
-        is_infinite = self.compare("eq", self.abs(b), self.constant(float("inf")))
-        is_finite = self.compare("lt", self.abs(a), self.constant(float("inf")))
-        return self.select(self.emit(arith.AndIOp(is_infinite, is_finite)), a, x)
+    def _exactly(self, op: Operation) -> SSAValue:
+        """Insert an operation of one result that no `fp` may relax."""
+        op.attributes[EXACT] = UnitAttr()
+        return self.emit(op)
 
     def _fmod_crosses(self, remainder: SSAValue, b: SSAValue) -> SSAValue:
+        """Whether a nonzero remainder's sign is not the divisor's: the truncated quotient is too high."""
         zero = self.constant(0)
         differ = self.emit(
             arith.XOrIOp(self.compare("lt", remainder, zero), self.compare("lt", b, zero))
@@ -210,22 +193,25 @@ class ScalarBuilder:
 
     def _float_mod(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """NumPy's `npy_divmod` for floats: a zero result has the divisor's sign."""
-        remainder = self._fmod(a, b)
-        raised = self.select(self._fmod_crosses(remainder, b), self.add(remainder, b), remainder)
+        remainder = self.emit(RemFOp(a, b))
+        raised = self._exactly(arith.AddfOp(remainder, b))
+        raised = self.select(self._fmod_crosses(remainder, b), raised, remainder)
         signed_zero = self.emit(math.CopySignOp(self.constant(0), b))
         is_zero = self.compare("eq", remainder, self.constant(0))
         return self.select(is_zero, signed_zero, raised)
 
     def _float_floor_div(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """NumPy's `npy_divmod` for floats: (a - fmod)/b is nearly an integer and snapped to it."""
-        remainder = self._fmod(a, b)
-        plain = self.div(a, b)
-        near = self.div(self.sub(a, remainder), b)
-        lower = self.sub(near, self.constant(1))
+        remainder = self.emit(RemFOp(a, b))
+        one = self.constant(1)
+        plain = self._exactly(arith.DivfOp(a, b))
+        whole = self._exactly(arith.SubfOp(a, remainder))
+        near = self._exactly(arith.DivfOp(whole, b))
+        lower = self._exactly(arith.SubfOp(near, one))
         near = self.select(self._fmod_crosses(remainder, b), lower, near)
         floored = self.floor(near)
-        rest = self.sub(near, floored)
-        above = self.add(floored, self.constant(1))
+        rest = self._exactly(arith.SubfOp(near, floored))
+        above = self._exactly(arith.AddfOp(floored, one))
         snapped = self.select(self.compare("gt", rest, self.constant(0.5)), above, floored)
         signed_zero = self.emit(math.CopySignOp(self.constant(0), plain))
         snapped = self.select(self.compare("eq", near, self.constant(0)), signed_zero, snapped)

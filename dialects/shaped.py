@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 Tensor: TypeAlias = TensorType[Attribute]
 Buffer: TypeAlias = MemRefType[Attribute]
@@ -15,11 +16,19 @@ def is_tensor(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def tensor_type(value: SSAValue) -> Tensor:
-    """The type of a value that is a tensor."""
-    type_: Attribute = value.type
-    assert isinstance(type_, TensorType)
+def tensor_type(value: SSAValue | Operation) -> Tensor:
+    """The type of a value that is a tensor. Raises VerifyException for any other type."""
+    type_ = SSAValue.get(value).type
+    if not isinstance(type_, TensorType):
+        raise VerifyException(
+            f"found a value of type {type_}, expected a ranked tensor; operations on tensors take no others"
+        )
     return cast(Tensor, type_)
+
+
+def shape_of(value: SSAValue | Operation) -> tuple[int, ...]:
+    """The extents of a value that is a tensor. Raises VerifyException for any other type."""
+    return tensor_type(value).get_shape()
 
 
 def memref_type(value: SSAValue) -> Buffer:

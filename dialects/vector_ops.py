@@ -36,6 +36,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .fence import FenceOp
+from .remf import RemFOp
 from .vector_casts import CASTS
 
 _MASK = VectorType.constr(eq(i1)) | eq(i1)
@@ -343,5 +344,5 @@ def _extended(dialect: Dialect, *ops: type[Operation]) -> Dialect:
     return Dialect(dialect.name, [*kept, *ops], [*dialect.attributes])
 
 
-Arith = _extended(arith.Arith, VectorCmpiOp, VectorCmpfOp, VectorSelectOp, *CASTS.values())
+Arith = _extended(arith.Arith, RemFOp, VectorCmpiOp, VectorCmpfOp, VectorSelectOp, *CASTS.values())
 Llvm = _extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp)

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
     ComplexType,
+    DenseResourceAttr,
     FileLineColLoc,
     IndexType,
     IntAttr,
@@ -33,6 +34,7 @@ from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
+from ..dialects.resource_handles import handle_of
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
 from ..universe import make_context
@@ -148,7 +150,7 @@ class LocatingParser(Parser):
         self._name_positions: list[int] = []
         self._first_uses: dict[str, Span] = {}
         self._defined: set[str] = set()
-        self._resource_names: dict[str, str] = {}
+        self._resource_handles: dict[str, StringAttr] = {}
         self._resource_bytes: dict[str, str] | None = None
         super().__init__(ctx, text, filename)
 
@@ -253,12 +255,16 @@ class LocatingParser(Parser):
         self, dialect_name: str, interface: OpAsmDialectInterface
     ) -> str:
         key = self.parse_identifier(" for resource handle")
-        if key not in self._resource_names:
+        if key not in self._resource_handles:
             if self._resource_bytes is None:
                 self._resource_bytes = _resources_in(self.lexer.input.content, self.ctx)
             blob = self._resource_bytes.get(key)
-            self._resource_names[key] = _resource_name(key, blob, interface)
-        return self._resource_names[key]
+            self._resource_handles[key] = _resource_handle(key, blob, interface)
+        return self._resource_handles[key].data
+
+    def _parse_builtin_dense_resource_attr(self) -> DenseResourceAttr:
+        attr = super()._parse_builtin_dense_resource_attr()
+        return DenseResourceAttr(handle_of(attr.resource_handle.data), attr.type)
 
     def _parse_resource(self, dialect_name: str, interface: OpAsmDialectInterface) -> None:
         key = self._current_token.text
@@ -272,7 +278,8 @@ class LocatingParser(Parser):
                 "hexadecimal digits, at least 8 for the alignment; mend the bytes",
                 place,
             )
-        interface.parse_resource(name, blob)
+        if interface.lookup(name) != blob:
+            interface.parse_resource(name, blob)
 
 
 class _BitPattern(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
@@ -335,22 +342,21 @@ def _resources_in(text: str, ctx: Context) -> dict[str, str]:
     return {} if position < 0 else _ResourceScanner(ctx, text[position:]).scan()
 
 
-def _resource_name(key: str, blob: str | None, interface: OpAsmDialectInterface) -> str:
+def _resource_handle(key: str, blob: str | None, interface: OpAsmDialectInterface) -> StringAttr:
     """
-    The name under which the resource `key` of one text is kept in the process.
+    The handle with the name under which the resource `key` of one text is kept in the process.
 
-    It is `key`, unless another text has brought other bytes under that name. A name that ends in a
+    That is `key`, unless another text has brought other bytes under that name. A name that ends in a
     digest, as all names given by `dialects.resources` do, may be used without bringing the bytes again.
     """
-    known = interface.lookup(key)
-    if known is None:
-        return interface.declare_resource(key)
-    if blob == known or (blob is None and re.search(r"_[0-9a-f]{12}$", key)):
-        return key
-    if blob is None:
-        return interface.declare_resource(key)
-    name = f"{key}_{hashlib.sha256(blob.encode()).hexdigest()[:12]}"
-    return name if interface.lookup(name) is not None else interface.declare_resource(name)
+    is_new = interface.lookup(key) is None
+    handle = handle_of(key)
+    if is_new or blob == interface.lookup(key):
+        return handle
+    if blob is not None:
+        return handle_of(f"{key}_{hashlib.sha256(blob.encode()).hexdigest()[:12]}")
+    is_digest = re.search(r"_[0-9a-f]{12}$", key) is not None
+    return handle if is_digest else handle_of(interface.declare_resource(key))
 
 
 def _parse_failure(error: ParseError, ctx: Context, line_offset: int) -> StepwellError:

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.remf import RemFOp
 from ..dialects.resources import elements_to_numpy
 from ..dialects.vector_casts import CASTS
 from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
@@ -465,6 +466,7 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
     arith.SubfOp: _plain(operator.sub),
     arith.MulfOp: _plain(operator.mul),
     arith.DivfOp: _plain(operator.truediv),
+    RemFOp: _plain(np.fmod),
     arith.NegfOp: _plain(operator.neg),
     arith.MaximumfOp: _plain(maximumf),
     arith.MinimumfOp: _plain(minimumf),

@@ -45,6 +45,7 @@ from ..dialects.fence import FenceOp
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
 from ..dialects.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
 from ..errors import StepwellError
+from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL
 
 EXTERNAL_ALIGNMENT = 64
@@ -95,29 +96,10 @@ def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "emb
     for function in functions:
         if function.body.blocks:
             _FunctionEmitter(function, emission).run()
-    _check_names(functions, emission.module)
+    check_names(functions, emission.module, emission.generated)
     defined = {function.sym_name.data for function in functions if function.body.blocks}
     imports = tuple(sorted(emission.called - defined))
     return LLVMText(str(emission.module), emission.external, imports)
-
-
-_C_NAMES = {"minnum": "fmin", "maxnum": "fmax", "sin": "sincos", "cos": "sincos"}
-"""What code generation may call for an intrinsic besides the C function called as the intrinsic is."""
-_C_NAMES_FOR_LOOPS = ("memcpy", "memmove", "memset")
-
-
-def _check_names(functions: Sequence[llvm.FuncOp], module: ir.Module) -> None:
-    """Refuse a function that code generation would call in place of the C library's."""
-    called = {name.split(".")[1] for name in module.globals if name.startswith("llvm.")}
-    called |= {_C_NAMES[name] for name in called if name in _C_NAMES}
-    called |= {f"{name}f" for name in called} | {*_C_NAMES_FOR_LOOPS}
-    for op in functions:
-        if op.body.blocks and op.sym_name.data in called:
-            raise StepwellError(
-                f"found a function called '{op.sym_name.data}', expected another name: the module may call the "
-                "C function of that name; rename it",
-                op=op,
-            )
 
 
 def _untranslatable(op: Operation, why: str) -> StepwellError:
@@ -140,6 +122,8 @@ class _Emission:
     constants: Constants
     external: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     called: set[str] = field(default_factory=set[str])
+    generated: set[str] = field(default_factory=set[str])
+    """C functions that instructions become calls of"""
 
     def emit_global(self, op: llvm.GlobalOp) -> None:
         """A constant is a typed list when small, raw bytes or an external symbol when large."""
@@ -260,6 +244,7 @@ class _FunctionEmitter:
         self.op = op
         self.module = emission.module
         self.called = emission.called
+        self.generated = emission.generated
         self.function = cast(ir.Function, self.module.get_global(op.sym_name.data))
         self.values: dict[SSAValue, ir.Value] = {}
         self.blocks: dict[Block, ir.Block] = {}
@@ -377,6 +362,12 @@ def _emit_fence(e: _FunctionEmitter, op: Operation) -> None:
     e.builder.fence("seq_cst")
 
 
+def _emit_remainder(e: _FunctionEmitter, op: Operation) -> None:
+    """Processors have no instruction for it."""
+    e.generated.add("fmod")
+    convert_op(op, e.builder, e.values, e.blocks)
+
+
 def _emit_call(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, llvm.CallOp)
     if op.callee is not None:
@@ -475,6 +466,7 @@ _HANDLERS: dict[type[Operation], _Handler] = {
     llvm.CallIntrinsicOp: _emit_intrinsic_call,
     llvm.CondBrOp: _emit_conditional_branch,
     llvm.FCmpOp: _emit_fcmp,
+    llvm.FRemOp: _emit_remainder,
     llvm.SelectOp: _emit_select,
     llvm.ShuffleVectorOp: _emit_shuffle,
     llvm.FAbsOp: _overloaded("llvm.fabs"),

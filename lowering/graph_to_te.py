@@ -26,9 +26,9 @@ from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
 from ..dialects.graph import GraphOp
-from ..dialects.graph.base import Tensor, shape_of
 from ..dialects.graph.shapes import is_static
 from ..dialects.loop import UNSIGNED
+from ..dialects.shaped import Tensor, shape_of
 from ..errors import StepwellError
 from ..transforms.graph.decompose import decompose_all
 from ..transforms.stepwell_pass import StepwellPass

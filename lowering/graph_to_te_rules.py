@@ -23,10 +23,11 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects import graph, te
 from ..dialects.dtypes import is_bool, is_unsigned, signless
-from ..dialects.graph.base import Tensor, number_attr, shape_of, splat_number, tensor_type
+from ..dialects.graph.base import number_attr, splat_number
 from ..dialects.interfaces import Elementwise
 from ..dialects.resources import retyped
 from ..dialects.scalar import NONPOSITIVE, ScalarBuilder
+from ..dialects.shaped import Tensor, shape_of, tensor_type
 from .graph_to_te_maps import axis_names, broadcast_indices, dims, reshape_indices
 
 Body: TypeAlias = Callable[[Builder, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]

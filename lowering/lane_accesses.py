@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, NoneAttr, i1
+from xdsl.dialects.builtin import BoolAttr, NoneAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -108,8 +108,6 @@ class LaneAccesses:
         """Whether neighbouring lanes use neighbouring elements."""
         type_ = memref_type(op.buffer)
         if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
-            return False
-        if self.values.mask is not None and type_.get_element_type() == i1:
             return False
         strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
         return strides[-1:] == [1] and not any(strides[:-1])

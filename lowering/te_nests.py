@@ -21,6 +21,7 @@ from ..dialects import loop, te
 from ..dialects.affine_bounds import bounds, box
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import bit_width
+from ..dialects.scalar import EXACT
 from ..dialects.shaped import Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
 from .te_loop_order import LoopOrder, choose_order
@@ -379,7 +380,7 @@ class _Nest:
                 return [mapping[value] for value in op.values]
             clone = self._clone_scalar(scope.builder, op, mapping)
             flags = _NORMALISING_FLAGS[self.fp]
-            if flags is None or not isinstance(clone, arith.DivfOp):
+            if flags is None or not isinstance(clone, arith.DivfOp) or EXACT in op.attributes:
                 continue
             if _is_reduced(compute, op.operands[1]):
                 clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
@@ -396,6 +397,8 @@ class _Nest:
             return load
         _refuse_tensors(op)
         clone = builder.insert(op.clone(mapping))
+        if clone.attributes.pop(EXACT, None) is not None:
+            return clone
         flags = _BODY_FLAGS[self.fp]
         if flags is not None and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp):
             clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    TensorType,
     f64,
     i1,
 )
@@ -28,9 +27,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..dtypes import ELEMENT_TYPES, bit_width, is_element_type, is_float, numpy_dtype
 from ..interfaces import Array, HasCost, ReferenceSemantics
 from ..resources import ElementsAttr, elements_to_numpy, tensor_elements
+from ..shaped import Tensor, shape_of, tensor_type
 from .shapes import element_count, is_compatible
 
-Tensor: TypeAlias = TensorType[Attribute]
 Value: TypeAlias = SSAValue | Operation
 """What the constructors take for an operand."""
 
@@ -62,20 +61,6 @@ class GraphDialect(Dialect):
     @property
     def operations(self) -> Iterator[type[Operation]]:
         return iter(OPERATIONS)
-
-
-def tensor_type(value: Value) -> Tensor:
-    """The tensor type of an operand. Raises VerifyException for any other type."""
-    type_ = SSAValue.get(value).type
-    if not isinstance(type_, TensorType):
-        raise VerifyException(
-            f"found a value of type {type_}, expected a ranked tensor; graph operations take no others"
-        )
-    return cast(Tensor, type_)
-
-
-def shape_of(value: Value) -> tuple[int, ...]:
-    return tensor_type(value).get_shape()
 
 
 def constant_array(value: SSAValue) -> Array | None:

@@ -21,7 +21,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..dtypes import is_element_type, numpy_dtype
 from ..interfaces import Array
 from ..resources import ElementsAttr, elements_to_numpy, tensor_elements
-from .base import NUMBERS, GraphOp, Tensor, graph_op, tensor_type
+from ..shaped import Tensor, tensor_type
+from .base import NUMBERS, GraphOp, graph_op
 from .shapes import is_static, normalized_axis, require_canonical_axis
 
 

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def
 
 from ..interfaces import Array
-from .base import GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
+from ..shaped import Tensor, shape_of, tensor_type
+from .base import GraphOp, Value, graph_op
 from .shapes import element_count, matmul
 
 

@@ -14,7 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..dtypes import is_element_type, is_float, numpy_dtype
 from ..interfaces import Array, Elementwise
 from ..scalar import ScalarBuilder
-from .base import FLOATS, INTEGERS, GraphOp, Tensor, Value, graph_op, tensor_type
+from ..shaped import Tensor, tensor_type
+from .base import FLOATS, INTEGERS, GraphOp, Value, graph_op
 
 
 def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:

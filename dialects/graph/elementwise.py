@@ -11,7 +11,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AnyAttr, VarConstraint, operand_def, result_def
 
 from ..interfaces import Elementwise
-from .base import GraphOp, Tensor, Value, tensor_type
+from ..shaped import Tensor, tensor_type
+from .base import GraphOp, Value
 from .shapes import broadcast
 
 

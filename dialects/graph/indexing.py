@@ -19,17 +19,8 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array
-from .base import (
-    GraphOp,
-    Tensor,
-    Value,
-    graph_op,
-    number_attr,
-    number_of,
-    shape_of,
-    tensor_type,
-    verify_same_element,
-)
+from ..shaped import Tensor, shape_of, tensor_type
+from .base import GraphOp, Value, graph_op, number_attr, number_of, verify_same_element
 from .shapes import concatenated, element_count, normalized_axis, require_canonical_axis, shape_text
 
 

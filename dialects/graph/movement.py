@@ -13,7 +13,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array
-from .base import GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
+from ..shaped import Tensor, shape_of, tensor_type
+from .base import GraphOp, Value, graph_op
 from .shapes import (
     broadcasts_to,
     is_static,

@@ -23,7 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..dtypes import numpy_dtype
 from ..interfaces import Array, Decomposable
 from ..scalar import NONPOSITIVE
-from .base import FLOATS, GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
+from ..shaped import Tensor, shape_of, tensor_type
+from .base import FLOATS, GraphOp, Value, graph_op
 from .binary import AddOp, DivOp, MulOp, SubOp
 from .constants import ConstantOp
 from .reductions import MaxOp, MeanOp, SumOp

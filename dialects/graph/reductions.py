@@ -22,7 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import StepwellError
 from ..dtypes import numpy_dtype
 from ..interfaces import Array, Decomposable
-from .base import EVERY, FLOATS, NUMBERS, GraphOp, Tensor, Value, graph_op, shape_of, tensor_type
+from ..shaped import Tensor, shape_of, tensor_type
+from .base import EVERY, FLOATS, NUMBERS, GraphOp, Value, graph_op
 from .binary import DivOp
 from .constants import ConstantOp
 from .shapes import (

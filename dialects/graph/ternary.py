@@ -12,7 +12,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array, Elementwise
 from ..scalar import ScalarBuilder
-from .base import GraphOp, Tensor, Value, graph_op, splat_number, tensor_type
+from ..shaped import Tensor, tensor_type
+from .base import GraphOp, Value, graph_op, splat_number
 from .shapes import broadcast
 
 

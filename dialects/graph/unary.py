@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array
 from ..scalar import ScalarBuilder
+from ..shaped import tensor_type
 from .base import (
     BITS,
     FLOATS,
@@ -24,7 +25,6 @@ from .base import (
     graph_op,
     number_attr,
     number_of,
-    tensor_type,
     verify_same_element,
 )
 from .elementwise import UnaryElementwiseOp

@@ -20,6 +20,7 @@ from .func import FUNC, convert_function
 from .math import MATH
 from .memref import MEMREF, convert_global
 from .memref_views import MEMREF_VIEWS
+from .remainder import REMAINDER
 from .scf import SCF
 from .vector import VECTOR
 
@@ -31,6 +32,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     **MATH,
     **MEMREF,
     **MEMREF_VIEWS,
+    **REMAINDER,
     **SCF,
     **VECTOR,
 }

@@ -58,9 +58,7 @@ def _convert_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
     target = e.memref(op.base)
     stored = memory_type(checked(op.vector.type, op)[0])
-    value = e.value(op.vector)
-    if stored != value.type:
-        value = e.emit(llvm.ZExtOp, (value,), stored)
+    value = _as_stored(e, op.vector, stored)
     pointer = e.element_pointer(target, e.indices(op.indices))
     alignment = element_bytes(target.type.element_type)
     size = _lanes(value.type) * alignment
@@ -91,28 +89,26 @@ def _store_lines(e: Emitter, value: SSAValue, pointer: SSAValue, alignment: int)
 
 def _convert_masked_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.MaskedLoadOp)
-    type_ = _memory_vector(op, op.result.type)
+    type_, stored = result_type(op), memory_type(op.result.type)
     pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
-    operands = (pointer, e.value(op.mask), e.value(op.pass_thru))
-    result = e.call_intrinsic(f"llvm.masked.load.{mangled(type_)}.p0", operands, type_)
+    operands = (pointer, e.value(op.mask), _as_stored(e, op.pass_thru, stored))
+    result = e.call_intrinsic(f"llvm.masked.load.{mangled(stored)}.p0", operands, stored)
     assert result is not None
-    e.bind(op.result, result)
+    e.bind(op.result, result if stored == type_ else e.emit(llvm.TruncOp, (result,), type_))
 
 
 def _convert_masked_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.MaskedStoreOp)
-    type_ = _memory_vector(op, op.value_to_store.type)
+    stored = memory_type(checked(op.value_to_store.type, op)[0])
     pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
-    operands = (e.value(op.value_to_store), pointer, e.value(op.mask))
-    e.call_intrinsic(f"llvm.masked.store.{mangled(type_)}.p0", operands, None)
+    operands = (_as_stored(e, op.value_to_store, stored), pointer, e.value(op.mask))
+    e.call_intrinsic(f"llvm.masked.store.{mangled(stored)}.p0", operands, None)
 
 
-def _memory_vector(op: Operation, type_: Attribute) -> AnyVector:
-    """A vector type whose lanes are in memory as they are in registers."""
-    register = checked(type_, op)[0]
-    if memory_type(register) != register:
-        raise unsupported(op, f"on {type_}")
-    return cast(AnyVector, register)
+def _as_stored(e: Emitter, vector_: SSAValue, stored: Attribute) -> SSAValue:
+    """The vector as it is in memory, where an i1 takes a byte."""
+    value = e.value(vector_)
+    return value if stored == value.type else e.emit(llvm.ZExtOp, (value,), stored)
 
 
 # Lanes.

@@ -161,7 +161,7 @@ def test_float_arithmetic(compiled, type_: str, fastmath: str):
     b[3] = -0.0
     with np.errstate(all="ignore"):
         table = {
-            "addf": a + b, "subf": a - b, "mulf": a * b, "divf": a / b,
+            "addf": a + b, "subf": a - b, "mulf": a * b, "divf": a / b, "remf": np.fmod(a, b),
             "maximumf": np.maximum(a, b), "minimumf": np.minimum(a, b),
             "maxnumf": np.fmax(a, b), "minnumf": np.fmin(a, b),
         }  # fmt: skip

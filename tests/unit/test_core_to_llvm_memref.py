@@ -214,8 +214,9 @@ def test_globals(size: int, type_: str):
 
     dtype = numpy_dtype(getattr(builtin, type_))
     values = (np.arange(size) % 3).astype(dtype).reshape(1, size)
+    kept = declare(values)
     if size > 64:
-        initial = f"dense_resource<{declare(values)}> : tensor<1x{size}x{type_}>"
+        initial = f"dense_resource<{kept.data}> : tensor<1x{size}x{type_}>"
     else:
         listed = [f"{v:e}" if type_ == "f32" else str(v).lower() for v in values.ravel().tolist()]
         initial = f"dense<[[{', '.join(listed)}]]> : tensor<1x{size}x{type_}>"

@@ -16,6 +16,7 @@ from stepwell.lowering.emit import emit_llvm
 from stepwell.runtime.engine import NativeCode, aligned, aligned_empty, link_shared_library
 from stepwell.runtime.jit import compile_module, native_code
 from stepwell.targets.target import Target
+from xdsl.dialects.builtin import ModuleOp
 
 AXPY = """
 func.func @axpy(%a: f32, %x: memref<64xf32>, %y: memref<64xf32>) {
@@ -37,17 +38,17 @@ def emitted(text: str, **options: str) -> str:
     return emit_llvm(parse_text(text), **options).text  # type: ignore[arg-type]
 
 
-def table_module(values: np.ndarray, *, constant: bool = True) -> str:
-    type_ = f"memref<{values.size}xf32>"
-    return f"""
+def table_module(values: np.ndarray, *, constant: bool = True) -> ModuleOp:
+    type_, handle = f"memref<{values.size}xf32>", declare(values)
+    return parse_text(f"""
     "memref.global"() <{{sym_name = "table", sym_visibility = "private", type = {type_},
-      initial_value = dense_resource<{declare(values)}> : tensor<{values.size}xf32>
+      initial_value = dense_resource<{handle.data}> : tensor<{values.size}xf32>
       {", constant" if constant else ""}}}> : () -> ()
     func.func @main(%r: {type_} {{stepwell.result}}) {{
       %t = memref.get_global @table : {type_}
       "memref.copy"(%t, %r) : ({type_}, {type_}) -> ()
       func.return
-    }}"""
+    }}""")
 
 
 def test_flags_and_attributes():
@@ -109,7 +110,7 @@ def test_blocks_are_emitted_after_their_dominators():
 @pytest.mark.parametrize("size", [3, 100])
 def test_constants_inside_and_outside_the_text(size: int):
     values = np.linspace(-1, 1, size, dtype=np.float32)
-    module = lowered_to_llvm(parse_text(table_module(values)))
+    module = lowered_to_llvm(table_module(values))
     embedded, external = emit_llvm(module), emit_llvm(module, constants="external")
     assert not embedded.external
     assert list(external.external) == (["table"] if size > 64 else [])
@@ -123,13 +124,13 @@ def test_constants_inside_and_outside_the_text(size: int):
 
 
 def test_zero_constants_take_no_text():
-    text = native_code(parse_text(table_module(np.zeros(100_000, np.float32)))).source.text
+    text = native_code(table_module(np.zeros(100_000, np.float32))).source.text
     assert len(text) < 1500 and "zeroinitializer" in text.replace("null", "zeroinitializer")
 
 
 def test_writable_data_is_not_bound_outside():
     values = np.arange(100, dtype=np.float32)
-    module = parse_text(table_module(values, constant=False))
+    module = table_module(values, constant=False)
     assert not native_code(module, constants="external").source.external
     np.testing.assert_array_equal(compile_module(module)(), values)
 

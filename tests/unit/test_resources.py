@@ -76,7 +76,7 @@ def test_equal_data_has_one_name_and_other_data_another():
     assert declare(array, "w") == declare(array.copy(), "w")
     assert declare(array, "w") != declare(array + 1, "w")
     assert declare(array, "w") != declare(array.reshape(10, 10), "w")
-    assert declare(array, "1 strange-name").startswith("c1_strange_name_")
+    assert declare(array, "1 strange-name").data.startswith("c1_strange_name_")
 
 
 def test_retyping_moves_no_data():
@@ -88,8 +88,8 @@ def test_retyping_moves_no_data():
 
 
 def test_data_of_the_wrong_size():
-    name = declare(np.arange(100, dtype=np.float32), "short")
-    attr = DenseResourceAttr.from_params(name, TensorType(element_type(np.dtype("f4")), (101,)))
+    handle = declare(np.arange(100, dtype=np.float32), "short")
+    attr = DenseResourceAttr.from_params(handle, TensorType(element_type(np.dtype("f4")), (101,)))
     with pytest.raises(StepwellError, match="holds 400 bytes, but its type needs 404"):
         elements_to_numpy(attr)
 

@@ -102,15 +102,17 @@ def test_the_same_name_with_the_same_bytes_is_shared() -> None:
 
 def test_a_resource_without_bytes_does_not_take_those_of_another_text() -> None:
     ctx = make_context()
-    parse_text(with_resource("elsewhere", ONES), ctx=ctx)
+    other = parse_text(with_resource("elsewhere", ONES), ctx=ctx)
     assert ONES not in printed(parse_text(with_resource("elsewhere", None), ctx=ctx), ctx)
+    assert ONES in printed(other, ctx)
 
 
 def test_printing_and_parsing_resources_is_a_fixed_point() -> None:
     ctx = make_context()
-    parse_text(with_resource("fixed", ONES), ctx=ctx)
+    other = parse_text(with_resource("fixed", ONES), ctx=ctx)
     once = printed(parse_text(with_resource("fixed", TWOS), ctx=ctx), ctx)
     assert printed(parse_text(once, ctx=ctx), ctx) == once
+    assert ONES in printed(other, ctx)
 
 
 # Files

@@ -49,7 +49,7 @@ func.func @unknown_element(%x: tensor<2xf16>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a value of type memref<2xf32>, expected a ranked tensor; graph operations take no others
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a value of type memref<2xf32>, expected a ranked tensor; operations on tensors take no others
 func.func @not_a_tensor(%x: memref<2xf32>) {
   %r = graph.neg %x : memref<2xf32>
   func.return

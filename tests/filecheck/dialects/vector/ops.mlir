@@ -27,6 +27,8 @@ func.func @vectors(%a: vector<8xf32>, %m: vector<8xi1>, %n: vector<8xi32>, %b: v
   %9 = arith.extsi %b : vector<8xi8> to vector<8xi32>
   // CHECK-NEXT: %10 = arith.extui %m : vector<8xi1> to vector<8xi32>
   %10 = arith.extui %m : vector<8xi1> to vector<8xi32>
+  // CHECK-NEXT: %11 = arith.remf %a, %a fastmath<contract> : vector<8xf32>
+  %11 = arith.remf %a, %a fastmath<contract> : vector<8xf32>
   func.return
 }
 

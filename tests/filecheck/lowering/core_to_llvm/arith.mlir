@@ -35,6 +35,25 @@ func.func @floats(%a: f32, %b: f32) {
 
 // -----
 
+// The C library is called for large quotients only. Flags allow nothing.
+// CHECK-LABEL: llvm.func @remainder
+// CHECK:         %[[QUOTIENT:.*]] = llvm.fdiv %a, %b : vector<8xf32>
+// CHECK:         %[[WHOLE:.*]] = llvm.call_intrinsic "llvm.trunc.v8f32"(%[[QUOTIENT]])
+// CHECK:         %[[MINUS:.*]] = llvm.fneg %[[WHOLE]]
+// CHECK:         %[[LEFT:.*]] = llvm.intr.fma(%[[MINUS]], %b, %a)
+// CHECK:         llvm.cond_br %{{.*}} ^[[AFTER:.*]](%[[STEPPED:.*]] : vector<8xf32>), ^[[RARE:.*]]
+// CHECK:       ^[[RARE]]:
+// CHECK-NEXT:    %[[CALLED:.*]] = llvm.frem %a, %b : vector<8xf32>
+// CHECK-NEXT:    llvm.br ^[[AFTER]](%[[CALLED]] : vector<8xf32>)
+// CHECK-NEXT:  ^[[AFTER]](%[[RESULT:.*]]: vector<8xf32>):
+// CHECK-NEXT:    llvm.return %[[RESULT]]
+func.func @remainder(%a: vector<8xf32>, %b: vector<8xf32>) -> vector<8xf32> {
+  %0 = arith.remf %a, %b fastmath<fast> : vector<8xf32>
+  func.return %0 : vector<8xf32>
+}
+
+// -----
+
 // Casts to integers saturate; there is no uitofp in xDSL.
 // CHECK-LABEL: llvm.func @casts
 // CHECK:         llvm.call_intrinsic "llvm.fptosi.sat.i8.f32"(%a) : (f32) -> i8

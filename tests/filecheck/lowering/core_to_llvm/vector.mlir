@@ -37,3 +37,18 @@ func.func @masks(%x: memref<64xf32>, %n: index) {
   vector.maskedstore %x[%c0], %m, %v : memref<64xf32>, vector<4xi1>, vector<4xf32>
   func.return
 }
+
+// An i1 takes a byte in memory.
+// CHECK-LABEL: @bytes
+// CHECK:         %[[REST:.*]] = llvm.zext %rest : vector<4xi1> to vector<4xi8>
+// CHECK-NEXT:    %[[GOT:.*]] = llvm.call_intrinsic "llvm.masked.load.v4i8.p0"(%y, %on, %[[REST]]) : (!llvm.ptr, vector<4xi1>, vector<4xi8>) -> vector<4xi8>
+// CHECK-NEXT:    %got = llvm.trunc %[[GOT]] : vector<4xi8> to vector<4xi1>
+// CHECK-NEXT:    %[[NEW:.*]] = llvm.zext %got : vector<4xi1> to vector<4xi8>
+// CHECK-NEXT:    llvm.call_intrinsic "llvm.masked.store.v4i8.p0"(%[[NEW]], %y, %on) : (vector<4xi8>, !llvm.ptr, vector<4xi1>) -> ()
+func.func @bytes(%y: memref<64xi1>, %on: vector<4xi1>) {
+  %c0 = arith.constant 0 : index
+  %rest = arith.constant dense<false> : vector<4xi1>
+  %got = vector.maskedload %y[%c0], %on, %rest : memref<64xi1>, vector<4xi1>, vector<4xi1> into vector<4xi1>
+  vector.maskedstore %y[%c0], %on, %got : memref<64xi1>, vector<4xi1>, vector<4xi1>
+  func.return
+}
