@@ -10,6 +10,7 @@ from ..dialects.loop import LoopKind
 from ..dialects.schedule.steps import (
     Peel,
     Reorder,
+    Rfactor,
     Simplify,
     Split,
     UnrollAndJam,
@@ -17,8 +18,18 @@ from ..dialects.schedule.steps import (
 )
 from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
-from .facts import PerfectNest, cache_bytes, element_bytes, lanes, perfect_nest, stride_along
+from .facts import (
+    PerfectNest,
+    cache_bytes,
+    element_bytes,
+    lanes,
+    perfect_nest,
+    stride_along,
+    sums_in_any_order,
+)
 from .session import Session
+from .threads import PARALLEL_BYTES, team
+from .traffic import traffic
 
 JAMMED = 4
 """Iterations of a summation that are added up in registers before they are added to memory."""
@@ -161,35 +172,93 @@ def _names_around(session: Session, name: str) -> list[str]:
 
 def jam_sums(session: Session, target: Target) -> None:
     """
-    Where a summation runs around the loop over its results: block the results so that they stay in L1,
-    and add several iterations up before they are added to what is there.
+    Where a summation runs around the loop over its results: give each thread a part of it, block the
+    results so that they stay in L1, and add several iterations up before they are added to what is there.
     """
-    for nest in _nests(session):
-        if len(nest.loops) < 2 or not nest.is_flat or len(nest.stores) != 1 or nest.extents is None:
-            continue
-        outer, inner = nest.loops[-2:]
-        store = nest.stores[0]
-        if (
-            outer.kind.data is not LoopKind.REDUCTION
-            or inner.kind.data is not LoopKind.PARALLEL
-            or stride_along(store, outer) != 0
-            or stride_along(store, inner) != 1
-            or (outer.constant_trip_count() or 0) < 2 * JAMMED
-        ):
-            continue
+    for nest in _sums_around_results(session):
         with suppress(Refusal):
-            _block_results(session, target, nest)
-            name = session.named(outer.loop_name.data)
-            session.apply(UnrollAndJam(name, JAMMED, tail="peel"))
+            _deal_summation(session, target, nest)
+            session.apply(Simplify(session.name))
+    for nest in _sums_around_results(session):
+        with suppress(Refusal):
+            _jam(session, target, nest)
+            session.apply(Simplify(session.name))
+
+
+def _jam(session: Session, target: Target, nest: PerfectNest) -> None:
+    outer, inner = nest.loops[-2:]
+    most = _near_results(target, nest)
+    is_long = _is_long(inner, most)
+    if is_long:
+        _block_results(session, target, nest)
+    if (outer.constant_trip_count() or 0) >= 2 * JAMMED:
+        session.apply(UnrollAndJam(session.named(outer.loop_name.data), JAMMED, tail="peel"))
+    if is_long and (inner.constant_trip_count() or 0) % most:
+        session.apply(Peel(session.named(f"{inner.loop_name.data}.part"), back=1))
+
+
+def _sums_around_results(session: Session) -> list[PerfectNest]:
+    return [nest for nest in _nests(session) if _is_sum_around_results(nest)]
+
+
+def _is_sum_around_results(nest: PerfectNest) -> bool:
+    if (
+        len(nest.loops) < 2
+        or not nest.is_flat
+        or len(nest.stores) != 1
+        or not prod(nest.extents or [0])
+    ):
+        return False
+    outer, inner = nest.loops[-2:]
+    store = nest.stores[0]
+    return (
+        outer.kind.data is LoopKind.REDUCTION
+        and inner.kind.data is LoopKind.PARALLEL
+        and stride_along(store, outer) == 0
+        and stride_along(store, inner) == 1
+        and (outer.constant_trip_count() or 0) >= 2 * JAMMED
+    )
+
+
+def _near_results(target: Target, nest: PerfectNest) -> int:
+    """How many results stay in L1 beside what is added to them."""
+    return cache_bytes(target, 1) // 4 // element_bytes(nest.stores[0].buffer)
+
+
+def _is_long(for_op: loop.ForOp, most: int) -> bool:
+    return (for_op.constant_trip_count() or 0) > 2 * most
+
+
+def _deal_summation(session: Session, target: Target, nest: PerfectNest) -> None:
+    """Where no other loop has an iteration for each thread: sums of as many parts, added up afterwards."""
+    outer, inner = nest.loops[-2:]
+    around, threads = prod((nest.extents or [])[:-2]), team(target)
+    count, name = outer.constant_trip_count() or 0, outer.loop_name.data
+    if (
+        traffic(session) < PARALLEL_BYTES
+        or around >= threads
+        or _is_long(inner, _near_results(target, nest))
+        or count < 2 * JAMMED * threads
+        or not sums_in_any_order(nest.stores)
+    ):
+        return
+    part, each = f"{name}.part", f"{name}.each"
+    session.apply(Split(session.named(name), count // threads, part, each, tail="peel"))
+    before = {op.loop_name.data for op in session.nest.loops()}
+    session.apply(Rfactor(session.named(part), axis=0))
+    made = [op for op in session.nest.loops() if op.loop_name.data not in before]
+    for combined in (f for op in made if len(f := perfect_nest(op).loops) == 2):
+        if combined[1].kind.data is LoopKind.REDUCTION:
+            names = [op.loop_name.data for op in reversed(combined)]
+            session.apply(Reorder(session.named(names[1]), tuple(names)))
 
 
 def _block_results(session: Session, target: Target, nest: PerfectNest) -> None:
+    """Parts of the results that stay in L1, of one size but for the last."""
     outer, inner = nest.loops[-2:]
     name = inner.loop_name.data
-    most = cache_bytes(target, 1) // 4 // element_bytes(nest.stores[0].buffer)
-    if prod(nest.extents or ()) == 0 or (inner.constant_trip_count() or 0) <= 2 * most:
-        return
-    session.apply(Split(session.named(name), most, f"{name}.part", f"{name}.each"))
+    part, each = f"{name}.part", f"{name}.each"
+    session.apply(Split(session.named(name), _near_results(target, nest), part, each))
     around = [f.loop_name.data for f in nest.loops[:-2]]
-    order = (*around, f"{name}.part", outer.loop_name.data, f"{name}.each")
+    order = (*around, part, outer.loop_name.data, each)
     session.apply(Reorder(session.named((around or [outer.loop_name.data])[0]), order))

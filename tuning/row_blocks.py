@@ -32,9 +32,12 @@ from .facts import (
     top_nests,
 )
 from .lanes import vectorize_innermost
-from .row_tiles import Attached, RowTiles
+from .row_ahead import Ahead, makers
+from .row_tiles import Attached, RowTiles, is_ragged
 from .rows import parallel_outermost
 from .session import Session
+
+CHEAP = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
 
 CHEAP_OPERATIONS = 2
 """So many additions and products are sooner done again at each read than stored and loaded."""
@@ -48,22 +51,22 @@ is in L1, and the latencies between one nest and the next count for as many rows
 
 def row_blocks(session: Session, target: Target) -> bool:
     """Block the rows that all nests share, and give each contraction a register tile."""
-    if len(_contractions(_top(session))) < 1:
+    found = _contractions(_top(session))
+    if not found:
         return False
-    _inline_cheap(session)
-    nests = _top(session)
-    found = _contractions(nests)
-    if len(nests) < 4:
+    _inline_cheap(session, _finished(target, _top(session), found))
+    every = _top(session)
+    found = _contractions(every)
+    ahead = makers(every, [c.right.buffer for c in found])
+    nests = [nest for nest in every if nest not in ahead]
+    if len(nests) < 4 or any(c.nest in ahead for c in found):
         return False
     depth = _shared_depth(nests)
     if depth < 1 or any(len(c.batch) != depth - 1 for c in found):
         return False
     if any(c.rows is not c.nest.loops[depth - 1] for c in found):
         return False
-    made = {store.buffer for nest in nests for store in nest.stores}
-    if any(c.right.buffer in made for c in found):
-        return False  # all of its rows are needed before the first block of rows is done
-    _Chain(session, target, nests, found, depth).schedule()
+    _Chain(session, target, every, nests, found, depth).schedule()
     return True
 
 
@@ -88,12 +91,50 @@ def _shared_depth(nests: list[PerfectNest]) -> int:
     return depth
 
 
-def _inline_cheap(session: Session) -> None:
-    """Compute again what costs next to nothing, such as scaled scores, unless a contraction reads it."""
+def _finished(
+    target: Target, nests: list[PerfectNest], contractions: list[Contraction]
+) -> set[SSAValue]:
+    """What is computed from a contraction's result alone, and will be where that is in registers."""
+    found = [(c, _finish_of(nests, c)) for c in contractions]
+    tall = _tile_rows(target, contractions[0])
+    return {
+        store.buffer
+        for update, nest in found
+        if nest is not None and not is_ragged(target, update, tall)
+        for store in nest.stores
+    }
+
+
+def _tile_rows(target: Target, first: Contraction) -> int:
+    """How many rows a tile has: those of the first contraction's, if the number of rows allows."""
+    loops = (first.rows, first.columns, first.reduced)
+    total, columns, reduced = (f.constant_trip_count() or 0 for f in loops)
+    tall, _ = register_tile(target, total, columns, reduced, element_bytes(first.store.buffer))
+    # Rows beyond the last one would be copied, and cut off, in each of the nests.
+    return next((n for n in range(tall, tall // 2, -1) if total % n == 0), tall)
+
+
+def _finish_of(nests: list[PerfectNest], update: Contraction) -> PerfectNest | None:
+    """The nest that alone reads what the contraction has summed up, element by element."""
+    buffer, shape = update.store.buffer, len(moving_axes(update.store))
+    readers = [
+        nest
+        for nest in nests
+        if nest.names != update.nest.names and any(op.buffer is buffer for op in nest.loads)
+    ]
+    if len(readers) != 1 or not isinstance(buffer.owner, loop.AllocOp):
+        return None
+    (nest,) = readers
+    parallel = all(f.kind.data is loop.LoopKind.PARALLEL for f in nest.loops)
+    return nest if nest.is_flat and parallel and len(nest.loops) == shape else None
+
+
+def _inline_cheap(session: Session, finished: set[SSAValue]) -> None:
+    """Compute again what costs next to nothing, unless a contraction reads it or it is `finished` in a tile."""
     nests = _top(session)
-    read_often = {load.buffer for c in _contractions(nests) for load in (c.left, c.right)}
+    kept = finished | {load.buffer for c in _contractions(nests) for load in (c.left, c.right)}
     for nest in nests:
-        if _is_cheap(nest) and nest.stores[0].buffer not in read_often:
+        if _is_cheap(nest) and nest.stores[0].buffer not in kept:
             with suppress(Refusal):
                 session.apply(Inline(session.named(nest.stores[0].buffer.name_hint or "")))
 
@@ -108,45 +149,57 @@ def _is_cheap(nest: PerfectNest) -> bool:
         and bool(nest.loads)
         and all(for_op.kind.data is loop.LoopKind.PARALLEL for for_op in nest.loops)
         and len(operations) <= CHEAP_OPERATIONS
-        and all(isinstance(op, arith.AddfOp | arith.SubfOp | arith.MulfOp) for op in operations)
+        and all(isinstance(op, CHEAP) for op in operations)
     )
 
 
 class _Chain:
-    """The steps for one chain."""
+    """
+    The steps for one chain, which is `nests`. The others of `every` make the right operands of its
+    contractions: as all of an operand is needed for the first block of rows, they run ahead of the blocks.
+    """
 
     def __init__(
         self,
         session: Session,
         target: Target,
+        every: list[PerfectNest],
         nests: list[PerfectNest],
         contractions: list[Contraction],
         depth: int,
     ):
         self.session, self.target, self.depth = session, target, depth
         self.nests = nests
-        self.batch = [nest.names[: depth - 1] for nest in nests]
+        extents = [f.constant_trip_count() for f in nests[0].loops[: depth - 1]]
+        self.ahead = Ahead(session, [n for n in every if n not in nests], contractions, extents)
+        self.batch = [
+            nest.names[: depth - 1]
+            for nest in every
+            if nest in nests or self.ahead.is_batched(nest)
+        ]
+        """the loops over the batch of each nest that has them, in order"""
         self.row = [nest.names[depth - 1] for nest in nests]
         """the loop over rows, of each nest"""
         total = nests[0].loops[depth - 1].constant_trip_count() or 0
         first = contractions[0]
         columns = first.columns.constant_trip_count() or 0
-        bytes_ = element_bytes(first.store.buffer)
-        tall, _ = register_tile(target, total, columns, bytes_)
-        # Rows beyond the last one would be copied, and cut off, in each of the nests.
-        tall = next((n for n in range(tall, tall // 2, -1) if total % n == 0), tall)
+        bytes_, tall = element_bytes(first.store.buffer), _tile_rows(target, first)
         most = cache_bytes(target, 2) // 4 // max(columns * bytes_, 1)
         self.rows = balanced(total, max(min(TILES_OF_ROWS * tall, most), tall), tall)
         self.block = f"{self.row[0]}.block"
         places = [self.block, *reversed(self.batch[0])]
         self.tiles = [
-            RowTiles(session, target, c, self._attached(c), total, tall, places)
+            RowTiles(
+                session, target, c, self._attached(c), total, tall, places,
+                computed=self.ahead.computes(c.right.buffer),
+            )
             for c in contractions
-        ]
+        ]  # fmt: skip
         self.parts = self._parts()
 
     def _attached(self, update: Contraction) -> Attached:
-        return Attached(self._init_of(update), self._finish_of(update), self._reduced_of(update))
+        finish = _finish_of(self.nests, update)
+        return Attached(self._init_of(update), finish, self._reduced_of(update, finish))
 
     def _init_of(self, update: Contraction) -> PerfectNest | None:
         """The nest that initialises what the contraction sums up."""
@@ -156,24 +209,13 @@ class _Chain:
                 return nest if len(nest.loops) == self.depth + 1 and not nest.loads else None
         return None
 
-    def _finish_of(self, update: Contraction) -> PerfectNest | None:
-        """The nest that alone reads what the contraction has summed up, element by element."""
-        buffer, shape = update.store.buffer, len(moving_axes(update.store))
-        readers = [
-            nest
-            for nest in self.nests
-            if nest.names != update.nest.names and any(op.buffer is buffer for op in nest.loads)
-        ]
-        if len(readers) != 1 or not isinstance(buffer.owner, loop.AllocOp):
+    def _reduced_of(self, update: Contraction, finish: PerfectNest | None) -> PerfectNest | None:
+        """The first nest after the contraction, or what finishes that, when it reduces each row of the result."""
+        last = update.nest if finish is None else finish
+        if len(last.stores) != 1:
             return None
-        (nest,) = readers
-        parallel = all(f.kind.data is loop.LoopKind.PARALLEL for f in nest.loops)
-        return nest if nest.is_flat and parallel and len(nest.loops) == shape else None
-
-    def _reduced_of(self, update: Contraction) -> PerfectNest | None:
-        """The first nest after the contraction, when it reduces each row of what that has summed up."""
-        at = next(n for n, nest in enumerate(self.nests) if nest.names == update.nest.names)
-        buffer = update.store.buffer
+        at = next(n for n, nest in enumerate(self.nests) if nest.names == last.names)
+        buffer = last.stores[0].buffer
         for nest in self.nests[at + 1 :]:
             if not any(op.buffer is buffer for op in nest.loads):
                 if nest.loads:
@@ -222,6 +264,7 @@ class _Chain:
             self._row_by_row(part)
         for tiles in self.tiles:
             tiles.tile()
+        self.ahead.keep_near(self.batch[0][-1] if self.batch[0] else "")
         self.do(Simplify(self.session.name))
         for tiles in self.tiles:
             tiles.vectorize()
@@ -238,6 +281,8 @@ class _Chain:
             if isinstance(op, loop.AllocOp) and op.scope.data is loop.Scope.ARENA
         ]
         for op in buffers:
+            if op.buffer in self.ahead.made:
+                continue
             name = op.buffer.name_hint or ""
             pads = [1] * len(memref_type(op.buffer).get_shape())
             for tiles in self.tiles:

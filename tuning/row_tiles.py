@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..analysis.constants import constant_global
+from ..dialects.loop import LoadOp, StoreOp
 from ..dialects.schedule.steps import (
     FuseLoops,
     Reorder,
@@ -21,9 +22,12 @@ from ..dialects.schedule.steps import (
 from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
 from .contraction import Contraction, axis_of, operand_order
-from .facts import PerfectNest, element_bytes, lanes, stride_along
+from .facts import Access, PerfectNest, element_bytes, lanes, stride_along
 from .packing import pack
 from .session import Session
+
+WAYS = ("in", "out")
+"""What the loops of a copy are called, after the copy: to it and from it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Attached:
 class RowTiles:
     """
     The steps for one contraction, of whose `total` rows a tile has `tall`. `places` are the loops around,
-    innermost first.
+    innermost first. A right operand that is `computed` is packed, and computed where it is.
 
     The loops become, from the outside, those over column tiles, over the tiles above each other, the summation,
     and the tile. A panel of the right operand stays in L1 while all rows of the block use it.
@@ -56,6 +60,8 @@ class RowTiles:
         total: int,
         tall: int,
         places: Sequence[str],
+        *,
+        computed: bool = False,
     ):
         self.session, self.tall, self.places = session, tall, places
         self.i, self.j, self.k = (
@@ -66,9 +72,7 @@ class RowTiles:
         )
         self.extent = update.columns.constant_trip_count() or 0
         self.lanes = lanes(target, element_bytes(update.store.buffer))
-        self.wide = self.lanes * _vectors(target, tall, self.extent, self.lanes)
-        while self.wide // 2 >= self.extent:
-            self.wide //= 2
+        self.wide = _tile_columns(target, update, tall)
         self.is_scratch = False
         """whether the result is of one block of rows, and padded"""
         self.in_lanes: list[str] = []
@@ -86,10 +90,23 @@ class RowTiles:
         is_near = stride_along(update.right, update.columns) == 1
         self.right_is_constant = constant_global(update.right.buffer) is not None
         """whether it is packed at compile time"""
-        self.pack_right = self.right_is_constant or self.ragged_columns or not is_near
+        self.pack_right = computed or self.right_is_constant or self.ragged_columns or not is_near
+        # Of a buffer that others use too the copy is for this operand alone.
+        self.right_along = self.j if _is_shared(update.right) else ""
+        self.left_along = f"{self.i}.row" if _is_shared(update.left) else ""
         self.column_axis = axis_of(update.store, update.columns)
         self.axes = len(update.store.map.data.results)
         self.prefix = self.result
+        self.in_registers = [(f"{self.prefix}.tile", self.row_axis, self.column_axis)]
+        """what is of one tile, and its axes of rows and columns"""
+        self.finished = ""
+        """what the nests attached make of the result and reduce"""
+        if {"finish", "reduced"} <= self.attached.keys() and attached.finish is not None:
+            store, loops = attached.finish.stores[0], attached.finish.loops[-2:]
+            if all(stride_along(store, for_op) for for_op in loops):
+                row, column = (axis_of(store, for_op) for for_op in loops)
+                self.finished = store.buffer.name_hint or ""
+                self.in_registers.append((f"{self.prefix}.finished", row, column))
 
     def _names(self, attached: Attached) -> dict[str, tuple[str, str]]:
         """
@@ -112,6 +129,8 @@ class RowTiles:
             self.result, self.is_scratch = near, True
         if self.left == buffer:
             self.left = near
+        if self.finished == buffer:
+            self.finished = near
 
     def do(self, step: Step) -> None:
         self.session.apply(step)
@@ -147,6 +166,10 @@ class RowTiles:
             self.in_lanes.append(self._whole(columns, self.wide, self.ragged_columns))
         if self.is_scratch:
             self.do(register)
+        if self.finished:
+            into = f"{self.prefix}.finished"
+            with suppress(Refusal):  # then it is read from memory
+                self.do(Stage(self.session.named(self.finished), outer[1], into, "register"))
 
     def _cut(self, loops: tuple[str, str], outer: tuple[str, str], inner: tuple[str, ...]) -> None:
         """`for i: for j: …` in tiles, whose loops go outside of the others."""
@@ -170,24 +193,24 @@ class RowTiles:
             place = "" if self.right_is_constant else (*around, "")[0]
             step = Stage(
                 at(self.right), place, f"{self.prefix}.right", "arena",
-                self.right_order, panel=self.wide, pad=self.wide,
+                self.right_order, panel=self.wide, pad=self.wide, along=self.right_along,
             )  # fmt: skip
             self.do(step)
         if self.ragged_rows and not self.left.endswith(".rows"):
             pads = [1] * self.left_axes
             pads[self.left_axis] = self.tall
-            step = Stage(at(self.left), block, f"{self.prefix}.left", "arena", pads=tuple(pads))
+            step = Stage(
+                at(self.left), block, f"{self.prefix}.left", "arena",
+                pads=tuple(pads), along=self.left_along,
+            )  # fmt: skip
             self.do(step)
 
     def vectorize(self) -> None:
         """Columns in lanes, in the tile and where it is copied; operands packed in vectors."""
-        session, tile = self.session, f"{self.prefix}.tile"
+        session = self.session
         self._pack()
-        for name in (
-            *self.in_lanes,
-            f"{tile}.in{self.column_axis}",
-            f"{tile}.out{self.column_axis}",
-        ):
+        copies = [f"{tile}.{way}{axis}" for tile, _, axis in self.in_registers for way in WAYS]
+        for name in (*self.in_lanes, *copies):
             for_op = session.loop(name)
             if for_op is None or for_op.mode is not None:
                 continue
@@ -212,11 +235,33 @@ class RowTiles:
 
     def write_out(self) -> None:
         """The rows of the tile, one after the other."""
-        tile = f"{self.prefix}.tile"
-        copies = (f"{tile}.in{self.row_axis}", f"{tile}.out{self.row_axis}")
+        copies = [f"{tile}.{way}{axis}" for tile, axis, _ in self.in_registers for way in WAYS]
         for name in (*self.rows_written_out, *copies):
             if self.session.loop(name) is not None:
                 self.do(Unroll(self.session.named(name), mark=True))
+
+
+def _is_shared(operand: Access) -> bool:
+    """Whether there are other loads and stores of the operand's buffer."""
+    return any(
+        use.operation is not operand and isinstance(use.operation, LoadOp | StoreOp)
+        for use in operand.buffer.uses
+    )
+
+
+def is_ragged(target: Target, update: Contraction, tall: int) -> bool:
+    """Whether the last tile of rows or columns would not be whole."""
+    rows, columns = (f.constant_trip_count() or 0 for f in (update.rows, update.columns))
+    return bool(rows % tall or columns % _tile_columns(target, update, tall))
+
+
+def _tile_columns(target: Target, update: Contraction, tall: int) -> int:
+    width = lanes(target, element_bytes(update.store.buffer))
+    columns = update.columns.constant_trip_count() or 0
+    wide = width * _vectors(target, tall, columns, width)
+    while wide // 2 >= columns:
+        wide //= 2
+    return wide
 
 
 def _vectors(target: Target, tall: int, columns: int, width: int) -> int:

@@ -12,7 +12,7 @@ from math import prod
 
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import FuseLoops, Parallel, Stage
+from ..dialects.schedule.steps import FuseLoops, Stage
 from ..dialects.shaped import memref_type
 from ..targets.target import Target
 from ..transforms.schedule.refusal import Refusal
@@ -20,10 +20,11 @@ from .facts import cache_bytes, element_bytes
 from .lanes import several_rows, vectorize_innermost
 from .order import jam_sums, put_in_order, transpose_in_registers
 from .session import Session
+from .threads import PARALLEL_BYTES, iterations, parallel, top_loops
 from .traffic import fetch_next_row, store_past_caches, traffic
 
-PARALLEL_BYTES = 1 << 19
-"""Memory traffic from which threads pay: tens of microseconds of one core."""
+LARGE_SHARE = 8
+"""A nest with less than this part of the work is not worth the start of a team."""
 
 
 def rows(session: Session, target: Target) -> bool:
@@ -98,16 +99,11 @@ def keep_near(session: Session, target: Target, shared: list[str]) -> None:
 
 
 def parallel_outermost(session: Session, target: Target) -> None:
-    """Run the outermost loop on threads when there is enough to do."""
-    tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
+    """Run nests on threads when there is enough to do, and much of it is in them."""
     if traffic(session) < PARALLEL_BYTES:
         return
-    if len(tops) > 1:
-        tops = [
-            op for op in tops if any(isinstance(inner, loop.ForOp) for inner in op.body.block.ops)
-        ]
-    for op in tops:
-        name = op.loop_name.data
-        is_free = op.kind.data is LoopKind.PARALLEL and op.mode is None
-        if is_free and session.trips(name)[0] >= max(target.cores, 2):
-            session.apply(Parallel(session.named(name)))
+    nests = top_loops(session)
+    work = [iterations(session, nest) for nest in nests]
+    for nest, own in zip(nests, work, strict=True):
+        if own * LARGE_SHARE >= sum(work):
+            parallel(session, target, nest)

@@ -21,7 +21,8 @@ from ..errors import StepwellError
 from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
-from .contraction import recognise, schedule_contraction
+from .contraction import recognise
+from .contraction_schedule import schedule_contraction
 from .facts import PerfectNest, moving_axes, top_nests
 from .row_blocks import row_blocks
 from .rows import rows

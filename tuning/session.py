@@ -50,6 +50,13 @@ class Session:
         found = self._loops.get(name, [])
         return found[0] if len(found) == 1 else None
 
+    def family(self, name: str, inside: str = "") -> list[str]:
+        """A loop and its copies (`name.…`), as far as they are there; `inside` of a loop of that name."""
+        around = self.loop(inside) if inside else None
+        walked = self.nest.loops() if around is None else around.body.walk()
+        names = [op.loop_name.data for op in walked if isinstance(op, loop.ForOp)]
+        return [found for found in names if found == name or found.startswith(f"{name}.")]
+
     def trips(self, name: str) -> tuple[int, int | None]:
         """The least and the greatest number of iterations of a loop; (1, 1) of one that is gone."""
         for_op = self.loop(name)

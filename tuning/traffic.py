@@ -36,12 +36,12 @@ def store_past_caches(session: Session, target: Target) -> None:
     Mark results as nontemporal that the last cache would lose again, where all stores but those under
     conditions are of whole lines.
 
-    These are results of the program, of kernels whose arrays fill more than half of a core's share of that
-    cache; of what another kernel reads next, only what is larger than the whole.
+    These are results of the program, of kernels whose arrays fill more than a core's share of that cache;
+    of what another kernel reads next, only what is larger than the whole.
     """
     function = session.nest.function
     last = max(target.caches, key=lambda cache: cache.level)
-    is_large = 2 * traffic(session) > last.bytes // last.shared_by
+    is_large = traffic(session) > last.bytes // last.shared_by
     for number, value in enumerate(function.body.block.args):
         is_lost = buffer_bytes(value) > last.bytes
         if not is_lost and (not is_large or _is_passed_on(function, number)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,28 @@ def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
     text = loops(64, 256, 512)
     assert order(text, "j.block", "right.in1.panel", "j.tile")
     assert "prefetch" not in text
+    text = loops(2000, 64, 512)  # all of B stays in L2
+    assert order(text, "i.block", "j.tile", "i.row") and "prefetch" not in text
+
+
+def test_b_is_read_as_it_is_where_its_rows_stream():
+    assert "arena" not in loops(96, 96, 400)
+    assert "%right" in loops(96, 1024, 400)  # rows a page apart
+    assert "%right" in loops(96, 100, 400, turned=False)  # the last columns, padded
+
+
+def test_the_last_rows_and_columns_have_tiles_of_their_own():
+    text = loops(101, 112, 100)
+    tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
+    assert len(set(tiles)) == 4 and "loop.if" not in text
 
 
 @pytest.mark.parametrize(
     ("m", "k", "turned", "packed"),
     [
         (256, 256, False, False),
-        (257, 256, False, True),  # does not come to whole tiles
+        (257, 256, False, False),
+        (1999, 256, False, True),  # several blocks that do not come to whole tiles
         (256, 256, True, True),  # read across
         (672, 1024, False, True),  # fourteen rows a page apart
         (672, 1000, False, False),
@@ -60,8 +76,8 @@ def test_a_is_packed_where_its_rows_are_no_streams(m: int, k: int, turned: bool,
 
 
 def test_few_columns_go_into_rows_and_rows_into_lanes():
-    text = loops(53, 2, 1399)
-    assert "%tile = loop.alloc register : memref<2x64xf32>" in text
+    text = loops(500, 4, 500, turned=True)
+    assert re.search(r"loop.alloc register : memref<4x\d+xf32>", text)
     assert '"panel.out0"' in text
 
 
@@ -87,7 +103,7 @@ def test_rows_collide():
 @pytest.mark.parametrize("n", [31, 33, 100, 300])
 @pytest.mark.parametrize("turned", ["", "left", "right"])
 def test_one_buffer_as_both_operands(n: int, turned: str):
-    """It has one copy, which is not asked for whole in each step."""
+    """One is packed, or both are by themselves."""
     x = np.random.default_rng(n).integers(-4, 5, (n, n)).astype(np.float32)
 
     def product(x: Any) -> Any:
@@ -95,6 +111,5 @@ def test_one_buffer_as_both_operands(n: int, turned: str):
         return (across if turned == "left" else x) @ (across if turned == "right" else x)
 
     low = sw.jit(product).lower(x)
-    assert "prefetch" not in low.as_text("loop")
     expected = (x.T if turned == "left" else x) @ (x.T if turned == "right" else x)
     np.testing.assert_array_equal(low.compile(threads=1)(x), expected)

@@ -90,6 +90,28 @@ def test_extremes_of_special_values(axis: int, columns: int, fp: str) -> None:
                 np.testing.assert_array_equal(least, x.min(axis))
 
 
+def test_a_sum_over_rows_is_dealt_to_threads() -> None:
+    """Each has a part of the summation, or of the results where these are many."""
+    total = sw.jit(lambda x: sw.sum(x, axis=0), target="x86-64-v4")
+    tall, wide = (total.lower(np.zeros(s, np.float32)) for s in ((2001, 300), (300, 9001)))
+    assert 'loop.for parallel threads "i.part"' in tall.as_text("loop")
+    assert 'loop.for parallel threads "j.part"' in wide.as_text("loop")
+    assert 'loop.for parallel vector "j.lane"' in tall.as_text("loop")
+    assert 'loop.for parallel vector "j.each.lane"' in wide.as_text("loop")
+    strict = sw.jit(lambda x: sw.sum(x, axis=0), fp="strict", target="x86-64-v4")
+    assert "i.part" not in strict.lower(np.zeros((2001, 300), np.float32)).as_text("loop")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(2001, 300), (2048, 64), (300, 9001), (4099, 33), (17, 9000)])
+def test_sums_over_many_rows(shape: tuple[int, int], threads: int) -> None:
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
+    both = sw.jit(lambda x: (sw.sum(x, axis=0), sw.max(x, axis=0))).lower(x)
+    total, most = both.compile(threads=threads)(x)
+    np.testing.assert_array_equal(total, x.sum(axis=0))
+    np.testing.assert_array_equal(most, x.max(axis=0))
+
+
 def test_strict_extremes_tell_zeros_apart() -> None:
     x = np.full((2, 100), -0.0, np.float32)
     x[1, 40] = 0.0

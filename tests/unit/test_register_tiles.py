@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.targets.target import Target
-from stepwell.tuning.blocking import register_tile
+from stepwell.tuning.blocking import blocking, register_tile
 from stepwell.tuning.facts import lanes
 
 MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
@@ -37,8 +37,9 @@ def product(target: str, m: int, n: int, k: int, dtype: type, *, turned: bool = 
     return sw.jit(function, target=target).lower(a, b).as_text("asm")
 
 
-def check(target: str, assembly: str, m: int, n: int, bytes_: int) -> None:
-    rows, columns = register_tile(Target.parse(target), m, n, bytes_)
+def check(target: str, assembly: str, m: int, n: int, k: int, bytes_: int) -> None:
+    sizes = blocking(Target.parse(target), m, n, k, bytes_)
+    rows, columns = sizes.tile_rows, sizes.tile_columns
     vectors = columns // min(lanes(Target.parse(target), bytes_), columns)
     loops = [text for text in innermost_loops(assembly) if MULTIPLY_ADD.search(text)]
     counts = [len(MULTIPLY_ADD.findall(text)) for text in loops]
@@ -53,16 +54,16 @@ def check(target: str, assembly: str, m: int, n: int, bytes_: int) -> None:
 )
 def test_tiles_stay_in_registers(target: str, m: int, n: int, dtype: type):
     assembly = product(target, m, n, 200, dtype)
-    check(target, assembly, m, n, np.dtype(dtype).itemsize)
+    check(target, assembly, m, n, 200, np.dtype(dtype).itemsize)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_transposed_operand(target: str):
-    check(target, product(target, 512, 512, 300, np.float32, turned=True), 512, 512, 4)
+    check(target, product(target, 512, 512, 300, np.float32, turned=True), 512, 512, 300, 4)
 
 
 def test_twelve_multiply_adds_with_sixteen_registers():
     haswell = Target.parse("x86-64-v3")
     for m, n, bytes_ in ((672, 672, 4), (672, 672, 8), (512, 512, 4), (1024, 1024, 4)):
-        rows, columns = register_tile(haswell, m, n, bytes_)
+        rows, columns = register_tile(haswell, m, n, 200, bytes_)
         assert rows * columns == 12 * lanes(haswell, bytes_)

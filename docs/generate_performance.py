@@ -1,0 +1,86 @@
+"""
+The tables of docs/performance.md from what `stepwell bench --json` wrote.
+
+    stepwell bench --json one.json; stepwell bench --threads 2 --json two.json
+    python docs/generate_performance.py one.json two.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from math import exp, log
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+PAGE = Path(__file__).parent / "performance.md"
+PEERS = {
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "onnxruntime": "ONNX Runtime",
+    "openvino": "OpenVINO",
+    "best": "best",
+}
+HEADINGS = {1: "## One thread", 2: "## Two threads"}
+
+
+def ratios(program: dict[str, Any]) -> dict[str, float]:
+    """How many times longer each peer took, by medians; `best` is the least."""
+    times = {name: median(samples) for name, samples in program["samples"].items()}
+    ours = times.pop("stepwell")
+    found = {name: time / ours for name, time in times.items()}
+    return {**found, "best": min(found.values())} if found else {}
+
+
+def table(programs: Iterable[dict[str, Any]]) -> list[str]:
+    lines = [
+        f"| kernel | ms | GFLOP/s | GB/s | {' | '.join(PEERS.values())} |",
+        "|---|---:|---:|---:|" + "---:|" * len(PEERS),
+    ]
+    for program in programs:
+        seconds = median(program["samples"]["stepwell"])
+        work = program["work"]
+        moved = (work["bytes_read"] + work["bytes_written"]) / seconds / 1e9
+        of_peers = ratios(program)
+        cells = [f"{of_peers[p]:.2f}x" if p in of_peers else "-" for p in PEERS]
+        rate = (work["flops"] or 0) / seconds / 1e9
+        lines.append(
+            f"| {program['name']} | {seconds * 1e3:.3g} | {rate:.0f} | {moved:.0f} | {' | '.join(cells)} |"
+        )
+    return lines
+
+
+def means(programs: list[dict[str, Any]]) -> list[str]:
+    """The geometric mean of the ratios in each group, and of all."""
+    groups = list(dict.fromkeys(program["group"] for program in programs))
+    lines = [
+        "| geometric mean of | " + " | ".join(PEERS.values()) + " |",
+        "|---|" + "---:|" * len(PEERS),
+    ]
+    for group in (*groups, "all"):
+        chosen = [p for p in programs if group in (p["group"], "all")]
+        cells: list[str] = []
+        for peer in PEERS:
+            found = [log(r[peer]) for p in chosen if peer in (r := ratios(p))]
+            cells.append(f"{exp(sum(found) / len(found)):.2f}x" if found else "-")
+        lines.append(f"| {group} ({len(chosen)}) | {' | '.join(cells)} |")
+    return lines
+
+
+def main(paths: list[str]) -> None:
+    page = PAGE.read_text()
+    for path in paths:
+        data = json.loads(Path(path).read_text())
+        programs = [program for program in data["programs"] if not program["error"]]
+        heading = HEADINGS[data["threads"]]
+        before, _, after = page.partition(f"{heading}\n")
+        rest = after[after.find("\n## ") :] if "\n## " in after else "\n"
+        tables = "\n".join([*table(programs), "", *means(programs)])
+        page = f"{before}{heading}\n\n{tables}\n{rest}"
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,98 @@
+"""Contractions of few columns: the summed axis is in lanes, whatever the sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.targets.target import Target
+from stepwell.tuning.contraction import Contraction, recognise
+from stepwell.tuning.dot_products import are_dot_products
+from stepwell.tuning.facts import top_nests
+from stepwell.tuning.rules import kernels
+
+TARGET = "x86-64-v4"
+
+
+def integers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """Whose products have sums without a rounding."""
+    return np.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(dtype)
+
+
+def text(m: int, n: int, k: int, target: str = TARGET, fp: str = "contract") -> str:
+    product = sw.jit(lambda a, b: a @ b, target=target, fp=fp)
+    return product.lower(integers(m, k), integers(k, n)).as_text("loop")
+
+
+def test_few_columns_have_the_sum_in_lanes() -> None:
+    scheduled = text(1000, 4, 512)
+    assert 'loop.for parallel vector "k.lane"' in scheduled
+    assert 'loop.for reduction vector "k.lane.combine"' in scheduled
+    assert "%tile = loop.alloc register" in scheduled
+    assert "%right = loop.alloc arena : memref<4x512xf32>" in scheduled  # its columns side by side
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(1000, 64, 512), (1000, 16, 512), (1000, 4, 20), (1000, 13, 30)]
+)
+def test_others_have_not(m: int, n: int, k: int) -> None:
+    assert "k.lane" not in text(m, n, k)
+
+
+def test_not_where_sums_have_an_order() -> None:
+    assert "k.lane" not in text(1000, 4, 512, fp="strict")
+
+
+def test_no_spills() -> None:
+    product = sw.jit(lambda a, b: a @ b, target=TARGET)
+    assembly = product.lower(integers(200, 512), integers(512, 10)).as_text("asm")
+    fused = [line for line in assembly.splitlines() if "vfmadd" in line]
+    assert fused and not any("%rsp" in line for line in fused)
+    assert sum("%zmm" in line for line in fused) >= 20
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 17, 100])
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@pytest.mark.parametrize("k", [33, 64, 100, 129])
+def test_sizes(m: int, n: int, k: int) -> None:
+    a, b = integers(m, k), integers(k, n)
+    np.testing.assert_array_equal(sw.jit(lambda a, b: a @ b)(a, b), a @ b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int64])
+def test_types(dtype: Any) -> None:
+    a, b = integers(50, 130, dtype=dtype), integers(130, 3, dtype=dtype)
+    np.testing.assert_array_equal(sw.jit(lambda a, b: a @ b)(a, b), a @ b)
+
+
+def test_what_is_around() -> None:
+    a, b, c = integers(100, 200), integers(5, 200), integers(5)
+    layer = sw.jit(lambda a, b, c: sw.maximum(a @ sw.transpose(b) + c, 0))
+    np.testing.assert_array_equal(layer(a, b, c), np.maximum(a @ b.T + c, 0))
+    x, y = integers(3, 40, 150), integers(3, 150, 4)
+    np.testing.assert_array_equal(sw.jit(lambda x, y: x @ y)(x, y), x @ y)
+    z = integers(6, 300)
+    np.testing.assert_array_equal(sw.jit(lambda z: z @ sw.transpose(z))(z), z @ z.T)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads(threads: int) -> None:
+    a, b = integers(4001, 300), integers(300, 4)
+    product = sw.jit(lambda a, b: a @ b).lower(a, b).compile(threads=threads)
+    np.testing.assert_array_equal(product(a, b), a @ b)
+
+
+def update(m: int, n: int, k: int, dtype: Any) -> Contraction:
+    product = sw.jit(lambda a, b: a @ b, target=TARGET)
+    low = product.lower(integers(m, k, dtype=dtype), integers(k, n, dtype=dtype))
+    (function,) = kernels(low.unscheduled())
+    return next(found for nest in top_nests(function) if (found := recognise(nest)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_choice_is_by_estimated_time(dtype: Any) -> None:
+    target = Target.parse(TARGET)
+    chosen = [n for n in range(2, 40) if are_dot_products(target, update(500, n, 600, dtype))]
+    assert chosen == list(range(2, 2 + len(chosen))) and 3 < len(chosen) < 14
