@@ -381,9 +381,7 @@ def _rfactor(draw: _Draw) -> Step:
         or draw.nest.dependences.kind_of(op) is loop.LoopKind.REDUCTION
     ]
     axis = 0 if draw.rng.random() < 0.3 else -1
-    return s.Rfactor(
-        draw.path(draw.one(reductions)), "rf" if draw.rng.random() < 0.1 else "", axis
-    )
+    return s.Rfactor(draw.path(draw.one(reductions)), "rf" if draw.rng.random() < 0.1 else "", axis)
 
 
 def _decompose_reduction(draw: _Draw) -> Step:
