@@ -122,7 +122,7 @@ def blocking(target: Target, rows: int, columns: int, reduced: int, bytes_: int)
         block_rows = tile_rows
     elif reduced <= deep and rows <= block_rows and columns >= threads * tile_columns:
         block_columns = _dealt(columns, wide, tile_columns, threads, 0)
-    elif rows >= threads * tile_rows:
+    elif rows > block_rows and rows >= threads * tile_rows:
         block_rows = _dealt(rows, tall, tile_rows, threads, tile_rows)
     return Blocking(tile_rows, tile_columns, block_rows, block_columns, balanced(reduced, deep))
 

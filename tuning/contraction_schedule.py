@@ -33,10 +33,13 @@ from .dot_products import are_dot_products, schedule_dot_products
 from .facts import PerfectNest, cache_bytes, element_bytes, lanes, stride_along
 from .packing import pack, read_along
 from .session import Session
-from .threads import PARALLEL_WORK, iterations, parallel, top_loops
+from .threads import PARALLEL_WORK, iterations, parallel, team, top_loops
 
 FROM_MEMORY = 4
 """What takes more than this part of the last-level cache, which others use too, each call reads from memory."""
+
+LONG_ROW = 1 << 15
+"""Multiply-adds in several times the time in which a line goes from one core to another and back."""
 
 COPYING = 16
 """Multiply-adds in the time of an element that is copied."""
@@ -60,7 +63,7 @@ def schedule_contraction(
         schedule_dot_products(session, target, update)
     else:
         _schedule_tiles(session, target, update, init, finish)
-    _run_on_threads(session, target)
+    _run_on_threads(session, target, update)
 
 
 def _schedule_tiles(
@@ -82,14 +85,20 @@ def _schedule_tiles(
     plan.vectorize(width)
 
 
-def _run_on_threads(session: Session, target: Target) -> None:
-    """What is worth it of the product and the copies in front of it."""
+def _run_on_threads(session: Session, target: Target, update: Contraction) -> None:
+    """
+    What is worth it of the product and the copies in front of it. By columns only where a row of them is long
+    work: its line at the border is written by both threads.
+    """
+    _, columns, reduced = update.extents
+    is_short = columns * reduced < LONG_ROW * team(target)
+    without = update.columns.loop_name.data if is_short else ""
     for nest in top_loops(session):
         loops = [op for op in nest.walk() if isinstance(op, loop.ForOp)]
         is_copy = not any(op.kind.data is LoopKind.REDUCTION for op in loops)
         work = iterations(session, nest) * (COPYING if is_copy else 1)
         if work >= PARALLEL_WORK:
-            parallel(session, target, nest)
+            parallel(session, target, nest, without)
 
 
 def _is_narrow(target: Target, update: Contraction, finish: PerfectNest | None) -> bool:

@@ -8,8 +8,8 @@ from ..dialects.schedule.steps import Parallel
 from ..targets.target import Target
 from .session import Session
 
-PARALLEL_WORK = 1 << 21
-"""Multiply-adds from which threads pay: about 20 microseconds of one core, several times a team's start."""
+PARALLEL_WORK = 1 << 20
+"""Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
 
 PARALLEL_BYTES = 1 << 19
 """Memory traffic from which threads pay: tens of microseconds of one core."""
@@ -38,13 +38,16 @@ def iterations(session: Session, for_op: loop.ForOp) -> int:
     return count * (sum(iterations(session, op) for op in inner) if inner else 1)
 
 
-def parallel(session: Session, target: Target, for_op: loop.ForOp) -> None:
+def parallel(session: Session, target: Target, for_op: loop.ForOp, without: str = "") -> None:
     """
     Run a nest on threads: the outermost of its loops that has many iterations for each thread, or as many for
-    all; without one, the outermost that has one for each.
+    all; without one, the outermost that has one for each. Loops made of the one called `without` stay serial.
     """
     threads = team(target)
-    free = [(name, session.trips(name)[0]) for name in _free_loops(session, for_op)]
+    names = [
+        n for n in _free_loops(session, for_op) if not without or not n.startswith(f"{without}.")
+    ]
+    free = [(name, session.trips(name)[0]) for name in names]
     enough = [(name, trips) for name, trips in free if trips >= threads]
     even = [n for n, trips in enough if trips >= MANY * threads or trips % threads == 0]
     chosen = even or [name for name, _ in enough]
