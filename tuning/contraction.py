@@ -37,8 +37,11 @@ class Contraction:
         return replace(self, left=self.right, right=self.left, rows=self.columns, columns=self.rows)
 
 
-def recognise(nest: PerfectNest) -> Contraction | None:
-    """The nest as a contraction, None when it is none, or not one of two axes and one sum."""
+def recognise(nest: PerfectNest, *, shared: bool = False) -> Contraction | None:
+    """
+    The nest as a contraction, None when it is none, or not one of two axes and one sum. With `shared` an
+    operand may be the same for all of a batch.
+    """
     if not nest.is_flat or nest.extents is None or len(nest.stores) != 1:
         return None
     (store,) = nest.stores
@@ -57,6 +60,9 @@ def recognise(nest: PerfectNest) -> Contraction | None:
     columns = parts.pop((False, True, True), [])
     reduced = parts.pop((True, True, False), [])
     batch = parts.pop((True, True, True), [])
+    if shared:
+        batch = [f for f in nest.loops if f in batch or f in rows[:-1] or f in columns[:-1]]
+        rows, columns = rows[-1:], columns[-1:]
     if parts or len(rows) != 1 or len(columns) != 1 or len(reduced) != 1:
         return None
     left, right = others
@@ -97,6 +103,7 @@ def operand_order(update: Contraction, access: Access, last: loop.ForOp) -> tupl
     The axes of an operand as it is packed: those of constant subscripts, then batch, the summed one, then
     rows or columns.
     """
-    moving = [axis_of(access, for_op) for for_op in (*update.batch, update.reduced, last)]
+    batch = [for_op for for_op in update.batch if stride_along(access, for_op)]
+    moving = [axis_of(access, for_op) for for_op in (*batch, update.reduced, last)]
     constant = [axis for axis in range(len(access.map.data.results)) if axis not in moving]
     return (*constant, *moving)

@@ -27,7 +27,7 @@ from ..dialects.schedule.steps import (
 )
 from ..targets.target import Target
 from .blocking import vector_span
-from .contraction import Contraction
+from .contraction import Contraction, axis_of
 from .contraction_layout import REUSES, Layout, Packing, layout
 from .dot_products import are_dot_products, schedule_dot_products
 from .facts import PerfectNest, cache_bytes, element_bytes, lanes, stride_along
@@ -139,11 +139,16 @@ class _Plan:
         )
         self.result = update.store.buffer.name_hint or ""
         self.axes = len(update.store.map.data.results)
+        rows, columns = (axis_of(update.store, f) for f in (update.rows, update.columns))
+        self.result_order: tuple[int, ...] = ()
+        """of the result's axes in a panel, where it is not that of the result"""
         self.is_transposed = stride_along(update.store, update.columns) != 1
-        # The order of the result's axes in a panel, where it is not that of the result.
-        self.result_order = (
-            (*range(self.axes - 2), self.axes - 1, self.axes - 2) if self.is_transposed else ()
-        )
+        if self.is_transposed:
+            order = list(range(self.axes))
+            order[rows], order[columns] = columns, rows
+            self.result_order, rows, columns = tuple(order), columns, rows
+        self.row_axis, self.column_axis = rows, columns
+        """of a tile"""
         self.tile = f"{self.i}.tile"
         self.outer = [made.name for made in layout.outer]
         shared = [name for name in self.outer if name != self.tile]
@@ -227,24 +232,29 @@ class _Plan:
             if packing is not None:
                 self._stage(packing, into)
 
-    def _stage(self, packing: Packing, into: str) -> None:
+    def _stage(self, packing: Packing, into: str, suffix: str = "") -> None:
         place, size = packing.at, packing.size
         if place is None:
             place = self.batch[-1] if self.batch and not packing.is_constant else ""
         along = ""
         if self.update.left.buffer is self.update.right.buffer:
-            along = f"{self.i}.row" if into == "left" else f"{self.j}.column"
+            along = f"{self.i}.row" if into == "left" else f"{self.j}.column{suffix}"
         name = self.session.named(packing.access.buffer.name_hint or "")
         panel = 0 if packing.is_one_panel else size
         step = Stage(name, place, into, "arena", packing.order, panel, pad=size, along=along)
         self._do(step)
 
     def peel(self) -> None:
-        """Give the last rows and columns loops of their own, and the columns a copy where they need padding."""
-        for name in reversed([name for name in self.outer if name in self.layout.peeled]):
-            self._do(Peel(self.session.named(name), back=1))
+        """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
+        columns = f"{self.j}.tile"
+        if columns in self.layout.peeled:
+            self._do(Peel(self.session.named(columns), back=1))
         if self.layout.rest is not None:
-            self._stage(self.layout.rest, "right")
+            self._stage(self.layout.rest, "right", ".back")
+        for rows in self.layout.peeled:
+            if rows != columns:
+                for name in self.session.family(rows):
+                    self._do(Peel(self.session.named(name), back=1))
 
     def fetch_ahead(self, target: Target) -> None:
         """
@@ -285,7 +295,7 @@ class _Plan:
         return _Tile(
             name,
             panels[-1],
-            name.removeprefix(self.tile),
+            name.removeprefix(self.tile).replace("_", ""),  # xDSL's name hints end before `_1`
             rows,
             columns,
             tall or 1,
@@ -296,7 +306,8 @@ class _Plan:
 
     def _keep_in_registers(self, tile: _Tile) -> None:
         at, result = self.session.named, self.result
-        pads = (*(1 for _ in range(self.axes - 2)), tile.tall, tile.wide)
+        sizes = {self.row_axis: tile.tall, self.column_axis: tile.wide}
+        pads = tuple(sizes.get(axis, 1) for axis in range(self.axes))
         if self.layout.by_panels:
             scope = "arena" if self.layout.is_deep else "stack"
             panel, order = f"panel{tile.suffix}", self.result_order
@@ -316,10 +327,10 @@ class _Plan:
 
     def vectorize(self, width: int) -> None:
         """Columns in lanes, rows written out; the copies too."""
-        session, last = self.session, self.axes - 1
+        session = self.session
         for tile in self.tiles:
             in_lanes = [f"{name}.each" if tile.ragged_columns else name for name in tile.columns]
-            copies = [f"tile{tile.suffix}.{way}{last}" for way in ("in", "out")]
+            copies = [f"tile{tile.suffix}.{way}{self.column_axis}" for way in ("in", "out")]
             for name in (*in_lanes, *copies):
                 self._lanes(name, tile.wide)
         others = [f"{self.j}.finish", *([f"{self.j}.init"] if self.layout.is_deep else [])]
@@ -329,7 +340,7 @@ class _Plan:
         self._do(Simplify(session.name))
         for tile in self.tiles:
             rows = [f"{name}.each" if tile.ragged_rows else name for name in tile.rows]
-            copies = [f"tile{tile.suffix}.{way}{last - 1}" for way in ("in", "out")]
+            copies = [f"tile{tile.suffix}.{way}{self.row_axis}" for way in ("in", "out")]
             for name in (*rows, *copies):
                 self._write_out(name)
         self._write_out("right.prefetch0")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir.affine import AffineDimExpr
 
 from ..analysis.levels import Level
 from ..dialects import loop
@@ -35,7 +36,7 @@ Rule = Callable[[Session, Target], bool]
 def contraction(session: Session, target: Target) -> bool:
     """One matrix product, with the nests that initialise and finish its result."""
     nests = list(top_nests(session.nest.function))
-    found = [(n, c) for n, nest in enumerate(nests) if (c := recognise(nest)) is not None]
+    found = [(n, c) for n, nest in enumerate(nests) if (c := recognise(nest, shared=True))]
     if len(found) != 1 or len(nests) > 3:
         return False
     position, update = found[0]
@@ -45,11 +46,9 @@ def contraction(session: Session, target: Target) -> bool:
     if len(before) > 1 or len(after) > 1:
         return False
     init = before[0] if before else None
-    finish = after[0] if after else None
     if init is not None and not _is_like(init, update.store):
         return False
-    if finish is not None and not _reads_as(finish, update.store):
-        return False
+    finish = after[0] if after and _reads_as(after[0], update.store) else None
     schedule_contraction(session, target, update, init, finish)
     return True
 
@@ -65,11 +64,22 @@ def _is_like(nest: PerfectNest, store: loop.StoreOp) -> bool:
 
 
 def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
+    """Whether the nest reads the stored buffer's elements, by loops in the order of its axes."""
+    loads = [load for load in nest.loads if load.buffer is store.buffer]
     return (
         nest.is_flat
         and len(nest.loops) == len(moving_axes(store))
-        and any(load.buffer is store.buffer for load in nest.loads)
+        and bool(loads)
+        and all(_goes_with(load, nest) for load in loads)
     )
+
+
+def _goes_with(load: loop.LoadOp, nest: PerfectNest) -> bool:
+    """Whether the subscripts that are no constants are the loops' variables, in their order."""
+    results, operands = load.map.data.results, list(load.operands_)
+    moving = [results[axis] for axis in moving_axes(load)]
+    variables = [operands[e.position] for e in moving if isinstance(e, AffineDimExpr)]
+    return len(moving) == len(variables) and variables == [f.induction_variable for f in nest.loops]
 
 
 RULES: tuple[Rule, ...] = (contraction, row_blocks, rows)

@@ -100,7 +100,7 @@ def test_rows_collide():
     assert rows_collide(17, 2048) and not rows_collide(16, 2048)
 
 
-@pytest.mark.parametrize("n", [31, 33, 100, 300])
+@pytest.mark.parametrize("n", [31, 33, 49, 100, 255, 300])
 @pytest.mark.parametrize("turned", ["", "left", "right"])
 def test_one_buffer_as_both_operands(n: int, turned: str):
     """One is packed, or both are by themselves."""
@@ -111,5 +111,66 @@ def test_one_buffer_as_both_operands(n: int, turned: str):
         return (across if turned == "left" else x) @ (across if turned == "right" else x)
 
     low = sw.jit(product).lower(x)
+    keeps_its_schedule(product, x)
     expected = (x.T if turned == "left" else x) @ (x.T if turned == "right" else x)
     np.testing.assert_array_equal(low.compile(threads=1)(x), expected)
+
+
+def whole(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(np.float32)
+
+
+def keeps_its_schedule(function: Any, *arrays: np.ndarray) -> None:
+    """Whether tiles are in registers, for two targets."""
+    for target in (TARGET, "x86-64-v3"):
+        text = sw.jit(function, target=target).lower(*arrays).as_text("loop")
+        assert "loop.alloc register" in text, target
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(97, 97, 130), (129, 65, 130), (64, 97, 15)])
+def test_an_epilogue_where_rows_and_columns_are_peeled(m: int, n: int, k: int):
+    a, b, c = whole(m, k), whole(k, n), whole(n)
+
+    def layer(a: Any, b: Any, c: Any) -> Any:
+        return sw.maximum(a @ b + c, 0)
+
+    keeps_its_schedule(layer, a, b, c)
+    np.testing.assert_array_equal(sw.jit(layer)(a, b, c), np.maximum(a @ b + c, 0))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((2, 127, 48), (48, 47)),
+        ((127, 47), (2, 47, 48)),
+        ((2, 1, 64, 64), (1, 3, 64, 64)),
+        ((2, 3, 40, 50), (50, 60)),
+        ((2, 200, 300), (300, 4)),
+    ],
+)
+def test_an_operand_that_a_batch_shares(left: tuple[int, ...], right: tuple[int, ...]):
+    a, b = whole(*left), whole(*right)
+    keeps_its_schedule(lambda a, b: a @ b, a, b)
+    np.testing.assert_array_equal(sw.jit(lambda a, b: a @ b)(a, b), a @ b)
+    np.testing.assert_array_equal(sw.jit(lambda a: a @ b + 1)(a), a @ b + 1)
+
+
+def test_what_reads_the_result_elsewhere():
+    a, b = whole(2, 65, 96), whole(2, 96, 65)
+
+    def shifted(a: Any, b: Any) -> Any:
+        return (a @ b)[:, 1:, :] + 1
+
+    def turned(a: Any, b: Any) -> Any:
+        return sw.swapaxes(a @ b, 1, 2) * 2
+
+    for function in (shifted, turned):
+        keeps_its_schedule(function, a, b)
+    np.testing.assert_array_equal(sw.jit(shifted)(a, b), (a @ b)[:, 1:, :] + 1)
+    np.testing.assert_array_equal(sw.jit(turned)(a, b), np.swapaxes(a @ b, 1, 2) * 2)
+
+
+def test_a_result_whose_last_axis_is_one():
+    a, b, c = whole(17, 63), whole(2, 63, 1), whole(1)
+    layer = sw.jit(lambda a, b, c: sw.maximum(a @ b + c, 0))
+    np.testing.assert_array_equal(layer(a, b, c), np.maximum(a @ b + c, 0))
