@@ -91,13 +91,17 @@ class _Decisions:
         self.is_deep = self.reduced > sizes.block_reduced
         self.by_panels = finished or stride_along(update.store, update.columns) != 1
         self.by_rows = self.is_deep or self.rows > sizes.block_rows
-        self.by_columns = not self.by_rows and self.columns > sizes.block_columns
+        self.by_tiles = self.by_rows and sizes.block_rows == sizes.tile_rows
+        """whether each block of rows is one tile"""
         self.row_tiles = self.rows // sizes.tile_rows
         self.column_tiles = -(-self.columns // sizes.tile_columns)
         self.rest = self.columns % sizes.tile_columns
         """the columns beyond the whole tiles"""
         self.span = vector_span(self.rest, lanes(target, bytes_))
         """those, in whole vectors"""
+        self.pays_to_pack_right = self._pays_to_pack_right()
+        one_block = self.by_rows or self.columns <= sizes.block_columns
+        self.by_columns = self.pays_to_pack_right and not one_block
 
     def layout(self) -> Layout:
         update, sizes = self.update, self.sizes
@@ -148,25 +152,28 @@ class _Decisions:
             return True, False
         if self.column_tiles >= REUSES and not self._rows_stream():
             return True, False
-        one_loop = not self.is_deep and (not self.by_rows or sizes.block_rows == sizes.tile_rows)
+        one_loop = not self.is_deep and (not self.by_rows or self.by_tiles)
         return is_ragged and not one_loop, is_ragged and one_loop
 
-    def _right(self) -> tuple[bool, bool]:
-        """Whether B is packed, and whether the last columns are peeled off."""
-        right, sizes = self.update.right, self.sizes
-        by_one_tile = self.by_rows and sizes.block_rows == sizes.tile_rows
-        is_used_often = self.row_tiles >= REUSES and self.columns > sizes.tile_columns
-        is_fetched_again = self.by_rows and not by_one_tile
-        is_packed = (
+    def _pays_to_pack_right(self) -> bool:
+        """Whether B is packed even where its columns come to whole tiles."""
+        right = self.update.right
+        is_used_often = self.row_tiles >= REUSES and self.columns > self.sizes.tile_columns
+        is_fetched_again = self.by_rows and not self.by_tiles
+        return (
             constant_global(right.buffer) is not None
             or stride_along(right, self.update.columns) != 1
             or (is_used_often and (is_fetched_again or not self._panels_stream()))
         )
-        self.by_columns = self.by_columns and is_packed
+
+    def _right(self) -> tuple[bool, bool]:
+        """Whether B is packed, and whether the last columns are peeled off."""
+        wide = self.sizes.tile_columns
         can_peel = 0 < self.rest < self.columns and not self.is_deep and not self.by_columns
-        saved = (sizes.tile_columns - self.span) / (self.column_tiles * sizes.tile_columns)
+        saved = (wide - self.span) / (self.column_tiles * wide)
         # Unless packed, the last columns would be copied for each tile of rows.
-        if is_packed or (self.rest and not can_peel) or (by_one_tile and self.span != self.rest):
+        is_copied_often = self.by_tiles and self.span != self.rest
+        if self.pays_to_pack_right or (self.rest and not can_peel) or is_copied_often:
             return True, can_peel and saved > WORTH_PEELING
         return False, can_peel
 

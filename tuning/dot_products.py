@@ -36,9 +36,14 @@ NEAR, FAR = 0.5, 2
 """Cycles to load a vector, from L1 and from beyond it."""
 
 LOOP_TIME = 0.5
+"""Cycles that counting a step takes beside its multiply-adds."""
 
 COPY_TIME = 1
 """Cycles for an element of B, of which neighbours come to lie a column apart."""
+
+
+Names = tuple[str, str, str]
+"""Of loops over rows, columns and the summed axis."""
 
 
 def are_dot_products(target: Target, update: Contraction) -> bool:
@@ -93,54 +98,71 @@ def _tiles(
 
 def schedule_dot_products(session: Session, target: Target, update: Contraction) -> None:
     """Tiles of rows and columns, whose sums are vectors in registers. Raises the Refusal of a step."""
-    rows, columns, reduced = update.extents
-    bytes_ = element_bytes(update.store.buffer)
+    extents, bytes_ = update.extents, element_bytes(update.store.buffer)
     width = lanes(target, bytes_)
-    _, _, tall, wide = min(_tiles(target, rows, columns, reduced, bytes_))
-    at, do = session.named, session.apply
-    batch = [f.loop_name.data for f in update.batch]
+    _, _, tall, wide = min(_tiles(target, *extents, bytes_))
     i, j, k = (f.loop_name.data for f in (update.rows, update.columns, update.reduced))
-    right, (*outer_axes, summed, column) = (
-        update.right,
-        operand_order(update, update.right, update.columns),
+    outer, inner = (
+        (f"{i}.tile", f"{j}.tile", f"{k}.block"),
+        (f"{i}.row", f"{j}.column", f"{k}.lane"),
     )
+    sizes = tall, wide, width
+    # Decided now, as steps put other loops in the place of these.
+    copy = _copy_of_right(session, update, inner[1], width)
     row = stride_along(update.left, update.rows) or 0
-    outer = [f"{i}.tile", f"{j}.tile", f"{k}.block"]
-    inner = [f"{i}.row", f"{j}.column", f"{k}.lane"]
-    for name, size, around, rest in zip((i, j, k), (tall, wide, width), outer, inner, strict=True):
-        do(Split(at(name), size, around, rest))
-    # The vectors that stay in registers beside the sums are those of the axis written out inside.
-    tile = inner[:2] if wide <= tall else inner[1::-1]
-    do(Reorder(at(outer[0]), (*outer, *tile, inner[2])))
-    order = (*outer_axes, column, summed)
-    name = at(right.buffer.name_hint or "")
-    along = inner[1] if right.buffer is update.left.buffer else ""
-    do(Stage(name, batch[-1] if batch else "", "right", "arena", order, pad=width, along=along))
-    do(Rfactor(at(inner[2]), "tile"))
-    do(SetScope(at("tile"), "register"))
-    for ragged, loop_name in (
-        (reduced % width, outer[2]),
-        (columns % wide, outer[1]),
-        (rows % tall, outer[0]),
-    ):
-        if ragged:
-            do(Peel(at(loop_name), back=1))
-    do(Simplify(session.name))
-    if rows * row * bytes_ > cache_bytes(target, 2):
-        # Rows of the next tile, as each is a stream that begins anew.
+    _cut(session, (i, j, k), sizes, outer, inner)
+    session.apply(copy)
+    session.apply(Rfactor(session.named(inner[2]), "tile"))
+    session.apply(SetScope(session.named("tile"), "register"))
+    for extent, size, name in reversed([*zip(extents, sizes, outer, strict=True)]):
+        if extent % size:
+            session.apply(Peel(session.named(name), back=1))
+    session.apply(Simplify(session.name))
+    if extents[0] * row * bytes_ > cache_bytes(target, 2):
         near = 2 * tall * row * bytes_ <= cache_bytes(target, 1)
-        name = update.left.buffer.name_hint or ""
-        ahead = tall * row // width
-        do(Prefetch(at(name), outer[2], ahead, locality=3 if near else 2))
-        for hints in session.family(f"{name}.prefetch0"):
-            do(Unroll(at(hints), mark=True))
+        _fetch_next_tile(session, update, outer[2], tall * row // width, near=near)
     for name in _families(session, inner[2], "tile.init2"):
-        whole = session.trips(name) == (width, width)
-        do(Vectorize(at(name)) if whole else Vectorize(at(name), width, tail="guard"))
+        whole, at = session.trips(name) == (width, width), session.named(name)
+        session.apply(Vectorize(at) if whole else Vectorize(at, width, tail="guard"))
     for name in _families(session, *inner[:2], "tile.init0", "tile.init1", "tile.0", "tile.1"):
-        do(Unroll(at(name), mark=True))
-    _pack(session, f"right.in{summed}", width)
+        session.apply(Unroll(session.named(name), mark=True))
+    _pack(session, f"right.in{copy.order[-1]}", width)
     vectorize_innermost(session, target)
+
+
+def _cut(
+    session: Session,
+    loops: Names,
+    sizes: tuple[int, int, int],
+    outer: Names,
+    inner: Names,
+) -> None:
+    """Cut rows, columns and the summed axis by the sizes of a tile."""
+    for name, size, around, rest in zip(loops, sizes, outer, inner, strict=True):
+        session.apply(Split(session.named(name), size, around, rest))
+    # The vectors that stay in registers beside the sums are those of the axis written out inside.
+    tall, wide, _ = sizes
+    tile = inner[:2] if wide <= tall else inner[1::-1]
+    session.apply(Reorder(session.named(outer[0]), (*outer, *tile, inner[2])))
+
+
+def _copy_of_right(session: Session, update: Contraction, columns: str, width: int) -> Stage:
+    """The copy of B in which each column lies along the lanes, padded to whole vectors."""
+    *others, summed, column = operand_order(update, update.right, update.columns)
+    place = update.batch[-1].loop_name.data if update.batch else ""
+    along = columns if update.right.buffer is update.left.buffer else ""
+    name, order = session.named(update.right.buffer.name_hint or ""), (*others, column, summed)
+    return Stage(name, place, "right", "arena", order, pad=width, along=along)
+
+
+def _fetch_next_tile(
+    session: Session, update: Contraction, at: str, ahead: int, *, near: bool
+) -> None:
+    """Ask for the rows of the next tile, as each is a stream that begins anew: to L1 where a tile is small."""
+    name = update.left.buffer.name_hint or ""
+    session.apply(Prefetch(session.named(name), at, ahead, locality=3 if near else 2))
+    for hints in session.family(f"{name}.prefetch0"):
+        session.apply(Unroll(session.named(hints), mark=True))
 
 
 def _pack(session: Session, summed: str, width: int) -> None:

@@ -358,9 +358,7 @@ def _stage(draw: _Draw) -> Step:
     buffer = draw.buffer(lambda v: not used or v.name_hint in used)
     type_ = draw.nest.buffer(buffer).type
     rank = type_.get_num_dims() if isinstance(type_, MemRefType) else 0
-    order: tuple[int, ...] = ()
-    if rank > 1 and rng.random() < 0.3:
-        order = tuple(rng.sample(range(rank), rank))
+    order = tuple(rng.sample(range(rank), rank)) if rank > 1 and rng.random() < 0.3 else ()
     return s.Stage(
         f"f/{buffer}",
         op.loop_name.data,

@@ -417,8 +417,6 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
-    if "--roofline" in arguments:
-        pytest.importorskip("matplotlib")
     assert main(["bench", *arguments]) == 1
     said = capsys.readouterr()
     assert said.err.startswith("error: ")
@@ -444,7 +442,6 @@ def test_peers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_machine_that_was_not_probed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
-    pytest.importorskip("matplotlib")
     unprobed = dataclasses.replace(Target.host(), measured=None)
     monkeypatch.setattr(Target, "host", staticmethod(lambda: unprobed))
     assert main(["bench", "softmax", "--roofline", str(tmp_path / "x.svg")]) == 1

@@ -108,7 +108,6 @@ def test_driver(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_picture(ladder: ModuleType, tmp_path: Path):
-    pytest.importorskip("matplotlib")
     rate = machine.Rate(1e11, 2e11)
     results = [
         ladder.Result(name, sequence, size, 10.0 * size, 0.0, threads)

@@ -272,7 +272,6 @@ def test_results_that_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_roofline(suffix: str, tmp_path: Path):
-    pytest.importorskip("matplotlib")
     picture = tmp_path / f"roof.{suffix}"
     points = [Point("gemm", 40.0, 90e9)]
     draw_roofline(MEASURED, picture, title="a machine", points=points)
