@@ -82,7 +82,7 @@ def main() -> int:
     args = parser.parse_args()
 
     from model import classifier, load_weights
-    from stepwell.lowering.pass_manager import timing_table
+    from stepwell.driver.pass_manager import timing_table
 
     imported, called = cold_seconds(args.batch)
     print(f"new process: import {imported * 1e3:.1f} ms, first call {called * 1e3:.0f} ms\n")

@@ -17,13 +17,13 @@ import stepwell as sw
 from stepwell.dialects.schedule import STEPS, ScriptOp, Step
 from stepwell.dialects.schedule.parameters import meaning, parameters
 from stepwell.dialects.schedule.script_text import script_text
+from stepwell.driver.pass_manager import module_text
 from stepwell.frontend.schedule_steps import parameter_type, type_text
 from stepwell.frontend.text import parse_file
-from stepwell.lowering.pass_manager import module_text
 from stepwell.tools.opt import main as opt
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
 from stepwell.transforms.schedule import planning
-from stepwell.transforms.schedule.refusal import describe
+from stepwell.transforms.step_support.refusal import describe
 from stepwell.universe import STEPWELL_UNIVERSE
 from xdsl.context import Context
 from xdsl.dialects import func

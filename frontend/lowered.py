@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.verify import verify
+from ..driver.pass_manager import module_text
+from ..driver.pipelines import lower_to
 from ..errors import StepwellError
-from ..lowering.pass_manager import module_text
-from ..lowering.pipelines import lower_to
 from .text import make_context, parse_file
 
 if TYPE_CHECKING:

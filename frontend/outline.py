@@ -22,8 +22,8 @@ from ..analysis.pseudocode import Pseudocode
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
 from ..dialects.shaped import Buffer
-from ..transforms.schedule.nest import Nest
-from ..transforms.schedule.trip_count import TripCount
+from ..transforms.step_support.nest import Nest
+from ..transforms.step_support.trip_count import TripCount
 
 _INDENT = "  "
 _WIDEST = 60

@@ -17,9 +17,9 @@ from ..dialects.schedule.call_syntax import parse_call
 from ..dialects.schedule.script_text import parse_script, script_text
 from ..errors import StepwellError
 from ..transforms.loop.apply_schedule import numbered
-from ..transforms.schedule.nest import Nest, Nests
-from ..transforms.schedule.planning import apply, plan
-from ..transforms.schedule.refusal import Refusal, describe
+from ..transforms.step_support.nest import Nest, Nests
+from ..transforms.step_support.planning import apply, plan
+from ..transforms.step_support.refusal import Refusal, describe
 from .lowered import Lowered
 from .outline import outline
 from .schedule_steps import StepMethods

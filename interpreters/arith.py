@@ -29,10 +29,10 @@ from xdsl.dialects.builtin import (
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.remf import RemFOp
 from ..dialects.resources import elements_to_numpy
-from ..dialects.vector_casts import CASTS
-from ..dialects.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ..dialects.upstream.remf import RemFOp
+from ..dialects.upstream.vector_casts import CASTS
+from ..dialects.upstream.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..errors import StepwellError
 from .evaluators import (
     Evaluator,

@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import (
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Operation
 
-from ..dialects.prefetch import PrefetchOp
 from ..dialects.resources import GLOBAL_VALUE, elements_to_numpy
+from ..dialects.upstream.prefetch import PrefetchOp
 from ..errors import StepwellError
 from .evaluators import Evaluator, EvaluatorMaker, poisoned, value_dtype, with_evaluators
 from .memory import (

@@ -41,9 +41,9 @@ from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
-from ..dialects.fence import FenceOp
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
-from ..dialects.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
+from ..dialects.upstream.fence import FenceOp
+from ..dialects.upstream.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
 from ..errors import StepwellError
 from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
+from ..driver.garbage import collector_paused
 from ..errors import StepwellError
 from ..lowering.core_to_llvm import lowered_to_llvm
 from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
 from ..lowering.emit import Constants, LLVMText, emit_llvm
-from ..lowering.garbage import collector_paused
 from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode

@@ -28,8 +28,8 @@ from differential.random_programs import Program, program_of_seed
 from differential.workers import Lost, outcome_apart, outcomes
 from stepwell.analysis.levels import Level
 from stepwell.dialects.graph.base import OPERATIONS
+from stepwell.driver.pass_manager import module_text
 from stepwell.frontend.text import make_context
-from stepwell.lowering.pass_manager import module_text
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "fuzz"
 SHOWN = 20

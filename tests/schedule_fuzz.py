@@ -31,7 +31,7 @@ from differential.random_steps import implemented
 from differential.schedule_agreement import Record, Schedule, replay, run_sequence
 from differential.workers import Lost, outcome_apart, outcomes
 from stepwell.dialects.schedule import Step
-from stepwell.transforms.schedule.refusal import describe
+from stepwell.transforms.step_support.refusal import describe
 
 SHOWN = 20
 """Failures of one campaign that are printed."""

@@ -19,11 +19,11 @@ import numpy.typing as npt
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
 from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from ..driver.pipelines import DEFAULT_FP
 from ..errors import StepwellError
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context, read_bytes
-from ..lowering.pipelines import DEFAULT_FP
 from ..spelling import did_you_mean
 from .load_program import Program, load_program
 from .run import make_inputs

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ..driver.pass_manager import timing_table
 from ..errors import StepwellError
-from ..lowering.pass_manager import timing_table
 from ..runtime.measure import Timing, Work, roof
 from ..runtime.roofline import Point
 from ..targets.target import Target

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..analysis.signature import functions_with_body, is_public
+from ..driver.pass_manager import Instrumentation
 from ..errors import StepwellError, location_of
-from ..lowering.pass_manager import Instrumentation
 from .compare import Difference, largest_differences
 from .execute import execute, random_inputs
 

@@ -11,9 +11,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.levels import Level
+from ..driver.pass_manager import module_text
 from ..errors import StepwellError
 from ..frontend.text import make_context
-from ..lowering.pass_manager import module_text
 from .execute import THREADS_HELP, add_fp, lower
 from .load_program import load_program
 

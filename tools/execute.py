@@ -15,8 +15,8 @@ from xdsl.ir import Operation
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import FunctionLike, FunctionSignature, entry_function, signature_of
+from ..driver.pipelines import DEFAULT_FP, FP_CONTRACTS, lower_to
 from ..errors import StepwellError, location_of
-from ..lowering.pipelines import DEFAULT_FP, FP_CONTRACTS, lower_to
 
 Array = npt.NDArray[Any]
 

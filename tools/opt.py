@@ -22,10 +22,10 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from .._version import __version__
 from ..analysis.verify import verify
+from ..driver.pass_manager import Instrumentation, IRPrinting, PassManager, timing_table
+from ..driver.pipeline_spec import malformed_spec, parse_passes
 from ..errors import StepwellError
 from ..frontend.text import decode, parse_text, read_bytes
-from ..lowering.pass_manager import Instrumentation, IRPrinting, PassManager, timing_table
-from ..lowering.pipeline_spec import malformed_spec, parse_passes
 from ..spelling import one_line
 from ..universe import multiverse
 from .diagnostics import argument_message, run_tool

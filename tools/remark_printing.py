@@ -7,7 +7,7 @@ import sys
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..lowering.pass_manager import Instrumentation
+from ..driver.pass_manager import Instrumentation
 from ..transforms.remarks import Remark, listen
 
 

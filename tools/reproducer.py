@@ -10,9 +10,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ..driver.pass_manager import Instrumentation, module_text
+from ..driver.pipeline_spec import pipeline_text
 from ..errors import StepwellError
-from ..lowering.pass_manager import Instrumentation, module_text
-from ..lowering.pipeline_spec import pipeline_text
 from ..spelling import one_line
 
 

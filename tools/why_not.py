@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.schedule.call_syntax import parse_call
-from ..transforms.schedule.nest import Nests
-from ..transforms.schedule.planning import plan
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.nest import Nests
+from ..transforms.step_support.planning import plan
+from ..transforms.step_support.refusal import Refusal
 
 
 def answers(module: ModuleOp, calls: Sequence[str]) -> str:

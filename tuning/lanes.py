@@ -24,7 +24,7 @@ from ..dialects.schedule.steps import (
 )
 from ..dialects.shaped import memref_type
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .facts import (
     Access,
     PerfectNest,

@@ -17,7 +17,7 @@ from ..dialects.schedule.steps import (
     Vectorize,
 )
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .facts import (
     PerfectNest,
     cache_bytes,

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from ..dialects import loop
 from ..dialects.schedule.steps import IndexSetSplit, Peel, Reorder, Simplify, Split, Vectorize
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .facts import perfect_nest, stride_along
 from .session import Session
 

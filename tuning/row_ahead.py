@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects import loop
 from ..dialects.schedule.steps import Inline, Stage
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .contraction import Contraction
 from .facts import PerfectNest
 from .session import Session

@@ -19,7 +19,7 @@ from ..dialects import loop
 from ..dialects.schedule.steps import FuseLoops, Inline, Simplify, Split, Stage, Step
 from ..dialects.shaped import memref_type
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .blocking import register_tile
 from .contraction import Contraction, recognise
 from .facts import (

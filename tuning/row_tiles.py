@@ -20,7 +20,7 @@ from ..dialects.schedule.steps import (
     Vectorize,
 )
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .contraction import Contraction, axis_of, operand_order
 from .facts import Access, PerfectNest, element_bytes, lanes, stride_along
 from .packing import pack

@@ -15,7 +15,7 @@ from ..dialects.loop import LoopKind
 from ..dialects.schedule.steps import FuseLoops, Stage
 from ..dialects.shaped import memref_type
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .facts import cache_bytes, element_bytes
 from .lanes import several_rows, vectorize_innermost
 from .order import jam_sums, put_in_order, transpose_in_registers

@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects import loop
 from ..dialects.schedule import Step
-from ..transforms.schedule.nest import Nest, Nests
-from ..transforms.schedule.planning import apply
-from ..transforms.schedule.trip_count import TripCount
+from ..transforms.step_support.nest import Nest, Nests
+from ..transforms.step_support.planning import apply
+from ..transforms.step_support.trip_count import TripCount
 
 
 class Session:

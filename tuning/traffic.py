@@ -17,7 +17,7 @@ from ..dialects.schedule.steps import Nontemporal, Prefetch, Unroll
 from ..dialects.shaped import memref_type
 from ..targets.machine import LINE_BYTES
 from ..targets.target import Target
-from ..transforms.schedule.refusal import Refusal
+from ..transforms.step_support.refusal import Refusal
 from .facts import cache_bytes, element_bytes, stride_along
 from .session import Session
 

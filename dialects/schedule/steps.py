@@ -2,7 +2,7 @@
 The schedule steps: what each is called and which parameters it takes.
 
 A step is a frozen dataclass. From it come an operation of the `schedule` dialect (`ops.py`), a pass with
-its fields as options (`transforms/schedule/step_pass.py`) and a method of the Python `Schedule`. What it
+its fields as options (`transforms/step_support/planning.py`) and a method of the Python `Schedule`. What it
 does to loops stands in the file of its name in `transforms/loop/`.
 
 Fields hold strings, integers, booleans, and tuples of strings or integers; optional fields come last.

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from ...dialects.vector_casts import CASTS
-from ...dialects.vector_ops import (
+from ...dialects.upstream.vector_casts import CASTS
+from ...dialects.upstream.vector_ops import (
     ExtractElementOp,
     VectorCmpfOp,
     VectorCmpiOp,

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from ...dialects.prefetch import PrefetchOp
 from ...dialects.resources import (
     GLOBAL_VALUE,
     ElementsAttr,
@@ -27,6 +26,7 @@ from ...dialects.resources import (
     numpy_to_elements,
     retyped,
 )
+from ...dialects.upstream.prefetch import PrefetchOp
 from ...errors import StepwellError
 from .emitter import NSW, Emitter, Handler, unsupported
 from .types import (

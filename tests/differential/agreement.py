@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from stepwell.analysis.levels import Level, level_of
 from stepwell.analysis.verify import verify
+from stepwell.driver.pass_manager import module_text
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
 from xdsl.dialects.builtin import ModuleOp

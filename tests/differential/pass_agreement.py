@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from stepwell.analysis.verify import verify
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import make_context
-from stepwell.lowering.pipeline_spec import parse_passes
 from xdsl.dialects.builtin import ModuleOp
 
 from .random_nests import Case

@@ -11,7 +11,7 @@ from random import Random
 from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule import steps as s
-from stepwell.transforms.schedule.nest import Nest, loops_around
+from stepwell.transforms.step_support.nest import Nest, loops_around
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue

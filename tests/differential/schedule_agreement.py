@@ -21,14 +21,14 @@ from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import Vectorize
+from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
-from stepwell.transforms.schedule.nest import Nest, Nests, loops_around
-from stepwell.transforms.schedule.planning import apply
-from stepwell.transforms.schedule.refusal import Refusal, describe
+from stepwell.transforms.step_support.nest import Nest, Nests, loops_around
+from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal, describe
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 

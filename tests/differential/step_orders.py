@@ -25,7 +25,7 @@ from stepwell.dialects.schedule.steps import (
     Vectorize,
 )
 from stepwell.transforms.loop.reorder import counting_origins
-from stepwell.transforms.schedule.nest import Nest, Nests
+from stepwell.transforms.step_support.nest import Nest, Nests
 from xdsl.ir import Block, Operation
 from xdsl.traits import MemoryEffectKind, get_effects
 

@@ -12,10 +12,10 @@ import stepwell as sw
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from stepwell.dialects import te
+from stepwell.driver.pass_manager import PassManager
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import PassManager
-from stepwell.lowering.pipeline_spec import parse_passes
 from stepwell.runtime.jit import compile_module
 
 from .test_te_lowering import Agreement, agree_at_every_stage

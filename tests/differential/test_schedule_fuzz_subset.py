@@ -29,7 +29,7 @@ from stepwell.dialects import loop
 from stepwell.dialects.schedule import STEPS, Step
 from stepwell.dialects.schedule.steps import Parallel, Reorder, Reverse, Skew, Split, Tensorize
 from stepwell.frontend.text import parse_text
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.refusal import Refusal
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 

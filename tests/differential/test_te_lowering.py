@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from stepwell.analysis.verify import verify
+from stepwell.driver.pass_manager import PassManager
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import PassManager
-from stepwell.lowering.pipeline_spec import parse_passes
 from stepwell.runtime.jit import compile_module
 
 from .te_programs import Program, random_program

@@ -10,8 +10,8 @@ from differential.monte_carlo import disagreement
 from differential.operator_cases import element_types_of, operator_program
 from stepwell.analysis.levels import Level
 from stepwell.dialects import graph
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
-from stepwell.lowering.pipelines import lower_to
 from xdsl.dialects.builtin import i1
 
 from .upstream import needs_tools, run_upstream

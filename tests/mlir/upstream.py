@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from stepwell.analysis.signature import ArgSpec, entry_function, signature_of
 from stepwell.dialects.dtypes import element_type, signless
+from stepwell.driver.pass_manager import module_text
 from stepwell.frontend.text import make_context
-from stepwell.lowering.pass_manager import module_text
 from xdsl.dialects.builtin import ModuleOp
 
 Array = np.ndarray[Any, Any]

@@ -14,9 +14,9 @@ from stepwell.dialects.loop import LoopKind, LoopKindAttr
 from stepwell.dialects.schedule import Step
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret, random_inputs
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 

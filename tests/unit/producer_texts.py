@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from stepwell.dialects.schedule import Step
 from stepwell.frontend.text import parse_text
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal
 
 
 def function(args: Sequence[tuple[str, str]], body: str, *, separate: bool = True) -> str:

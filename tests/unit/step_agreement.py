@@ -11,13 +11,13 @@ from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret, random_inputs
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal
 from xdsl.dialects.builtin import ModuleOp
 
 from .lane_order import run_as_marked

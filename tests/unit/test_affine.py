@@ -17,10 +17,10 @@ from stepwell.dialects.affine_bounds import (
 )
 from stepwell.dialects.affine_text import compact, format_affine
 from stepwell.dialects.loop import LoadOp
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pipeline_spec import parse_passes
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,

@@ -6,12 +6,12 @@ from stepwell.analysis.alias import NOALIAS
 from stepwell.analysis.levels import Level, level_of
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
+from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.affine_to_loop import ConvertAffineToLoopPass
 from stepwell.lowering.loop_to_affine import ConvertLoopToAffinePass
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
 from xdsl.context import Context
 from xdsl.dialects import func

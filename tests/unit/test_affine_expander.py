@@ -3,10 +3,10 @@
 import gc
 
 import pytest
+from stepwell.driver.garbage import collector_paused
+from stepwell.driver.pass_manager import module_text
 from stepwell.frontend.text import make_context, parse_text
-from stepwell.lowering.garbage import collector_paused
 from stepwell.lowering.loop_to_core import ConvertLoopToCorePass
-from stepwell.lowering.pass_manager import module_text
 
 UNROLLED = """
 func.func private @kernel(%A: memref<8x64xf32>, %B: memref<8x64xf32>) {

@@ -9,15 +9,15 @@ from stepwell.analysis.levels import Level
 from stepwell.analysis.locality import footprint, loop_cost, references
 from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
+from stepwell.driver.pass_manager import module_text
+from stepwell.driver.pipeline_spec import parse_passes
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import make_context, parse_file, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
-from stepwell.lowering.pipeline_spec import parse_passes
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
 from stepwell.tools.compare import largest_differences
 from stepwell.tools.execute import random_inputs
-from stepwell.transforms.schedule.auto import CHOSEN, bands
+from stepwell.transforms.step_support.auto import CHOSEN, bands
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 

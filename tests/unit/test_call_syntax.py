@@ -5,7 +5,7 @@ from stepwell.dialects.schedule.call_syntax import parse_call
 from stepwell.dialects.schedule.script_text import parse_script, script_text
 from stepwell.dialects.schedule.steps import FuseLoops, Reorder, Split, StorageAlign, Tile
 from stepwell.errors import StepwellError
-from stepwell.transforms.schedule.refusal import describe
+from stepwell.transforms.step_support.refusal import describe
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from stepwell.frontend.text import parse_text
 from stepwell.interpreters import nests
 from stepwell.interpreters.harness import interpret
 from stepwell.transforms.loop.fold_constants import fold_constants
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 

@@ -15,10 +15,10 @@ from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.dialects.loop import LoopKind, RunMode
+from stepwell.driver.pass_manager import module_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
 from stepwell.tools.opt import main
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
 from xdsl.context import Context

@@ -10,11 +10,11 @@ import pytest
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.dialects.loop.control import is_surely_run
+from stepwell.driver.pass_manager import PassManager
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import PassManager
-from stepwell.lowering.pipeline_spec import parse_passes
 from stepwell.runtime.jit import compile_module
 from xdsl.context import Context
 from xdsl.dialects import arith, func

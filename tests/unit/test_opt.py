@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 from stepwell.analysis.levels import Level
-from stepwell.errors import StepwellError
-from stepwell.frontend.text import make_context, parse_text
-from stepwell.lowering.pass_manager import (
+from stepwell.driver.pass_manager import (
     Instrumentation,
     IRPrinting,
     PassManager,
     module_text,
     timing_table,
 )
-from stepwell.lowering.pipeline_spec import parse_passes, pipeline_text
+from stepwell.driver.pipeline_spec import parse_passes, pipeline_text
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import make_context, parse_text
 from stepwell.tools import diagnostics
 from stepwell.tools.check_each import CheckEach
 from stepwell.tools.opt import main

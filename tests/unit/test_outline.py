@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 from stepwell.frontend.outline import outline
 from stepwell.frontend.text import parse_text
-from stepwell.transforms.schedule.nest import Nests
+from stepwell.transforms.step_support.nest import Nests
 
 
 def outline_of(text: str) -> str:

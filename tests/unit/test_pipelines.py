@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.levels import Level
+from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
-from stepwell.lowering.pipelines import lower_to
 from stepwell.targets.machine import Cache
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from stepwell.analysis.levels import Level
+from stepwell.driver.pass_manager import module_text
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_file
-from stepwell.lowering.pass_manager import module_text
-from stepwell.lowering.pipelines import lower_to
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -33,7 +33,7 @@ def kernel_text(level: str) -> str:
 
 def te_text() -> str:
     """At te, what fusion has made of the program."""
-    from stepwell.lowering.pass_manager import PassManager
+    from stepwell.driver.pass_manager import PassManager
     from stepwell.transforms.te.form_kernels import TeFormKernelsPass
     from stepwell.transforms.te.inline import TeInlinePass
     from xdsl.context import Context

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
+from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.frontend.text import make_context, parse_file, parse_text
-from stepwell.lowering.pipeline_spec import parse_passes
 from stepwell.tools.opt import main
 from stepwell.transforms.remarks import Remark, listening, remark
 

@@ -11,10 +11,10 @@ import pytest
 import stepwell as sw
 from stepwell.dialects.resource_handles import handle_of, storage
 from stepwell.dialects.resources import declare, elements_to_numpy, retyped, tensor_elements
+from stepwell.driver.pass_manager import module_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
 from xdsl.dialects.builtin import DenseResourceAttr, TensorType, f32
 from xdsl.parser import Parser
 

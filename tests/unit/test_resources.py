@@ -14,10 +14,10 @@ from stepwell.dialects.resources import (
     retyped,
     tensor_elements,
 )
+from stepwell.driver.pass_manager import module_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
 from stepwell.runtime.jit import compile_module
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -122,7 +122,7 @@ def test_through_text_and_every_level(dtype: str):
     again = parse_text(module_text(module, ctx))
     for program in (module, again):
         assert np.array_equal(interpret(program, [])[0], array)
-    from stepwell.lowering.pipelines import lower_to
+    from stepwell.driver.pipelines import lower_to
 
     lower_to(again, Level.CORE, ctx=ctx)
     assert np.array_equal(interpret(again, [])[0], array)

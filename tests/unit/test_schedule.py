@@ -8,12 +8,12 @@ import stepwell as sw
 from stepwell.analysis.verify import verify
 from stepwell.dialects.schedule.script_text import parse_script
 from stepwell.dialects.schedule.steps import Split
+from stepwell.driver.pass_manager import module_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pass_manager import module_text
 from stepwell.tools.opt import main
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.refusal import Refusal
 
 PROGRAM = """\
 func.func @f(%A: memref<17x13xf32>, %B: memref<13x11xf32>, %C: memref<17x11xf32> {stepwell.result}) {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import stepwell as sw
-from stepwell.lowering.pass_manager import module_text
+from stepwell.driver.pass_manager import module_text
 from stepwell.tools.opt import main
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "schedules").glob("*.mlir"))

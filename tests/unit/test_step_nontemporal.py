@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from stepwell.analysis.levels import Level
 from stepwell.dialects.schedule.steps import Nontemporal
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.engine import aligned_empty
 from stepwell.runtime.jit import compile_module
 

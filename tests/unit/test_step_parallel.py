@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from stepwell.dialects import loop
 from stepwell.dialects.schedule.steps import Fuse, Parallel, Split, Vectorize
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.refusal import Refusal
 
 from .step_agreement import check_extents, check_random, check_steps
 

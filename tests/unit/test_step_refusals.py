@@ -15,9 +15,9 @@ from stepwell.dialects.schedule.steps import (
     Vectorize,
 )
 from stepwell.frontend.text import parse_text
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import StepPass, apply
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import StepPass, apply
+from stepwell.transforms.step_support.refusal import Refusal
 
 PROGRAM = """
 

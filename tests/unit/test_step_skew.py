@@ -3,9 +3,9 @@
 import pytest
 from stepwell.dialects.schedule.steps import Reorder, Skew, Vectorize
 from stepwell.frontend.text import parse_text
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal
 
 from .step_agreement import check_extents
 

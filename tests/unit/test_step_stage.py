@@ -8,13 +8,13 @@ from stepwell.analysis.levels import Level
 from stepwell.analysis.verify import verify
 from stepwell.dialects.loop import Scope
 from stepwell.dialects.schedule.steps import Reorder, Split, Stage, Step
+from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 from xdsl.dialects.builtin import ModuleOp
 
 from .producer_nests import RandomProducer, check_step, loops_of

@@ -7,8 +7,8 @@ import pytest
 from stepwell.dialects.schedule.steps import Split, Stage, Step
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 from xdsl.dialects.builtin import ModuleOp
 
 from .producer_nests import check_step

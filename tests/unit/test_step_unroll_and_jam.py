@@ -10,8 +10,8 @@ from stepwell.analysis.verify import verify
 from stepwell.dialects.schedule.steps import UnrollAndJam
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.transforms.schedule.nest import Nests
-from stepwell.transforms.schedule.planning import apply
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 
 from .loop_nests import RandomNest, check, check_extents, reason
 from .nest_texts import MATMUL, TRIANGLE

@@ -10,9 +10,9 @@ from stepwell.analysis.levels import Level
 from stepwell.dialects import loop
 from stepwell.dialects.loop import RunMode
 from stepwell.dialects.schedule.steps import Reorder, Vectorize
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
-from stepwell.lowering.pipelines import lower_to
-from stepwell.transforms.schedule.refusal import Refusal
+from stepwell.transforms.step_support.refusal import Refusal
 
 from .step_agreement import check_extents, check_random, check_steps
 

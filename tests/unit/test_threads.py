@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import stepwell
 from stepwell.analysis.levels import Level
+from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.schedule import Schedule
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
 from stepwell.transforms.loop.plan_memory import LoopPlanMemoryPass

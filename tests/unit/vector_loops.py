@@ -8,9 +8,9 @@ import numpy as np
 from stepwell.analysis.levels import Level
 from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret, random_inputs
-from stepwell.lowering.pipelines import lower_to
 from stepwell.runtime.jit import compile_module
 from xdsl.dialects.builtin import ModuleOp
 

@@ -14,9 +14,9 @@ from ...analysis.verify import verify
 from ...dialects.schedule import ScriptOp, Step, StepOp
 from ...dialects.schedule.script_text import parse_script
 from ...errors import StepwellError, location_of
-from ..schedule.nest import Nests
-from ..schedule.planning import apply
-from ..schedule.refusal import Refusal, describe
+from ..step_support.nest import Nests
+from ..step_support.planning import apply
+from ..step_support.refusal import Refusal, describe
 from ..stepwell_pass import StepwellPass
 
 

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.schedule.steps import Fission
-from ..schedule.auto import functions_with_loops, target, try_step
-from ..schedule.nest import Nests
-from ..schedule.rewrite import body_ops
+from ..step_support.auto import functions_with_loops, target, try_step
+from ..step_support.nest import Nests
+from ..step_support.rewrite import body_ops
 from ..stepwell_pass import StepwellPass
 
 

@@ -15,11 +15,11 @@ from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.schedule.steps import FuseLoops
 from ..remarks import remark
-from ..schedule.auto import call_of, functions_with_loops, nest_of, target, try_step
-from ..schedule.nest import Nest, Nests
-from ..schedule.planning import apply
-from ..schedule.refusal import Refusal
-from ..schedule.trip_count import TripCount
+from ..step_support.auto import call_of, functions_with_loops, nest_of, target, try_step
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import apply
+from ..step_support.refusal import Refusal
+from ..step_support.trip_count import TripCount
 from ..stepwell_pass import StepwellPass
 
 

@@ -14,8 +14,8 @@ from ...analysis.locality import loop_cost, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Reorder
 from ..remarks import remark
-from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
-from ..schedule.nest import Nests
+from ..step_support.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
+from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 

@@ -16,8 +16,8 @@ from ...analysis.locality import Trips
 from ...dialects import loop
 from ...dialects.schedule.steps import Parallel
 from ..remarks import remark
-from ..schedule.auto import functions_with_loops, nest_of, target, trips_inside, try_step
-from ..schedule.nest import Nests
+from ..step_support.auto import functions_with_loops, nest_of, target, trips_inside, try_step
+from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 

@@ -15,7 +15,7 @@ from ...dialects import loop
 from ...dialects.schedule.steps import Tile
 from ...errors import StepwellError
 from ..remarks import remark
-from ..schedule.auto import (
+from ..step_support.auto import (
     bands,
     functions_with_loops,
     names_of,
@@ -24,7 +24,7 @@ from ..schedule.auto import (
     trips_inside,
     try_step,
 )
-from ..schedule.nest import Nests
+from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 _SIZES = (256, 128, 64, 32, 16, 8, 4)

@@ -15,8 +15,8 @@ from ...dialects import loop
 from ...dialects.schedule.steps import UnrollAndJam
 from ...errors import StepwellError
 from ..remarks import remark
-from ..schedule.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
-from ..schedule.nest import Nests
+from ..step_support.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
+from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 

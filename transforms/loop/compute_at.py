@@ -15,21 +15,21 @@ from ...analysis.regions import Box, bounding_box, touched
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import ComputeAt
-from ..schedule.common_block import (
+from ..step_support.common_block import (
     CommonBlock,
     check_may_move,
     common_block,
     new_names,
     rename,
 )
-from ..schedule.narrow import Narrowing, time_in_body
-from ..schedule.nest import Nest, Nests
-from ..schedule.new_times import first_entries
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse, refuse_dependence
-from ..schedule.rewrite import added_up, body_ops, set_subscripts, shifted_to
-from ..schedule.scratch import check_affine, check_certain, check_unchanged, iteration_text
-from ..schedule.touches import Touch, make_serial, weaken
+from ..step_support.narrow import Narrowing, time_in_body
+from ..step_support.nest import Nest, Nests
+from ..step_support.new_times import first_entries
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse, refuse_dependence
+from ..step_support.rewrite import added_up, body_ops, set_subscripts, shifted_to
+from ..step_support.scratch import check_affine, check_certain, check_unchanged, iteration_text
+from ..step_support.touches import Touch, make_serial, weaken
 
 
 @dataclass(frozen=True)

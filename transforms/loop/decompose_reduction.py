@@ -12,14 +12,14 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import DecomposeReduction
-from ..schedule.dead import erase_dead
-from ..schedule.nest import Nest, Nests
-from ..schedule.new_times import NewTimes, first_entries, followed_by, last_entries
-from ..schedule.order import check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import insert_before, rename_inside
-from ..schedule.slices import may_repeat, used_from_outside
+from ..step_support.dead import erase_dead
+from ..step_support.nest import Nest, Nests
+from ..step_support.new_times import NewTimes, first_entries, followed_by, last_entries
+from ..step_support.order import check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import insert_before, rename_inside
+from ..step_support.slices import may_repeat, used_from_outside
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import DoubleBuffer
-from ..schedule.nest import Nest, Nests
-from ..schedule.new_times import NewTimes
-from ..schedule.order import TimeSpace, check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.nest import Nest, Nests
+from ..step_support.new_times import NewTimes
+from ..step_support.order import TimeSpace, check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     added_up,
     insert_before,
@@ -33,9 +33,9 @@ from ..schedule.rewrite import (
     shifted_to,
     upper_bound,
 )
-from ..schedule.scratch import check_affine
-from ..schedule.slices import copy_at, may_repeat, used_from_outside
-from ..schedule.trip_count import TripCount
+from ..step_support.scratch import check_affine
+from ..step_support.slices import copy_at, may_repeat, used_from_outside
+from ..step_support.trip_count import TripCount
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from ...analysis.dependence import Dependence
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import Fission
-from ..schedule.nest import Nest, Nests
-from ..schedule.order import check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse, refuse_dependence
-from ..schedule.rewrite import (
+from ..step_support.nest import Nest, Nests
+from ..step_support.order import check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse, refuse_dependence
+from ..step_support.rewrite import (
     body_ops,
     insert_after,
     loop_like,

@@ -10,12 +10,12 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Fuse
-from ..schedule.kinds import weakest
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.kinds import weakest
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     as_bound,
     body_ops,
@@ -26,7 +26,7 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
-from ..schedule.trip_count import TripCount
+from ..step_support.trip_count import TripCount
 
 _NUMBER = AffineExpr.dimension(0)
 """The fused loop's variable, where it is the only operand or the first."""

@@ -14,14 +14,14 @@ from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import FuseLoops
-from ..schedule.kinds import weakest
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.ranges import Ranges
-from ..schedule.refusal import refuse, refuse_dependence
-from ..schedule.rewrite import (
+from ..step_support.kinds import weakest
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.ranges import Ranges
+from ..step_support.refusal import refuse, refuse_dependence
+from ..step_support.rewrite import (
     BoundExprs,
     clone_loop,
     insert_after,

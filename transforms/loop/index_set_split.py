@@ -21,12 +21,12 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.affine_text import parse_affine, parse_constraint
 from ...dialects.schedule.steps import IndexSetSplit
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import BoundExprs, clone_loop, insert_after, set_bounds, shifted_to
-from ..schedule.tight_bounds import plain_bounds
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse
+from ..step_support.rewrite import BoundExprs, clone_loop, insert_after, set_bounds, shifted_to
+from ..step_support.tight_bounds import plain_bounds
 
 Leaf = Callable[[], AffineExpr | None]
 ParsedT = TypeVar("ParsedT", AffineExpr, AffineConstraintExpr)

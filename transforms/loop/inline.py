@@ -16,19 +16,19 @@ from ...analysis.scop import Access
 from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.schedule.steps import Inline
-from ..schedule.dead import erase_dead
-from ..schedule.nest import Nest, Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.scratch import (
+from ..step_support.dead import erase_dead
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.scratch import (
     check_unchanged,
     iteration_text,
     known_accesses,
     scratch_buffer,
     sources,
 )
-from ..schedule.slices import Slice, slice_of
-from ..schedule.touches import Touch, make_serial, weaken
+from ..step_support.slices import Slice, slice_of
+from ..step_support.touches import Touch, make_serial, weaken
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import UnitAttr
 from ...dialects import loop
 from ...dialects.loop import NONTEMPORAL, Scope
 from ...dialects.schedule.steps import Nontemporal
-from ..schedule.nest import Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..step_support.nest import Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
 
 _KEPT_NEAR = (Scope.REGISTER, Scope.STACK)
 

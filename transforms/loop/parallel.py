@@ -10,12 +10,12 @@ from ...analysis.dependence import Dependence, DependenceKind
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
-from ..schedule.kinds import parallel_loops
-from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
-from ..schedule.nest import Nest, Nests
-from ..schedule.order import check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse_dependence
+from ..step_support.kinds import parallel_loops
+from ..step_support.modes import check_marks_around, check_marks_inside, check_unmarked
+from ..step_support.nest import Nest, Nests
+from ..step_support.order import check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse_dependence
 
 
 @dataclass(frozen=True)

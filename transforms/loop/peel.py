@@ -9,11 +9,11 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Peel
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import (
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse
+from ..step_support.rewrite import (
     BoundExprs,
     clone_loop,
     insert_after,
@@ -22,7 +22,7 @@ from ..schedule.rewrite import (
     set_bounds,
     shifted_to,
 )
-from ..schedule.tight_bounds import plain_bounds
+from ..step_support.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from ...analysis.statements import Statement, find_statements, is_free
 from ...dialects import loop
 from ...errors import StepwellError
 from ..remarks import remark
-from ..schedule.isl_ast import AstToLoops
-from ..schedule.rewrite import substitute
+from ..step_support.isl_ast import AstToLoops
+from ..step_support.rewrite import substitute
 from ..stepwell_pass import StepwellPass
 
 FUSIONS = ("max", "min")

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Pragma
-from ..schedule.nest import Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..step_support.nest import Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
 
 _KEY = re.compile(r"[A-Za-z_][\w.$]*")
 """What stands for a name in the text of attributes without quotes."""

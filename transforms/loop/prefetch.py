@@ -16,13 +16,13 @@ from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
 from ...targets.machine import LINE_BYTES
-from ..schedule.modes import check_marks_around
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import added_up
-from ..schedule.scratch import check_affine
+from ..step_support.modes import check_marks_around
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import added_up
+from ..step_support.scratch import check_affine
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Reorder
-from ..schedule.bounds import NestBounds, nest_bounds
-from ..schedule.chain import chain_with
-from ..schedule.nest import Nest, Nests
-from ..schedule.order import TimeSpace, check_order, check_structured, kind_after
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.bounds import NestBounds, nest_bounds
+from ..step_support.chain import chain_with
+from ..step_support.nest import Nest, Nests
+from ..step_support.order import TimeSpace, check_order, check_structured, kind_after
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     insert_before,
     loop_like,
@@ -32,8 +32,8 @@ from ..schedule.rewrite import (
     set_bounds,
     upper_bound,
 )
-from ..schedule.sinking import Sinking, plan_sinking
-from ..schedule.tight_bounds import plain_bounds
+from ..step_support.sinking import Sinking, plan_sinking
+from ..step_support.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Reverse
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nests
-from ..schedule.order import TimeSpace, check_order
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import BoundExprs, set_bounds, set_step, shifted_to, substitute
-from ..schedule.tight_bounds import plain_bounds
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nests
+from ..step_support.order import TimeSpace, check_order
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import BoundExprs, set_bounds, set_step, shifted_to, substitute
+from ..step_support.tight_bounds import plain_bounds
 
 
 @dataclass(frozen=True)

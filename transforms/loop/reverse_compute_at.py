@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseComputeAt
-from ..schedule.common_block import (
+from ..step_support.common_block import (
     CommonBlock,
     check_may_move,
     common_block,
@@ -19,13 +19,13 @@ from ..schedule.common_block import (
     rename,
     to_hoist,
 )
-from ..schedule.narrow import Narrowing, time_in_body
-from ..schedule.nest import Nest, Nests
-from ..schedule.new_times import NewTimes, followed_by, set_kinds
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import body_ops
-from ..schedule.scratch import check_certain, iteration_text
+from ..step_support.narrow import Narrowing, time_in_body
+from ..step_support.nest import Nest, Nests
+from ..step_support.new_times import NewTimes, followed_by, set_kinds
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse
+from ..step_support.rewrite import body_ops
+from ..step_support.scratch import check_certain, iteration_text
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,15 @@ from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseInline
-from ..schedule.dead import erase_dead
-from ..schedule.nest import Nest, Nests
-from ..schedule.new_times import NewTimes, followed_by, set_kinds
-from ..schedule.order import check_effects
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import insert_before
-from ..schedule.scratch import check_certain, known_accesses, scratch_buffer, sources
-from ..schedule.slices import copy_at, used_from_outside
+from ..step_support.dead import erase_dead
+from ..step_support.nest import Nest, Nests
+from ..step_support.new_times import NewTimes, followed_by, set_kinds
+from ..step_support.order import check_effects
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import insert_before
+from ..step_support.scratch import check_certain, known_accesses, scratch_buffer, sources
+from ..step_support.slices import copy_at, used_from_outside
 
 
 @dataclass(frozen=True)

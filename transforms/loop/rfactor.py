@@ -24,15 +24,15 @@ from ...dialects.dtypes import bit_width, is_float
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import Rfactor
 from ...dialects.shaped import memref_type
-from ..schedule.bounds import NestBounds, nest_bounds
-from ..schedule.modes import check_marks_around, check_unmarked
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_effects, check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse, refuse_dependence
-from ..schedule.rewrite import BoundExprs, added_up, as_bound, set_subscripts, shifted_to
-from ..schedule.scratch import check_affine, check_certain
-from ..schedule.trip_count import TripCount
+from ..step_support.bounds import NestBounds, nest_bounds
+from ..step_support.modes import check_marks_around, check_unmarked
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import check_effects, check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse, refuse_dependence
+from ..step_support.rewrite import BoundExprs, added_up, as_bound, set_subscripts, shifted_to
+from ..step_support.scratch import check_affine, check_certain
+from ..step_support.trip_count import TripCount
 
 STACK_BYTES = 32 * 1024
 """Partial results larger than a first-level cache go to the arena."""

@@ -14,9 +14,9 @@ from ...dialects import loop
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import RunMode, Scope, ScopeAttr
 from ...dialects.schedule.steps import SetScope
-from ..schedule.nest import Nests, loops_around
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..step_support.nest import Nests, loops_around
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
 
 LIMITS = {Scope.REGISTER: 4 * 1024, Scope.STACK: 256 * 1024}
 """

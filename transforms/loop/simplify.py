@@ -19,10 +19,10 @@ from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
-from ..schedule.dead_conditions import simplify_condition
-from ..schedule.nest import Nest, Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.rewrite import (
+from ..step_support.dead_conditions import simplify_condition
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.rewrite import (
     BoundExprs,
     added_up,
     body_ops,
@@ -36,9 +36,9 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
-from ..schedule.tidy import tidy_expressions
-from ..schedule.tight_bounds import tight_bounds
-from ..schedule.trip_count import TripCount
+from ..step_support.tidy import tidy_expressions
+from ..step_support.tight_bounds import tight_bounds
+from ..step_support.trip_count import TripCount
 
 
 @dataclass(frozen=True)

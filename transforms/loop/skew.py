@@ -9,10 +9,10 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import loop
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Skew
-from ..schedule.nest import Nests, loops_around
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.nest import Nests, loops_around
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     added_up,
     lower_bound,

@@ -10,12 +10,12 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests
-from ..schedule.padding import check_overrun
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests
+from ..step_support.padding import check_overrun
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     added_up,
     clone_loop,
@@ -29,8 +29,8 @@ from ..schedule.rewrite import (
     shifted_to,
     upper_bound,
 )
-from ..schedule.tight_bounds import plain_bounds
-from ..schedule.trip_count import TripCount
+from ..step_support.tight_bounds import plain_bounds
+from ..step_support.trip_count import TripCount
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from ...dialects import loop
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
-from ..schedule.modes import check_marks_around
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse, refuse_dependence
-from ..schedule.rewrite import added_up, as_bound, set_subscripts, shifted_to
-from ..schedule.touches import make_serial, touch_region, weaken
+from ..step_support.modes import check_marks_around
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse, refuse_dependence
+from ..step_support.rewrite import added_up, as_bound, set_subscripts, shifted_to
+from ..step_support.touches import make_serial, touch_region, weaken
 
 
 @dataclass(frozen=True)

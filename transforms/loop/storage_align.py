@@ -11,9 +11,9 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects import loop
 from ...dialects.schedule.steps import StorageAlign
-from ..schedule.nest import Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
+from ..step_support.nest import Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,14 @@ from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
 from ...dialects.shaped import Buffer, memref_type
-from ..schedule.modes import check_marks_around
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import check_structured
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import BoundExprs, added_up, shifted_to
-from ..schedule.trip_count import TripCount
-from ..schedule.unify import Accessor, Mismatch, Unifier
+from ..step_support.modes import check_marks_around
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import check_structured
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import BoundExprs, added_up, shifted_to
+from ..step_support.trip_count import TripCount
+from ..step_support.unify import Accessor, Mismatch, Unifier
 
 
 @dataclass(frozen=True)

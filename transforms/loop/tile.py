@@ -12,14 +12,14 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Tile
-from ..schedule.chain import chain_of
-from ..schedule.extremes import extreme
-from ..schedule.nest import Nest, Nests
-from ..schedule.order import TimeSpace, check_order, kind_after
-from ..schedule.padding import check_overrun
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import (
+from ..step_support.chain import chain_of
+from ..step_support.extremes import extreme
+from ..step_support.nest import Nest, Nests
+from ..step_support.order import TimeSpace, check_order, kind_after
+from ..step_support.padding import check_overrun
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse
+from ..step_support.rewrite import (
     BoundExprs,
     insert_before,
     loop_like,
@@ -30,8 +30,8 @@ from ..schedule.rewrite import (
     shifted_to,
     upper_bound,
 )
-from ..schedule.sinking import Sinking, plan_sinking
-from ..schedule.trip_count import TripCount
+from ..step_support.sinking import Sinking, plan_sinking
+from ..step_support.trip_count import TripCount
 from .split import blocks_and_rest, check_peelable
 
 Bounds = tuple[BoundExprs, BoundExprs]

@@ -13,11 +13,11 @@ from ...dialects import loop
 from ...dialects.loop import RunMode, RunModeAttr
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import refuse
-from ..schedule.rewrite import (
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import refuse
+from ..step_support.rewrite import (
     BoundExprs,
     body_ops,
     clone_loop,
@@ -28,7 +28,7 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
-from ..schedule.trip_count import TripCount
+from ..step_support.trip_count import TripCount
 from .split import peel_rest, plan_tail
 
 LIMIT = 1 << 14

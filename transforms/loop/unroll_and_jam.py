@@ -16,13 +16,13 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import UnrollAndJam
-from ..schedule.jam import Jam, Joint, groups_of, with_effects
-from ..schedule.modes import check_unmarked
-from ..schedule.nest import Nest, Nests, regions_around
-from ..schedule.order import TimeSpace, check_order, kind_after
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse
-from ..schedule.rewrite import (
+from ..step_support.jam import Jam, Joint, groups_of, with_effects
+from ..step_support.modes import check_unmarked
+from ..step_support.nest import Nest, Nests, regions_around
+from ..step_support.order import TimeSpace, check_order, kind_after
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse
+from ..step_support.rewrite import (
     BoundExprs,
     clone_loop,
     lower_bound,
@@ -32,8 +32,8 @@ from ..schedule.rewrite import (
     substitute,
     upper_bound,
 )
-from ..schedule.tight_bounds import plain_bounds
-from ..schedule.trip_count import TripCount
+from ..step_support.tight_bounds import plain_bounds
+from ..step_support.trip_count import TripCount
 from .split import blocks_and_rest, peel_rest, plan_tail
 from .unroll import check_size
 

@@ -18,14 +18,14 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
-from ..schedule.kinds import parallel_loops, weakest
-from ..schedule.modes import check_marks_around, check_marks_inside, check_unmarked
-from ..schedule.nest import Nest, Nests, loops_around
-from ..schedule.order import TimeSpace, agreeing, check_order
-from ..schedule.planning import planner, step_pass
-from ..schedule.refusal import Refusal, refuse, refuse_dependence
-from ..schedule.rewrite import BoundExprs, body_ops, upper_bound
-from ..schedule.trip_count import TripCount
+from ..step_support.kinds import parallel_loops, weakest
+from ..step_support.modes import check_marks_around, check_marks_inside, check_unmarked
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import TimeSpace, agreeing, check_order
+from ..step_support.planning import planner, step_pass
+from ..step_support.refusal import Refusal, refuse, refuse_dependence
+from ..step_support.rewrite import BoundExprs, body_ops, upper_bound
+from ..step_support.trip_count import TripCount
 from .split import SplitPlan, plan_split
 
 STRIDED = "stepwell.strided"

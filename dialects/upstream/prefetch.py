@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .shaped import memref_type
+from ..shaped import memref_type
 
 
 @irdl_op_definition
