@@ -1,95 +1,138 @@
 """
-Where the time goes from a Python function to a callable: the network of examples/digits.
+Where the CPU time goes from a Python function to a callable, over the kernels of the suite.
 
-    python benchmarks/compile_time.py [--batch N] [--check]
+    python benchmarks/compile_time.py ['gemm-*' mlp …] [--rounds N] [--quick]
+    python benchmarks/compile_time.py --against ../other/.venv/bin/python
 
-Prints what importing and the first compilation take in a new process, then milliseconds by pass in a warm
-one, the best of several runs. `--check` exits with 1 when the warm total is 1.5 s or more.
+Prints milliseconds by phase, outside LLVM and inside, for each program the least of several rounds. With
+`--against` another checkout compiles the same programs by turns with this one, and the table shows this one's
+time as a part of the other's. A program is compiled as in a new process that has imported everything: what is
+remembered from one compilation to the next does not help.
 """
+
+from __future__ import annotations
 
 import argparse
+import json
+import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+WORKER = Path(__file__).with_name("compile_worker.py")
+LLVM = "llvm: "
 
-DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
-sys.path.insert(0, str(DIGITS))
-
-RUNS = 5
-LIMIT_SECONDS = 1.5
-
-COLD = """
-import sys, time
-start = time.perf_counter()
-import stepwell as sw
-imported = time.perf_counter()
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-from model import classifier, load_weights
-function, x = classifier(load_weights()), np.zeros((int(sys.argv[2]), 64), np.float32)
-ready = time.perf_counter()
-sw.jit(function)(x)
-print(imported - start, time.perf_counter() - ready)
-"""
+Phases = dict[str, float]
 
 
-def cold_seconds(batch: int) -> tuple[float, float]:
-    """Importing Stepwell, and the first call, in a new process."""
-    command = [sys.executable, "-c", COLD, str(DIGITS), str(batch)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    imported, called = map(float, done.stdout.split())
-    return imported, called
+class Worker:
+    """A process that compiles programs in the checkout of an interpreter."""
+
+    def __init__(self, python: str, quick: bool) -> None:
+        command = [python, str(WORKER), *(["--quick"] if quick else [])]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, line: str) -> object:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise SystemExit(
+                f"error: {WORKER.name} ended while asked for '{line}'; see what it printed"
+            )
+        return json.loads(answer)
+
+    def names(self, patterns: Sequence[str]) -> list[str]:
+        found: list[str] = []
+        for pattern in patterns:
+            found += [name for name in self.ask(f"?{pattern}") if name not in found]
+        return found
+
+    def phases(self, name: str) -> Phases:
+        answer = self.ask(name)
+        if not isinstance(answer, dict) or "error" in answer:
+            raise SystemExit(f"error: '{name}' could not be compiled; see what its process printed")
+        return answer
 
 
-def steps(function: Callable[..., Any], x: np.ndarray) -> list[tuple[str, float]]:
-    """Each step from the function to a callable and its seconds, LLVM's part by phase."""
-    import stepwell as sw
-    from stepwell.analysis.signature import entry_function, signature_of
-    from stepwell.runtime.jit import native_code
-
-    lowered = sw.jit(function).lower(x)
-    module = lowered.module("llvm")
-    lowered.compile()
-    passes = [step for step in lowered.timings if step[0] != "llvm"]
-    marks = [time.perf_counter()]
-    native = native_code(module, constants="external")
-    marks.append(time.perf_counter())
-    native.object_code()
-    marks.append(time.perf_counter())
-    sw.Executable(signature_of(entry_function(module)), native)
-    marks.append(time.perf_counter())
-    phases = ("emit LLVM IR", "LLVM: optimise and select", "link and load")
-    durations = [end - start for start, end in pairwise(marks)]
-    return [*passes, *zip(phases, durations, strict=True)]
+def parts(phases: Phases) -> tuple[float, float]:
+    """Seconds outside LLVM and inside."""
+    inside = sum(seconds for phase, seconds in phases.items() if phase.startswith(LLVM))
+    return sum(phases.values()) - inside, inside
 
 
-def best(function: Callable[..., Any], x: np.ndarray) -> list[tuple[str, float]]:
-    """The run with the least total of several."""
-    steps(function, x)
-    return min((steps(function, x) for _ in range(RUNS)), key=lambda run: sum(s for _, s in run))
+def table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in rows
+    ]
+    return "\n".join(aligned)
 
 
-def main() -> int:
+def by_phase(measured: Sequence[Phases]) -> str:
+    """All programs' time by phase, the largest first."""
+    total = sum((Counter(phases) for phases in measured), Counter[str]())
+    whole = sum(total.values())
+    rows = [["phase", "ms", "%"]]
+    rows += [[name, f"{s * 1e3:.1f}", f"{100 * s / whole:.1f}"] for name, s in total.most_common()]
+    return table(rows)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--batch", type=int, default=199, help="images in a batch (default: 199)")
-    parser.add_argument("--check", action="store_true", help="fail when the limit is passed")
+    parser.add_argument(
+        "programs", nargs="*", default=["*"], help="names or patterns (default: all)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of which the best counts (default: 3)"
+    )
+    parser.add_argument("--against", metavar="PYTHON", help="the interpreter of another checkout")
+    parser.add_argument("--quick", action="store_true", help='with opt="quick"')
     args = parser.parse_args()
 
-    from model import classifier, load_weights
-    from stepwell.driver.pass_manager import timing_table
-
-    imported, called = cold_seconds(args.batch)
-    print(f"new process: import {imported * 1e3:.1f} ms, first call {called * 1e3:.0f} ms\n")
-    result = best(classifier(load_weights()), np.zeros((args.batch, 64), np.float32))
-    print(f"warm process, digits network on {args.batch} images:\n{timing_table(result)}")
-    return int(args.check and sum(seconds for _, seconds in result) >= LIMIT_SECONDS)
+    workers = [Worker(sys.executable, args.quick)]
+    if args.against:
+        workers.append(Worker(args.against, False))
+    names = workers[0].names(args.programs)
+    best: list[list[Phases]] = []
+    rows = [["program", "outside", "LLVM", "total"]]
+    if args.against:
+        rows[0] += ["outside", "LLVM", "total", "outside, ratio", "total, ratio"]
+    ratios: list[tuple[float, float]] = []
+    for name in names:
+        rounds = [[worker.phases(name) for worker in workers] for _ in range(args.rounds)]
+        best.append(
+            [min(runs, key=lambda run: sum(run.values())) for runs in zip(*rounds, strict=True)]
+        )
+        row = [name]
+        for phases in best[-1]:
+            outside, inside = parts(phases)
+            row += [f"{seconds * 1e3:.0f}" for seconds in (outside, inside, outside + inside)]
+        if args.against:
+            (ours, within), (theirs, their_llvm) = map(parts, best[-1])
+            ratios.append((ours / theirs, (ours + within) / (theirs + their_llvm)))
+            row += [f"{ratio:.3f}" for ratio in ratios[-1]]
+        rows.append(row)
+        print(*row, flush=True, file=sys.stderr)
+    print(table(rows), "\n")
+    print(by_phase([runs[0] for runs in best]))
+    medians = [statistics.median(sum(parts(runs[0])[:n]) for runs in best) * 1e3 for n in (1, 2)]
+    print(f"\nmedian: {medians[0]:.0f} ms outside LLVM, {medians[1]:.0f} ms in all")
+    if ratios:
+        outside, total = (statistics.median(column) for column in zip(*ratios, strict=True))
+        print(f"median ratio: {outside:.3f} outside LLVM, {total:.3f} in all")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()
