@@ -14,7 +14,9 @@ import numpy as np
 from numpy import ndarray
 
 from ..analysis.levels import Level
+from ..driver.options import Options
 from ..errors import StepwellError
+from ..transforms.numerics import DEFAULT_FP
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
 from .lowered import Lowered, lowering_lock
@@ -138,12 +140,11 @@ class JitFunction:
         function: Callable[..., Any],
         target: str | Target = "host",
         threads: int | None = None,
-        fp: str = "contract",
+        fp: str = DEFAULT_FP,
     ):
-        self._fp = fp
         self._function = function
         self._signature = inspect.signature(function)
-        self._target = target
+        self._options = Options(target, fp)
         self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -259,8 +260,7 @@ class JitFunction:
             module,
             level=Level.GRAPH,
             name=self._name,
-            target=self._target,
-            fp=self._fp,
+            options=self._options,
             seconds=[("trace", seconds)],
         )
         return lowered, structure
@@ -337,7 +337,7 @@ def jit(
     *,
     target: str | Target = "host",
     threads: int | None = None,
-    fp: str = "contract",
+    fp: str = DEFAULT_FP,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -345,14 +345,14 @@ def jit(
     *,
     target: str | Target = "host",
     threads: int | None = None,
-    fp: str = "contract",
+    fp: str = DEFAULT_FP,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     function: Callable[..., Any] | None = None,
     *,
     target: str | Target = "host",
     threads: int | None = None,
-    fp: str = "contract",
+    fp: str = DEFAULT_FP,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.

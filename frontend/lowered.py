@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,11 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.verify import verify
+from ..driver.options import Options
 from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
+from ..transforms.numerics import DEFAULT_FP
 from .text import make_context, parse_file
 
 if TYPE_CHECKING:
@@ -43,8 +46,8 @@ class Lowered:
     """
     A program on its way down: its text, its IR and its code at each level from the one it starts at.
 
-    `level` is where the module stands, if it is known; `name` is what messages call it; `fp` is what may
-    be done to floating-point results (see `lower_to`); `seconds` are the steps that led to the module.
+    `level` is where the module stands, if it is known; `name` is what messages call it; `options` are what
+    it is compiled for; `seconds` are the steps that led to the module.
     Each level is lowered when it is first asked for, and kept.
     """
 
@@ -54,15 +57,13 @@ class Lowered:
         *,
         level: Level | None = None,
         name: str = "main",
-        target: str | Target = "host",
-        fp: str = "contract",
+        options: Options | None = None,
         seconds: Sequence[tuple[str, float]] = (),
     ):
         self.name = name
         self.level = level or level_of(module)
         """The level the program starts at."""
-        self._target = target
-        self._fp = fp
+        self.options = options or Options()
         self._modules = {self.level: module}
         self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
         self._compilation: list[tuple[str, float]] = []
@@ -97,10 +98,7 @@ class Lowered:
             if self.level not in (Level.GRAPH, Level.TE):
                 return self._at(Level.LOOP).clone()
             module = self._at(Level.TE).clone()
-            target = _name(self._target)
-            lower_to(
-                module, Level.LOOP, ctx=make_context(), target=target, fp=self._fp, by_rules=False
-            )
+            lower_to(module, Level.LOOP, replace(self.options, schedule=False), ctx=make_context())
             for kernel in kernels(module):
                 name_apart(kernel)  # steps call buffers by their names
             return module
@@ -122,7 +120,7 @@ class Lowered:
                 "kernels as they are made; print the script it was scheduled by"
             )
         module = self.unscheduled()
-        return script_text(schedule_kernels(module, _target(self._target)))
+        return script_text(schedule_kernels(module, self.options.machine))
 
     def as_text(self, level: str = "graph") -> str:
         """
@@ -150,7 +148,7 @@ class Lowered:
         from ..runtime.jit import compile_module
 
         with lowering_lock:
-            chosen = _target(self._target if target is None else target)
+            chosen = self.options.machine if target is None else _target(target)
             module, steps = self._for_threads(threads)
             start = time.perf_counter()
             executable = compile_module(module, target=chosen, threads=threads)
@@ -166,7 +164,8 @@ class Lowered:
         if not number or self.level is Level.LLVM:
             return self._at(Level.LLVM), self._seconds[Level.LLVM]
         module = self._at(Level.CORE).clone()
-        seconds = lower_to(module, Level.LLVM, ctx=make_context(), threads=number, fp=self._fp)
+        options = replace(self.options, threads=number)
+        seconds = lower_to(module, Level.LLVM, options, ctx=make_context())
         return module, self._seconds[Level.CORE] + seconds
 
     def _at(self, level: Level) -> ModuleOp:
@@ -181,8 +180,7 @@ class Lowered:
             )
         above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
         module = self._modules[above].clone()
-        target = _name(self._target)
-        seconds = lower_to(module, level, ctx=make_context(), target=target, fp=self._fp)
+        seconds = lower_to(module, level, self.options, ctx=make_context())
         self._modules[level] = module
         self._seconds[level] = self._seconds[above] + seconds
         return module
@@ -192,13 +190,15 @@ class Lowered:
         from ..runtime.jit import native_code
 
         if self._native is None:
-            self._native = native_code(self._at(Level.LLVM), target=_target(self._target))
+            self._native = native_code(self._at(Level.LLVM), target=self.options.machine)
         return self._native
 
 
-def load(path: str | os.PathLike[str], *, target: str | Target = "host") -> Lowered:
+def load(
+    path: str | os.PathLike[str], *, target: str | Target = "host", fp: str = DEFAULT_FP
+) -> Lowered:
     """
-    The program in a file: IR of any level (.mlir).
+    The program in a file: IR of any level (.mlir), for a target and a numerical contract (see `jit`).
 
     Raises StepwellError when the file cannot be read, or is not valid IR.
     """
@@ -209,17 +209,13 @@ def load(path: str | os.PathLike[str], *, target: str | Target = "host") -> Lowe
         )
     module = parse_file(path)
     verify(module)
-    return Lowered(module, name=Path(path).stem, target=target)
+    return Lowered(module, name=Path(path).stem, options=Options(target, fp))
 
 
 def _target(target: str | Target) -> Target:
     from ..targets.target import Target
 
-    return Target.parse(target) if isinstance(target, str) else target
-
-
-def _name(target: str | Target) -> str:
-    return target if isinstance(target, str) else target.name
+    return Target.of(target)
 
 
 def _level_named(level: str) -> Level:

@@ -15,6 +15,7 @@ from ..analysis.verify import verify
 from ..dialects.schedule import ScriptOp, Step
 from ..dialects.schedule.call_syntax import parse_call
 from ..dialects.schedule.script_text import parse_script, script_text
+from ..driver.options import Options
 from ..errors import StepwellError
 from ..transforms.loop.apply_schedule import numbered
 from ..transforms.step_support.nest import Nest, Nests
@@ -72,6 +73,7 @@ class Schedule(StepMethods):
         script: str = "",
     ):
         module = _module_of(program)
+        self._options = program.options if isinstance(program, Lowered) else Options()
         scripts = [op for op in module.ops if isinstance(op, ScriptOp)]
         for op in scripts:
             op.detach()
@@ -80,7 +82,7 @@ class Schedule(StepMethods):
             verify(given)
             scripts += [op for op in given.ops if isinstance(op, ScriptOp)]
         self._script = [step for op in scripts for step in op.steps]
-        self._nests = Nests(Lowered(module).unscheduled())
+        self._nests = Nests(Lowered(module, options=self._options).unscheduled())
         self._function = self._checked(function)
         self._done: list[_Done] = []
         self._undone: list[Step] = []
@@ -190,11 +192,12 @@ class Schedule(StepMethods):
 
     # Going on with it.
 
-    def lowered(self, *, target: str | Target = "host") -> Lowered:
-        """The program as it is now, to lower further."""
-        return Lowered(self.module, target=target)
+    def lowered(self, *, target: str | Target | None = None) -> Lowered:
+        """The program as it is now, to lower further: for the target it was given for, or another."""
+        options = self._options if target is None else replace(self._options, target=target)
+        return Lowered(self.module, options=options)
 
-    def compile(self, target: str | Target = "host", threads: int | None = None) -> Executable:
+    def compile(self, target: str | Target | None = None, threads: int | None = None) -> Executable:
         """The program as it is now, as a callable of its arrays; see `Lowered.compile`."""
         return self.lowered(target=target).compile(threads=threads)
 

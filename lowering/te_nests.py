@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, get_args
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, tensor
@@ -24,21 +23,11 @@ from ..dialects.dtypes import bit_width
 from ..dialects.scalar import EXACT
 from ..dialects.shaped import Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
+from ..transforms.numerics import FpContract
 from .te_loop_order import LoopOrder, choose_order
-
-FpMode = Literal["strict", "contract", "fast"]
 
 STACK_LIMIT_BYTES = 16 * 1024
 """Larger accumulator buffers do not go on the stack; half of a usual L1 data cache."""
-
-
-def fp_mode(text: str) -> FpMode:
-    """The mode named by a pass option. Raises StepwellError for another word."""
-    for mode in get_args(FpMode):
-        if text == mode:
-            return mode
-    modes = ", ".join(get_args(FpMode))
-    raise StepwellError(f"found fp={text}, expected one of {modes}; choose one of them")
 
 
 _BODY_FLAGS = {
@@ -94,14 +83,14 @@ class NestBuilder:
         self,
         builder: Builder,
         values: dict[SSAValue, SSAValue],
-        fp: FpMode,
+        fp: FpContract,
         *,
         apart: bool = False,
     ):
         """With `apart` every compute gets perfect nests, otherwise only large contractions do."""
         self.builder = builder
         self.values = values
-        self.fp: FpMode = fp
+        self.fp: FpContract = fp
         self.prefixes: dict[te.ComputeOp, str] = {}
         self._apart = apart
         self._loop_names: set[str] = set()
@@ -187,7 +176,7 @@ class _Nest:
         self.parent = parent
         self.group = group
         self.anchor = group.anchor
-        self.fp: FpMode = parent.fp
+        self.fp: FpContract = parent.fp
 
     def build(self) -> None:
         scope = _Scope(self.parent.builder, {})

@@ -36,8 +36,9 @@ from ..dialects import loop, te
 from ..dialects.resources import constant_global_op
 from ..dialects.shaped import Buffer, Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
+from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
 from ..transforms.stepwell_pass import StepwellPass
-from .te_nests import FpMode, NestBuilder, NestGroup, fp_mode
+from .te_nests import NestBuilder, NestGroup
 
 
 def buffer_type(type_: Tensor) -> Buffer:
@@ -50,7 +51,7 @@ class _ModuleConverter:
     """Converts one module; collects the globals and kernel functions it needs on the way."""
 
     module: ModuleOp
-    fp: FpMode
+    fp: FpContract
     globals: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     new_ops: list[Operation] = field(default_factory=list[Operation])
     names: set[str] = field(default_factory=set[str])
@@ -368,7 +369,7 @@ class ConvertTeToLoopPass(StepwellPass):
     level_out = Level.LOOP
     numerics = "reassociates"
 
-    fp: str = "contract"
+    fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _ModuleConverter(op, fp_mode(self.fp)).run()
+        _ModuleConverter(op, fp_contract(self.fp)).run()

@@ -113,6 +113,11 @@ class Target:
         known = ", ".join(name for cpus in _VECTOR_BITS.values() for name in cpus)
         raise StepwellError(f"found target '{name}', expected host or one of: {known}; choose one")
 
+    @staticmethod
+    def of(target: str | Target) -> Target:
+        """The target itself, or the one of that name; see `parse`."""
+        return Target.parse(target) if isinstance(target, str) else target
+
     def __str__(self) -> str:
         return f"{self.name} ({self.cpu}, {self.vector_bits}-bit vectors)"
 

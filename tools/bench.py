@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..driver.pipelines import DEFAULT_FP
 from ..errors import StepwellError
+from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
 from .bench_case import SUITE, WHOLE_SUITE, requests
 from .bench_contest import Contest

@@ -19,12 +19,13 @@ import numpy.typing as npt
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
 from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
-from ..driver.pipelines import DEFAULT_FP
+from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context, read_bytes
 from ..spelling import did_you_mean
+from ..transforms.numerics import DEFAULT_FP
 from .load_program import Program, load_program
 from .run import make_inputs
 
@@ -214,7 +215,8 @@ def prepare(request: Request) -> Prepared:
         group="",
     )
     case = _with_peers(case, path, function, program)
-    return Prepared(case, Lowered(program.module, name=case.name, fp=request.fp), arrays)
+    options = Options(fp=request.fp)
+    return Prepared(case, Lowered(program.module, name=case.name, options=options), arrays)
 
 
 def prepare_case(case: Case, fp: str = DEFAULT_FP) -> Prepared:

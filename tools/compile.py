@@ -11,10 +11,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.levels import Level
+from ..driver.options import Options
 from ..driver.pass_manager import module_text
 from ..errors import StepwellError
 from ..frontend.text import make_context
-from .execute import THREADS_HELP, add_fp, lower
+from .execute import add_options, lower, options_of
 from .load_program import load_program
 
 if TYPE_CHECKING:
@@ -63,26 +64,23 @@ def register(commands: Any) -> None:
         metavar="NAME=2x3xf32",
         help="the shape of an argument of a Python function",
     )
-    add("--target", default="host", help="the CPU to compile for (default: host)")
-    add("--threads", type=int, metavar="N", help=THREADS_HELP)
-    add_fp(parser)
+    add_options(parser)
     parser.set_defaults(command=compile_program)
 
 
 def compile_program(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
-    from ..runtime.threads import checked_threads
     from .run import pairs
 
     emit = _what_to_emit(args.output, args.emit)
-    threads = checked_threads(args.threads)
+    options = options_of(args)
     ctx = make_context()
     shapes = dict(pairs(args.shape, "--shape"))
     module = load_program(args.program, ctx, shapes=shapes).module
     if emit == _LIBRARY:
-        _write_library(module, ctx, args, threads)
+        _write_library(module, ctx, args.output, options)
         return 0
-    _write(args.output, _emitted(module, ctx, emit, args, threads))
+    _write(args.output, _emitted(module, ctx, emit, options))
     return 0
 
 
@@ -117,13 +115,11 @@ def _what_to_emit(output: str, emit: str | None) -> str:
     return emit or default
 
 
-def _emitted(
-    module: ModuleOp, ctx: Context, emit: str, args: argparse.Namespace, threads: int
-) -> str | bytes:
+def _emitted(module: ModuleOp, ctx: Context, emit: str, options: Options) -> str | bytes:
     if emit in _MLIR:
-        lower(module, Level(emit), ctx, threads, args.target, args.fp)
+        lower(module, Level(emit), ctx, options)
         return module_text(module, ctx).rstrip("\n") + "\n"
-    native = _native_code(module, ctx, args, threads)
+    native = _native_code(module, ctx, options)
     emitters: dict[str, Callable[[], str | bytes]] = {
         _LLVM_IR: native.llvm_ir,
         _ASSEMBLY: native.assembly,
@@ -132,24 +128,21 @@ def _emitted(
     return emitters[emit]()
 
 
-def _native_code(
-    module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int
-) -> NativeCode:
+def _native_code(module: ModuleOp, ctx: Context, options: Options) -> NativeCode:
     from ..runtime.jit import native_code
-    from ..targets.target import Target
 
-    chosen = Target.parse(args.target)
-    lower(module, Level.LLVM, ctx, threads, args.target, args.fp)
-    return native_code(module, target=chosen, threads=threads or None)
+    chosen = options.machine  # a wrong name is found before anything is lowered
+    lower(module, Level.LLVM, ctx, options)
+    return native_code(module, target=chosen, threads=options.threads or None)
 
 
-def _write_library(module: ModuleOp, ctx: Context, args: argparse.Namespace, threads: int) -> None:
+def _write_library(module: ModuleOp, ctx: Context, output: str, options: Options) -> None:
     from ..runtime.engine import link_shared_library
 
-    native = _native_code(module, ctx, args, threads)
+    native = _native_code(module, ctx, options)
     code = native.object_code()
-    _write(args.output, b"")  # an unwritable path is reported as for every other kind of output
-    link_shared_library(code, Path(args.output), openmp=native.needs_openmp)
+    _write(output, b"")  # an unwritable path is reported as for every other kind of output
+    link_shared_library(code, Path(output), openmp=native.needs_openmp)
 
 
 def _write(name: str, content: str | bytes) -> None:

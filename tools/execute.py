@@ -15,12 +15,32 @@ from xdsl.ir import Operation
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import FunctionLike, FunctionSignature, entry_function, signature_of
-from ..driver.pipelines import DEFAULT_FP, FP_CONTRACTS, lower_to
+from ..driver.options import Options
+from ..driver.pipelines import lower_to
 from ..errors import StepwellError, location_of
+from ..transforms.numerics import DEFAULT_FP, FP_CONTRACTS
 
 Array = npt.NDArray[Any]
 
-THREADS_HELP = "how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)"
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a program is compiled for: `--target`, `--threads` and `--fp`, with the words of `jit`."""
+    add = parser.add_argument
+    add("--target", default="host", help="the CPU to compile for (default: host)")
+    add(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)",
+    )
+    add_fp(parser)
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """What the command line says a program is compiled for. Raises StepwellError for a wrong number of threads."""
+    from ..runtime.threads import checked_threads
+
+    return Options(args.target, args.fp, checked_threads(args.threads))
 
 
 def add_fp(parser: argparse.ArgumentParser) -> None:
@@ -64,30 +84,21 @@ def execute_native(
     module: ModuleOp,
     inputs: Sequence[Array],
     entry: str | None = None,
-    target: str = "host",
-    threads: int | None = None,
+    options: Options | None = None,
 ) -> list[Array]:
     """A level-5 module, compiled."""
     from ..runtime.jit import compile_module
-    from ..targets.target import Target
 
+    options = options or Options()
     signature = signature_of(entry_function(module, entry))
-    chosen = Target.parse(target)
-    executable = compile_module(module, entry=entry, target=chosen, threads=threads)
+    threads = options.threads or None
+    executable = compile_module(module, entry=entry, target=options.machine, threads=threads)
     return _outputs(signature, inputs, executable(*inputs))
 
 
-def lower(
-    module: ModuleOp,
-    level: Level,
-    ctx: Context,
-    threads: int = 0,
-    target: str = "host",
-    fp: str = DEFAULT_FP,
-) -> None:
+def lower(module: ModuleOp, level: Level, ctx: Context, options: Options) -> None:
     """
-    Lower in place, by the default pipelines, for a target, a number of threads and a numerical contract (see
-    `lower_to`).
+    Lower in place, by the default pipelines (see `lower_to`).
 
     Raises StepwellError when a pass refuses.
     """
@@ -97,7 +108,7 @@ def lower(
             from ..analysis.in_bounds import check_in_bounds
 
             check_in_bounds(module)
-        lower_to(module, level, ctx=ctx, threads=threads, target=target, fp=fp)
+        lower_to(module, level, options, ctx=ctx)
 
 
 @contextmanager

@@ -13,11 +13,19 @@ from xdsl.context import Context
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, signature_of
+from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from .compare import largest_differences
-from .execute import THREADS_HELP, add_fp, execute_interpreted, execute_native, located, lower
+from .execute import (
+    add_options,
+    execute_interpreted,
+    execute_native,
+    located,
+    lower,
+    options_of,
+)
 from .load_program import Program, load_program
 
 Array = npt.NDArray[Any]
@@ -55,17 +63,13 @@ def register(commands: Any) -> None:
     add("--interpret", action="store_true", help="interpret the program instead of compiling it")
     add("--print", action="store_true", help="print the outputs in full")
     add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
-    add("--target", default="host", help="the CPU to compile for (default: host)")
-    add("--threads", type=int, metavar="N", help=THREADS_HELP)
-    add_fp(parser)
+    add_options(parser)
     parser.set_defaults(command=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
-    from ..runtime.threads import checked_threads
-
-    threads = checked_threads(args.threads)
+    options = options_of(args)
     ctx = make_context()
     given = {name: _load_array(name, file) for name, file in pairs(args.input, "--input")}
     shapes = dict(pairs(args.shape, "--shape"))
@@ -76,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     signature = signature_of(function)
     with located(function):
         inputs = make_inputs(signature, given, shapes, args.random)
-        outputs, expected = _outputs(program, inputs, ctx, args, threads)
+        outputs, expected = _outputs(program, inputs, ctx, args, options)
     _show(signature, outputs, in_full=args.print)
     if args.output:
         _save(Path(args.output), signature, outputs)
@@ -88,7 +92,7 @@ def _outputs(
     inputs: Sequence[Array],
     ctx: Context,
     args: argparse.Namespace,
-    threads: int,
+    options: Options,
 ) -> tuple[list[Array], list[Array] | None]:
     """The outputs, and with --check what the interpreter gives for the program as it was."""
 
@@ -107,8 +111,8 @@ def _outputs(
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
-        lower(module, Level.LLVM, ctx, threads, args.target, args.fp)
-    return execute_native(module, fresh(), entry, args.target, args.threads), expected
+        lower(module, Level.LLVM, ctx, options)
+    return execute_native(module, fresh(), entry, options), expected
 
 
 # Arguments

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xdsl.passes import ModulePass
 
 from ..analysis.levels import Level
-
-NumericalEffect = Literal["exact", "reassociates", "approximates"]
+from .numerics import NumericalEffect
 
 
 class StepwellPass(ModulePass):

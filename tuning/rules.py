@@ -100,10 +100,10 @@ class ScheduleByRulesPass(StepwellPass):
     level_out = Level.LOOP
     numerics = "reassociates"
 
-    target: str = "host"
+    target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        schedule_kernels(op, Target.parse(self.target))
+        schedule_kernels(op, Target.of(self.target))
 
 
 def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:

@@ -124,7 +124,7 @@ def test_an_exponential_of_nonpositive_numbers_is_the_same(element: str, lanes: 
 
 def test_unknown_mode():
     with pytest.raises(
-        StepwellError, match="found fp=loose, expected one of strict, contract, fast"
+        StepwellError, match="found fp='loose', expected one of strict, contract, fast"
     ):
         CoreExpandMathPass(fp="loose").apply(make_context(), parsed("builtin.module {}"))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import stepwell
 from stepwell.analysis.levels import Level
+from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.lowered import Lowered
@@ -194,7 +195,7 @@ def test_heap_buffers_are_allocated_once_a_thread() -> None:
     assert share.index("call @aligned_alloc") < share.index("br ^bb1")
     assert share.count("call @aligned_alloc") == share.count("call @free") == 1
     module = parse_text(running_sums("4", "arena", begin, "}"))
-    lower_to(module, Level.LLVM, threads=1)
+    lower_to(module, Level.LLVM, Options(threads=1))
     text = str(module)
     assert text.index("call @aligned_alloc") < text.index("br ^bb1")
     assert text.count("call @aligned_alloc") == text.count("call @free") == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast, get_args
+from typing import ClassVar, cast
 
 from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
@@ -14,12 +14,11 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
 from ...errors import StepwellError
-from ..stepwell_pass import NumericalEffect, StepwellPass
+from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
+from ..stepwell_pass import StepwellPass
 from .polynomials.functions import can_expand, expansion
 from .polynomials.idioms import match_idiom
 from .polynomials.lanes import Lanes
-
-FpMode = Literal["strict", "contract", "fast"]
 
 
 @dataclass(frozen=True)
@@ -40,21 +39,13 @@ class CoreExpandMathPass(StepwellPass):
     level_out: ClassVar[Level] = Level.CORE
     numerics: ClassVar[NumericalEffect] = "approximates"
 
-    fp: str = "contract"
+    fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        expand_math(op, _fp_mode(self.fp))
+        expand_math(op, fp_contract(self.fp))
 
 
-def _fp_mode(text: str) -> FpMode:
-    for mode in get_args(FpMode):
-        if text == mode:
-            return mode
-    modes = ", ".join(get_args(FpMode))
-    raise StepwellError(f"found fp={text}, expected one of {modes}; choose one of them")
-
-
-def expand_math(module: ModuleOp, fp: FpMode = "strict") -> None:
+def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
     """What the pass does, on a module in place."""
     powers: list[math.IPowIOp] = []
     functions: list[Operation] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.builder import Builder
@@ -14,6 +15,7 @@ from ...analysis.levels import Level
 from ...dialects.graph import MatmulOp, MulOp, ReciprocalOp, SoftmaxOp, SumOp
 from ...dialects.graph.shapes import element_count
 from ...dialects.shaped import shape_of
+from ..numerics import DEFAULT_FP, fp_contract
 from ..stepwell_pass import StepwellPass
 
 
@@ -59,15 +61,24 @@ def _inserted(builder: Builder, op: Operation, hint: str | None, source: Operati
     return op.results[0]
 
 
+@dataclass(frozen=True)
 class GraphNormalizeLatePass(StepwellPass):
-    """Normalise `softmax(x) @ v` after the product, where that is of fewer elements."""
+    """
+    Normalise `softmax(x) @ v` after the product, where that is of fewer elements.
+
+    `fp` is the numerical contract: `strict` leaves everything as it is.
+    """
 
     name = "graph-normalize-late"
     level_in: ClassVar[Level] = Level.GRAPH
     level_out: ClassVar[Level] = Level.GRAPH
     numerics = "reassociates"
 
+    fp: str = DEFAULT_FP
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if fp_contract(self.fp) == "strict":
+            return
         for softmax in list(op.walk()):
             if isinstance(softmax, SoftmaxOp):
                 normalize_late(softmax)

@@ -102,6 +102,8 @@ class ApplySchedulePass(StepwellPass):
             apply_scripts(embedded_scripts(read_script(self.file)), Nests(op))
             return
         scripts = embedded_scripts(op)
+        if not scripts:
+            return
         apply_scripts(scripts, Nests(op))
         for script in scripts:
             script.detach()

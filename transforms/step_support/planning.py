@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.levels import Level
 from ...dialects.schedule import TAILS, Step
-from ..stepwell_pass import NumericalEffect, StepwellPass
+from ..numerics import NumericalEffect
+from ..stepwell_pass import StepwellPass
 from .nest import Nests
 from .refusal import Refusal, refuse
 from .subject import place_of

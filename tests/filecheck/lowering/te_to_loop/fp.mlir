@@ -3,7 +3,7 @@
 // RUN: stepwell-opt %s -p 'convert-te-to-loop{fp=fast}' | filecheck %s --check-prefix FAST
 // RUN: not stepwell-opt %s -p 'convert-te-to-loop{fp=loose}' 2>&1 | filecheck %s --check-prefix LOOSE
 
-// LOOSE: error: {{.*}}found fp=loose, expected one of strict, contract, fast; choose one of them
+// LOOSE: error: {{.*}}found fp='loose', expected one of strict, contract, fast; choose one of them
 
 // Strictly, the loops of the sum keep their order, although the other one is contiguous.
 // STRICT-LABEL: func.func @sum(

@@ -1,4 +1,9 @@
 // RUN: stepwell-opt %s -p graph-normalize-late | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-normalize-late{fp=strict}' | filecheck %s --check-prefix STRICT
+// RUN: not stepwell-opt %s -p 'graph-normalize-late{fp=loose}' 2>&1 | filecheck %s --check-prefix LOOSE
+
+// STRICT-NOT: graph.reciprocal
+// LOOSE: error: {{.*}}found fp='loose', expected one of strict, contract, fast
 
 // CHECK-LABEL: func.func @attention
 // CHECK-NEXT:    %max = graph.max %x axes = [2] keepdims : tensor<2x8x16xf32> -> tensor<2x8x1xf32>

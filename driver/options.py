@@ -1,0 +1,60 @@
+"""What a program is compiled for: one object, from `jit` or the command line down to the passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, TypeVar
+
+from xdsl.passes import ModulePass
+
+from ..transforms.numerics import DEFAULT_FP, fp_contract
+
+if TYPE_CHECKING:
+    from ..targets.target import Target
+
+PassT = TypeVar("PassT", bound=ModulePass)
+
+
+@dataclass(frozen=True)
+class Options:
+    """
+    What is decided once for a whole compilation. A pass reads from it the options that it has under the same
+    name (`make_pass`), so that a new one is a field here and a field of the passes that it is for.
+
+    Raises StepwellError for an `fp` that is no numerical contract.
+    """
+
+    target: str | Target = "host"
+    """What kernels are formed and scheduled for, and code is made for."""
+    fp: str = DEFAULT_FP
+    """What may be done to floating-point results; see `FpContract`."""
+    threads: int = 0
+    """What parallel loops are made for: 0 is the OpenMP library's choice."""
+    schedule: bool = True
+    """Whether rules schedule kernels."""
+
+    def __post_init__(self) -> None:
+        fp_contract(self.fp)
+
+    @property
+    def machine(self) -> Target:
+        """The target itself. Raises StepwellError when none has its name."""
+        from ..targets.target import Target  # late, as it loads LLVM
+
+        return Target.of(self.target)
+
+    @property
+    def block_bytes(self) -> int:
+        """What a block of rows may take: the target's second-level cache, or its first where there is no second."""
+        return [cache.bytes for cache in self.machine.caches if cache.level <= 2][-1]
+
+    @property
+    def cache_bytes(self) -> int:
+        """The target's last-level cache."""
+        return self.machine.caches[-1].bytes
+
+
+def make_pass(pass_class: type[PassT], options: Options) -> PassT:
+    """A pass whose options are those of `options` that have the same names."""
+    names = [field.name for field in fields(pass_class) if field.init]  # pyright: ignore[reportArgumentType]
+    return pass_class(**{name: getattr(options, name) for name in names if hasattr(Options, name)})
