@@ -17,7 +17,9 @@ from statistics import median
 import numpy as np
 
 from ..errors import StepwellError
-from ..targets.machine import Cache, Kind, Measured, core_cpus
+from ..targets.machine import core_cpus
+from ..targets.rates import LEVELS, Kind
+from ..targets.target import Target
 
 try:
     import resource
@@ -272,7 +274,7 @@ def _involuntary_switches() -> int:
     return 0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
-def roof(work: Work, measured: Measured, caches: Sequence[Cache], threads: int) -> Roof:
+def roof(work: Work, target: Target, threads: int) -> Roof:
     """
     The roofline model: the time of the arithmetic at the FMA peak or of the bytes at the bandwidth of the
     innermost level that holds them all, whichever is longer.
@@ -281,17 +283,16 @@ def roof(work: Work, measured: Measured, caches: Sequence[Cache], threads: int) 
     Architectures", CACM 2009.)
     """
     kind: Kind = "read" if work.bytes_written * _WRITES_LITTLE < work.bytes else "copy"
-    level = _level_holding(work.bytes, measured, caches, threads)
-    moving = work.bytes / measured.bandwidth(level, kind, threads)
-    computing = (work.flops or 0) / measured.peak(work.dtype, threads)
+    level = _level_holding(work.bytes, target, threads)
+    moving = work.bytes / target.bandwidth(level, kind, threads)
+    computing = (work.flops or 0) / target.peak(work.dtype, threads)
     return Roof(computing, "compute") if computing > moving else Roof(moving, level)
 
 
-def _level_holding(size: int, measured: Measured, caches: Sequence[Cache], threads: int) -> str:
+def _level_holding(size: int, target: Target, threads: int) -> str:
     """The first level with room for so many bytes in three quarters of it: code and stacks are there too."""
-    known = {bandwidth.level for bandwidth in measured.bandwidths}
-    for cache in caches:
+    for cache in target.caches:
         together = cache.bytes * -(-threads // cache.shared_by)
-        if cache.name in known and size <= together * 3 // 4:
+        if cache.name in LEVELS and size <= together * 3 // 4:
             return cache.name
     return "memory"

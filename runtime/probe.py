@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import cast
@@ -16,13 +16,16 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ..errors import StepwellError
-from ..targets.machine import Bandwidth, Cache, Kind, Measured, Rate, core_cpus, store_measured
+from ..targets.core import Cache
+from ..targets.machine import core_cpus
+from ..targets.measurements import load, merged, store
+from ..targets.rates import KINDS, Kind, Rate
 from ..targets.target import Target
 from ..universe import make_context
 from .engine import aligned_empty
 from .executable import Executable
 from .jit import compile_module
-from .probe_kernels import UNROLL, copy_kernel, fma_kernel, read_kernel, triad_kernel
+from .probe_kernels import UNROLL, copy_kernel, fma_kernel, read_kernel
 
 _REPETITIONS, _LEAST_REPETITIONS = 40, 8
 _BUDGET = 0.1
@@ -54,7 +57,7 @@ class _Job:
     """whether the arrays hold what they must after so many rounds"""
 
 
-def probe(target: Target | None = None) -> Measured:
+def probe(target: Target | None = None) -> dict[str, Rate]:
     """
     Measure this machine; it takes 2 to 4 seconds. Nothing is stored.
 
@@ -62,28 +65,28 @@ def probe(target: Target | None = None) -> Measured:
     """
     target = target or Target.host()
     cores = len(core_cpus())
-    f32, f64 = (_fma_rate(target, element, cores) for element in ("f32", "f64"))
+    rates = {f"fma_{element}": _fma_rate(target, element, cores) for element in ("f32", "f64")}
     kernels: dict[Kind, Executable] = {
         "read": _compiled(read_kernel(_lanes(target, "f32")), target),
         "copy": _compiled(copy_kernel(_lanes(target, "f32")), target),
-        "triad": _compiled(triad_kernel(_lanes(target, "f32")), target),
     }
-    bandwidths: list[Bandwidth] = []
     for name, alone, together in working_sets(target.caches, cores):
-        rates = [_stream_rate(kernels[kind], kind, (alone, together), cores) for kind in kernels]
-        bandwidths.append(Bandwidth(name, alone, *rates))
-    measured = Measured(cores, f32, f64, tuple(bandwidths))
-    check_plausible(measured, target)
-    return measured
+        for kind, kernel in kernels.items():
+            rates[f"{kind}_{name.lower()}"] = _stream_rate(kernel, kind, (alone, together), cores)
+    check_plausible(rates, target)
+    return rates
 
 
-def probe_and_store() -> Measured:
-    """Measure this machine and keep the result, which `Target.host()` has from then on."""
+def probe_and_store() -> dict[str, Rate]:
+    """
+    Measure this machine and keep the better of this and what was measured before, which `Target.host()` has
+    from then on.
+    """
     target = Target.host()
-    measured = probe(target)
     file = target.measured_file
+    measured = merged(load(file), probe(target))
     try:
-        store_measured(file, measured)
+        store(file, measured)
     except OSError as error:
         raise StepwellError(
             f"cannot store the measurements: {error.strerror}; set XDG_CACHE_HOME to a folder that can "
@@ -114,30 +117,27 @@ def working_sets(caches: Sequence[Cache], cores: int) -> list[tuple[str, int, in
     return [*sets, ("memory", alone, max(alone // cores, 2 * last.bytes // last.shared_by))]
 
 
-def check_plausible(measured: Measured, target: Target) -> None:
+def check_plausible(rates: Mapping[str, Rate], target: Target) -> None:
     """Raises StepwellError for results that only a fault or a very busy machine explains."""
     for element, bits in _BITS.items():
-        rate: Rate = getattr(measured, element)
         most = target.vector_bits / bits * 2 * _MOST_FMAS_A_CYCLE * _FASTEST_CLOCK
-        _check_rate(f"the {element} peak", rate, measured.cores, most)
-    if not 1.3 < measured.f32.core / measured.f64.core < 3:
+        _check_rate(f"the {element} peak", rates[f"fma_{element}"], target.cores, most)
+    f32, f64 = rates["fma_f32"].core, rates["fma_f64"].core
+    if not 1.3 < f32 / f64 < 3:
         raise _implausible(
-            f"a peak of {measured.f32.core / 1e9:.4g} GFLOP/s for f32 and "
-            f"{measured.f64.core / 1e9:.4g} for f64",
+            f"a peak of {f32 / 1e9:.4g} GFLOP/s for f32 and {f64 / 1e9:.4g} for f64",
             "twice as many for f32",
         )
     # Three loads or stores of a vector in a cycle, and one to spare.
     most = 4 * target.vector_bits / 8 * _FASTEST_CLOCK
-    for bandwidth in measured.bandwidths:
-        for kind in ("read", "copy", "triad"):
-            name = f"the {kind} bandwidth of {bandwidth.level}"
-            _check_rate(name, bandwidth.rate(kind), measured.cores, most)
-    first, last = measured.bandwidths[0], measured.bandwidths[-1]
-    if first.read.core < last.read.core:
+    for name, rate in rates.items():
+        kind, _, level = name.partition("_")
+        if kind in KINDS:
+            _check_rate(f"the {kind} bandwidth of {level}", rate, target.cores, most)
+    first, last = rates["read_l1"].core, rates["read_memory"].core
+    if first < last:
         raise _implausible(
-            f"{first.read.core / 1e9:.4g} GB/s from {first.level} and {last.read.core / 1e9:.4g} from "
-            f"{last.level}",
-            f"{first.level} to be faster",
+            f"{first / 1e9:.4g} GB/s from L1 and {last / 1e9:.4g} from memory", "L1 to be faster"
         )
 
 
@@ -196,7 +196,7 @@ def _stream_rate(kernel: Executable, kind: Kind, sizes: tuple[int, int], cores: 
 
 
 def _stream_job(kernel: Executable, kind: Kind, size: int) -> _Job:
-    count = {"read": 1, "copy": 2, "triad": 3}[kind]
+    count = {"read": 1, "copy": 2}[kind]
     # The last argument of the read kernel are its sums.
     sums = cast("tuple[int, ...]", kernel.signature.inputs[-1].shape) if kind == "read" else ()
     granule = UNROLL * 64
@@ -212,7 +212,7 @@ def _stream_job(kernel: Executable, kind: Kind, size: int) -> _Job:
         if kind == "read":  # all ones: what is added goes on until a sum no longer changes
             return bool(arrays[-1].min() >= min(rounds, 1 << 24))
         last = arrays[count - 1]
-        return bool(last[0] == last[-1] == (1 if kind == "copy" else 1.5))
+        return bool(last[0] == last[-1] == 1)
 
     return _Job(kernel, arguments, lambda arrays: 4.0 * count * arrays[0].size, check)
 

@@ -75,22 +75,6 @@ def copy_kernel(lanes: int) -> str:
     return _stream("copy", ("x", "y"), (), body, lanes)
 
 
-def triad_kernel(lanes: int) -> str:
-    """`rounds` times `z = x * 0.5 + y`, for sizes that are multiples of `UNROLL * lanes`."""
-    vector = f"vector<{lanes}xf32>"
-    prologue = [
-        "%half = arith.constant 5.000000e-01 : f32",
-        f"%halves = vector.broadcast %half : f32 to {vector}",
-    ]
-    body = [
-        *_each(lambda n: f"%x{n} = vector.load %x[%i{n}] : memref<?xf32>, {vector}"),
-        *_each(lambda n: f"%y{n} = vector.load %y[%i{n}] : memref<?xf32>, {vector}"),
-        *_each(lambda n: f"%z{n} = vector.fma %x{n}, %halves, %y{n} : {vector}"),
-        *_each(lambda n: f"vector.store %z{n}, %z[%i{n}] : memref<?xf32>, {vector}"),
-    ]
-    return _stream("triad", ("x", "y", "z"), prologue, body, lanes)
-
-
 def _stream(
     name: str, arrays: Iterable[str], prologue: Iterable[str], body: Iterable[str], lanes: int
 ) -> str:

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StepwellError
-from ..targets.machine import Measured
+from ..targets.rates import LEVELS
+from ..targets.target import Target
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -78,9 +79,7 @@ def save_figure(figure: Any, path: Path) -> None:
         ) from error
 
 
-def draw_roofline(
-    measured: Measured, path: Path, *, title: str, points: Sequence[Point] = ()
-) -> None:
+def draw_roofline(target: Target, path: Path, *, title: str, points: Sequence[Point] = ()) -> None:
     """
     Draw the roofs of one core (solid) and of all (dashed), and `points` below them.
 
@@ -90,8 +89,8 @@ def draw_roofline(
     figure, (axes,) = new_figure()
     last = max([256.0, *(point.intensity for point in points)])
     intensities = [2.0**n for n in range(-6, ceil(log2(last)) + 1)]
-    for threads in sorted({1, measured.cores}):
-        _draw_roofs(axes, measured, threads, "-" if threads == 1 else "--", intensities)
+    for threads in sorted({1, target.cores}):
+        _draw_roofs(axes, target, threads, "-" if threads == 1 else "--", intensities)
     for point in points:
         axes.plot([point.intensity], [point.flops / 1e9], "o", color="black", markersize=4)
         place = {"textcoords": "offset points", "xytext": (5, -3), "fontsize": 8}
@@ -102,26 +101,28 @@ def draw_roofline(
     axes.set_xlabel("FLOP per byte")
     axes.set_ylabel("GFLOP/s")
     axes.set_title(title, fontsize=11)
-    dashed = f"dashed: {measured.cores} cores" if measured.cores > 1 else None
+    dashed = f"dashed: {target.cores} cores" if target.cores > 1 else None
     axes.legend(loc="lower right", fontsize=8, frameon=False, title=dashed, title_fontsize=8)
     save_figure(figure, path)
 
 
 def _draw_roofs(
-    axes: Any, measured: Measured, threads: int, style: str, intensities: Sequence[float]
+    axes: Any, target: Target, threads: int, style: str, intensities: Sequence[float]
 ) -> None:
     """The roofs of each level's read bandwidth below the f32 peak, and the peak of f64."""
-    peak = measured.peak("f32", threads)
-    for bandwidth, colour in zip(measured.bandwidths, _COLOURS, strict=False):
-        speed = measured.bandwidth(bandwidth.level, "read", threads)
+    peak = target.peak("f32", threads)
+    caches = {cache.name for cache in target.caches}
+    levels = [level for level in LEVELS if level in caches or level == "memory"]
+    for level, colour in zip(levels, _COLOURS, strict=False):
+        speed = target.bandwidth(level, "read", threads)
         corner = peak / speed
         xs = sorted([*intensities, corner])
         heights = [min(peak, x * speed) / 1e9 for x in xs]
-        label = f"{bandwidth.level}, {speed / 1e9:.0f} GB/s" if threads == 1 else None
+        label = f"{level}, {speed / 1e9:.0f} GB/s" if threads == 1 else None
         axes.plot(xs, heights, style, color=colour, linewidth=1.4, label=label)
     who = "1 core" if threads == 1 else f"{threads} cores"
     for dtype in ("f32", "f64"):
-        height = measured.peak(dtype, threads) / 1e9
+        height = target.peak(dtype, threads) / 1e9
         if dtype == "f64":
             axes.axhline(height, color="#888888", linewidth=0.8, linestyle=style)
         # Two cores' f64 peak is one core's of f32: one stands below its line, one above.

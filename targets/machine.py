@@ -1,99 +1,17 @@
-"""
-What is known of a machine beyond its instructions: cores and cache sizes, and what `probe.py` measured,
-which is kept in a file of the user's cache directory.
-"""
+"""What the operating system tells of the machine: its cores, their caches, pages, and who made the processor."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
 
-Kind = Literal["read", "copy", "triad"]
-KINDS: tuple[Kind, ...] = ("read", "copy", "triad")
+from .core import DEFAULT_CACHES, LINE_BYTES, Cache, HugePages
+from .known_cores import Cpuid
 
 _CPUS = Path("/sys/devices/system/cpu")
-
-
-@dataclass(frozen=True)
-class Cache:
-    """A data cache. `shared_by` is the number of cores that use it together."""
-
-    level: int
-    bytes: int
-    shared_by: int = 1
-
-    @property
-    def name(self) -> str:
-        return f"L{self.level}"
-
-
-LINE_BYTES = 64
-"""A cache line of x86-64, and of most AArch64."""
-
-DEFAULT_CACHES = (Cache(1, 32 << 10), Cache(2, 512 << 10), Cache(3, 8 << 20))
-"""Where nothing tells: what CPUs of the last ten years have at least, or nearly so."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """FLOP/s or bytes/s of one core, and of all cores together."""
-
-    core: float
-    machine: float
-
-    def at(self, threads: int, cores: int) -> float:
-        """With so many threads: as many times one core's, but no more than all have together."""
-        if threads <= 1:
-            return self.core
-        return self.machine if threads >= cores else min(self.machine, threads * self.core)
-
-
-@dataclass(frozen=True)
-class Bandwidth:
-    """
-    Bytes/s that reach the registers or leave them, from working sets of `bytes` a core.
-
-    `copy` counts what is read and what is written, `triad` (z = x * s + y) two reads and a write, as
-    STREAM does: a written line that is read first counts once. (McCalpin, "Memory Bandwidth and Machine
-    Balance in Current High Performance Computers", IEEE TCCA Newsletter, 1995.)
-    """
-
-    level: str
-    bytes: int
-    read: Rate
-    copy: Rate
-    triad: Rate
-
-    def rate(self, kind: Kind) -> Rate:
-        return cast(Rate, getattr(self, kind))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the probe found: FLOP/s of fused multiply-adds, and bandwidths from L1 to memory."""
-
-    cores: int
-    f32: Rate
-    f64: Rate
-    bandwidths: tuple[Bandwidth, ...]
-
-    def peak(self, dtype: str = "f32", threads: int = 1) -> float:
-        """FLOP/s of independent fused multiply-adds; `dtype` is `f32` or `f64`."""
-        return {"f32": self.f32, "f64": self.f64}[dtype].at(threads, self.cores)
-
-    def bandwidth(self, level: str = "memory", kind: Kind = "read", threads: int = 1) -> float:
-        """Bytes/s; `level` is `L1`, `L2`, `L3` (where there is one) or `memory`."""
-        found = {bandwidth.level: bandwidth for bandwidth in self.bandwidths}[level]
-        return found.rate(kind).at(threads, self.cores)
-
-
-# What the operating system tells.
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 def core_cpus() -> list[int]:
@@ -108,6 +26,17 @@ def core_cpus() -> list[int]:
     return list(by_core.values())
 
 
+def detect_cpuid() -> Cpuid | None:
+    """Of the first processor, as Linux shows it. None on other systems and architectures."""
+    first = _text(_CPUINFO).partition("\n\n")[0]
+    pairs = [line.partition(":") for line in first.splitlines()]
+    facts = {name.strip(): value.strip() for name, _, value in pairs}
+    family, model = facts.get("cpu family", ""), facts.get("model", "")
+    if not family.isdigit() or not model.isdigit() or "vendor_id" not in facts:
+        return None
+    return Cpuid(facts["vendor_id"], int(family), int(model))
+
+
 def detect_caches() -> tuple[Cache, ...]:
     """The data caches of a core, innermost first; `DEFAULT_CACHES` where nothing tells."""
     folder = _CPUS / f"cpu{_allowed_cpus()[0]}/cache"
@@ -118,6 +47,17 @@ def detect_caches() -> tuple[Cache, ...]:
     if not caches or caches[0].level != 1 or sizes != sorted(sizes):
         return DEFAULT_CACHES
     return tuple(caches)
+
+
+def page_bytes() -> int:
+    """The size of an ordinary page."""
+    return os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def detect_huge_pages() -> HugePages | None:
+    """Linux's setting of transparent huge pages, which it shows in brackets."""
+    chosen = _text(_HUGE_PAGES).partition("[")[2].partition("]")[0]
+    return chosen if chosen in ("always", "madvise", "never") else None
 
 
 def _allowed_cpus() -> list[int]:
@@ -137,7 +77,20 @@ def _read_cache(folder: Path) -> Cache | None:
     bytes_ = int(size[:-1]) * units[size[-1]]
     if not bytes_:
         return None
-    return Cache(int(level), bytes_, max(1, _count(_text(folder / "shared_cpu_list"))))
+    return Cache(
+        int(level),
+        bytes_,
+        # Virtual machines may say 0, and a fully associative cache does.
+        _number(folder / "ways_of_associativity") or Cache(int(level), bytes_).ways,
+        max(1, _count(_text(folder / "shared_cpu_list"))),
+        _number(folder / "coherency_line_size") or LINE_BYTES,
+    )
+
+
+def _number(file: Path) -> int:
+    """The number a file holds; 0 where it holds none."""
+    text = _text(file)
+    return int(text) if text.isdigit() else 0
 
 
 def _count(cpus: str) -> int:
@@ -151,49 +104,5 @@ def _count(cpus: str) -> int:
 def _text(file: Path) -> str:
     try:
         return file.read_text().strip()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return ""
-
-
-# The file of results.
-
-
-def cache_folder() -> Path:
-    """Where Stepwell keeps what it can do without: `$XDG_CACHE_HOME/stepwell`, or `~/.cache/stepwell`."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG base directory specification: a relative path is to be ignored.
-    base = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
-    return base / "stepwell"
-
-
-def measured_file(cpu: str, features: str, cores: int) -> Path:
-    """Where the measurements of a CPU are. Its features and cores are part of the name."""
-    digest = hashlib.sha256(f"{cpu} {features} {cores}".encode()).hexdigest()[:16]
-    return cache_folder() / "targets" / f"{cpu}-{digest}.json"
-
-
-def store_measured(file: Path, measured: Measured) -> None:
-    """Write the file in one go: a process that reads it meanwhile sees the old or the new one."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(f".{os.getpid()}.new")
-    new.write_text(json.dumps(asdict(measured), indent=2) + "\n")
-    new.replace(file)
-
-
-def load_measured(file: Path) -> Measured | None:
-    """What the file holds. None when there is none, or one that `store_measured` did not write."""
-    try:
-        data = json.loads(file.read_text())
-        return Measured(
-            int(data["cores"]),
-            Rate(**data["f32"]),
-            Rate(**data["f64"]),
-            tuple(map(_bandwidth, cast("Sequence[Any]", data["bandwidths"]))),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _bandwidth(data: dict[str, Any]) -> Bandwidth:
-    rates = [Rate(**data[kind]) for kind in KINDS]
-    return Bandwidth(str(data["level"]), int(data["bytes"]), *rates)

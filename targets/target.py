@@ -1,25 +1,25 @@
-"""The machine that code is compiled for."""
+"""The machine that code is compiled for: what LLVM must know of it, what its core has, and how fast that is."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
 from llvmlite import binding
 
 from ..errors import StepwellError
-from .machine import (
-    DEFAULT_CACHES,
-    Cache,
-    Measured,
-    core_cpus,
-    detect_caches,
-    load_measured,
-    measured_file,
-)
+from .core import Cache, Core
+from .estimates import complete
+from .known_cores import KnownCore, known_core, known_cores
+from .machine import core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
+from .measurements import cache_folder, load
+from .overrides import Overrides, parse_overrides
+from .rates import Kind, Rate, Rates
 
 _VECTOR_BITS = {
     "x86_64": {
@@ -49,7 +49,7 @@ _VECTOR_BITS = {
         "apple-m2": 128,
     },
 }
-"""CPU names that `Target.parse` takes, by architecture, and the width of their vector registers."""
+"""CPU names of LLVM that `Target.parse` takes, by architecture, and the width of their vector registers."""
 
 _V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
@@ -73,20 +73,20 @@ def initialize_llvm() -> None:
 @dataclass(frozen=True)
 class Target:
     """
-    A CPU as LLVM knows it. `vector_bits` is the width of its widest vector registers.
+    A CPU as LLVM knows it, its `core`, and how many `cores` there are.
 
-    `cores` and `caches` are this machine's for the host, and modest guesses for a CPU that is only named.
-    `measured` is what `stepwell probe` found on this machine, None where it has not run.
+    `found` are the rates that were measured, are known of this kind of core or were given; `rates` has the
+    others too, estimated. For the host the core is this machine's; for the name of a known core, or of the CPU
+    that LLVM compiles for it, that core's; for any other name it is what most cores with its instructions have.
     """
 
     name: str
     triple: str
     cpu: str
     features: str
-    vector_bits: int
+    core: Core
     cores: int = 1
-    caches: tuple[Cache, ...] = DEFAULT_CACHES
-    measured: Measured | None = None
+    found: tuple[tuple[str, Rate], ...] = ()
 
     @staticmethod
     def host() -> Target:
@@ -99,19 +99,22 @@ class Target:
         _host.cache_clear()
 
     @staticmethod
-    def parse(name: str) -> Target:
+    def parse(text: str) -> Target:
         """
-        The target called `name`: `host`, or a CPU name as in `clang -mcpu` (`x86-64-v3`, `znver3`).
+        The target called `text`: `host`, a known core (`zen4`) or a CPU name as in `clang -mcpu` (`x86-64-v3`,
+        `znver3`). Facts may follow that are to be other than they are: `zen4:l2=2M,registers=16`.
 
         Raises StepwellError with the names there are.
         """
-        if name == "host":
-            return _host()
-        for architecture, cpus in _VECTOR_BITS.items():
-            if name in cpus:
-                return Target(name, _triple_of(architecture), name, "", cpus[name])
-        known = ", ".join(name for cpus in _VECTOR_BITS.values() for name in cpus)
-        raise StepwellError(f"found target '{name}', expected host or one of: {known}; choose one")
+        name, colon, facts = text.partition(":")
+        target = _named(name)
+        return target.overridden(parse_overrides(facts), text) if colon else target
+
+    def overridden(self, given: Overrides, name: str) -> Target:
+        """The target with other facts. Raises StepwellError when they do not go together."""
+        core, cores = given.core(self.core), given.cores(self.cores)
+        found = given.rates(dict(self.found), cores)
+        return replace(self, name=name, core=core, cores=cores, found=tuple(found.items()))
 
     @staticmethod
     def of(target: str | Target) -> Target:
@@ -121,15 +124,58 @@ class Target:
     def __str__(self) -> str:
         return f"{self.name} ({self.cpu}, {self.vector_bits}-bit vectors)"
 
+    @cached_property
+    def rates(self) -> Rates:
+        """How fast the machine is, each rate with where it is from."""
+        return complete(self.core, self.cores, dict(self.found))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether `stepwell probe` ran here, so that `rates` are this machine's."""
+        return any(rate.source in ("measured", "busy") for _, rate in self.found)
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the widest vector registers."""
+        return self.core.vector_bits
+
     @property
     def vector_registers(self) -> int:
-        """How many vector registers there are: 32 with AVX-512 and on AArch64, otherwise 16."""
-        return 32 if self.vector_bits == 512 or self.triple.startswith("aarch64") else 16
+        return self.core.vector_registers
+
+    @property
+    def caches(self) -> tuple[Cache, ...]:
+        """Data caches, innermost first."""
+        return self.core.caches
+
+    def cache(self, level: int) -> Cache:
+        """The data cache of a level; the last one inside it where there is none of that level."""
+        return self.core.cache(level)
+
+    def lanes(self, bytes_: int) -> int:
+        """How many elements of so many bytes a vector register holds."""
+        return self.core.lanes(bytes_)
+
+    @property
+    def frequency(self) -> float:
+        """Cycles/s at which one core sustains multiply-adds, from their rate and the ports."""
+        return self.rates.peak() / self.core.flops_per_cycle(4)
+
+    def peak(self, dtype: str = "f32", threads: int = 1) -> float:
+        """FLOP/s of independent fused multiply-adds; `dtype` is `f32` or `f64`."""
+        return self.rates.peak(dtype, threads)
+
+    def bandwidth(self, level: str = "memory", kind: Kind = "read", threads: int = 1) -> float:
+        """Bytes/s; `level` is `L1`, `L2`, `L3` or `memory`."""
+        return self.rates.bandwidth(level, kind, threads)
 
     @property
     def measured_file(self) -> Path:
-        """Where the measurements of this CPU are kept."""
-        return measured_file(self.cpu, self.features, self.cores)
+        """Where the measurements of this machine are kept. Its features, cores and caches are part of the name."""
+        caches = [(cache.level, cache.bytes) for cache in self.caches]
+        facts = f"{self.cpu} {self.features} {self.cores} {caches} {detect_cpuid()}"
+        digest = sha256(facts.encode()).hexdigest()[:16]
+        return cache_folder() / "targets" / f"{self.cpu}-{digest}.json"
 
     @property
     def runs_here(self) -> bool:
@@ -154,32 +200,89 @@ class Target:
         )
 
 
+def _named(name: str) -> Target:
+    if name == "host":
+        return _host()
+    known = {core.llvm: core for core in known_cores().values()} | dict(known_cores())
+    if name in known:
+        core = known[name]
+        triple = _triple_of("x86_64")
+        return Target(name, triple, core.llvm, "", core.core, 1, tuple(core.facts(1).items()))
+    for architecture, cpus in _VECTOR_BITS.items():
+        if name in cpus:
+            core = _ordinary_core(
+                architecture, cpus[name], has_fma=name not in ("x86-64", "x86-64-v2")
+            )
+            return Target(name, _triple_of(architecture), name, "", core)
+    names = ", ".join([*known_cores(), *(name for cpus in _VECTOR_BITS.values() for name in cpus)])
+    raise StepwellError(f"found target '{name}', expected host or one of: {names}; choose one")
+
+
+def _ordinary_core(architecture: str, vector_bits: int, *, has_fma: bool) -> Core:
+    """
+    What most cores of an instruction set have: 32 vector registers with AVX-512 and on AArch64, otherwise 16.
+    Without fused multiply-adds, one is a multiplication and an addition.
+    """
+    registers = 32 if vector_bits == 512 or architecture == "aarch64" else 16
+    return Core(vector_bits, registers, fma_ports=2 if has_fma else 1)
+
+
 def _host_features() -> dict[str, bool]:
     return cast("dict[str, bool]", binding.get_host_cpu_features())
 
 
 @lru_cache(maxsize=1)
 def _host() -> Target:
+    cores = len(core_cpus())
+    core, known = _host_core()
+    target = Target(
+        "host",
+        binding.get_process_triple(),
+        binding.get_host_cpu_name(),
+        binding.get_host_cpu_features().flatten(),
+        core,
+        cores,
+    )
+    facts = {} if known is None else known.facts(cores)
+    found = _with_measured(facts, load(target.measured_file))
+    return replace(target, found=tuple(found.items()))
+
+
+def _host_core() -> tuple[Core, KnownCore | None]:
+    """
+    What this machine's core has, and the known core that it is, if it is one: its ports and latency are known
+    then. Its caches and pages are what the system tells, since virtual machines may have parts of a cache.
+    """
     features = _host_features()
-    cpu = binding.get_host_cpu_name()
     if features.get("avx512f"):
         bits = 512
     elif features.get("avx"):
         bits = 256
     else:
         bits = 128
-    flags = binding.get_host_cpu_features().flatten()
-    cores = len(core_cpus())
-    return Target(
-        "host",
-        binding.get_process_triple(),
-        cpu,
-        flags,
-        bits,
-        cores,
-        detect_caches(),
-        load_measured(measured_file(cpu, flags, cores)),
+    architecture = binding.get_process_triple().split("-")[0]
+    has_fma = bool(features.get("fma")) or architecture != "x86_64"
+    ordinary = _ordinary_core(architecture, bits, has_fma=has_fma)
+    seen = replace(ordinary, caches=detect_caches())
+    known = known_core(detect_cpuid(), seen)
+    core = replace(
+        seen if known is None else known.core,
+        caches=seen.caches,
+        page_bytes=page_bytes(),
+        huge_pages=detect_huge_pages(),
+        vnni=any(features.get(name) for name in ("avx512vnni", "avxvnni", "dotprod")),
     )
+    return core, known
+
+
+def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
+    """What was measured counts, but on a busy machine only where it is more than what is known."""
+    doubtful = {
+        name
+        for name, rate in measured.items()
+        if rate.source == "busy" and name in known and known[name].core > rate.core
+    }
+    return {**known, **{name: rate for name, rate in measured.items() if name not in doubtful}}
 
 
 def _triple_of(architecture: str) -> str:

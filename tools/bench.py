@@ -120,7 +120,7 @@ def _check_outputs(args: argparse.Namespace, target: Any) -> None:
         from ..runtime.roofline import check_picture
 
         check_picture(args.roofline)
-        if target.measured is None:
+        if not target.is_measured:
             raise StepwellError(
                 "found no measurements of this machine, expected the roofs to draw; run `stepwell probe` first",
                 where=str(args.roofline),
@@ -150,7 +150,7 @@ def _title(target: Any, args: argparse.Namespace, versions: dict[str, str]) -> s
 
 
 def _unprobed(target: Any) -> list[str]:
-    if target.measured is not None:
+    if target.is_measured:
         return []
     return ["no roofs are known: this machine was not measured; run `stepwell probe` once"]
 
@@ -172,5 +172,5 @@ def _show_summary(
 def _draw(path: Path, rows: Sequence[Row], target: Any) -> None:
     from ..runtime.roofline import draw_roofline
 
-    draw_roofline(target.measured, path, title=f"Roofline of {target.cpu}", points=points(rows))
+    draw_roofline(target, path, title=f"Roofline of {target.cpu}", points=points(rows))
     print(f"drawn in {path}")

@@ -53,8 +53,7 @@ def row(outcome: Outcome, target: Target, threads: int) -> Row:
     """The numbers of a program that was measured. `roof` and `bound` are None on a machine not probed."""
     timings = {name: Timing(tuple(samples)) for name, samples in outcome.samples.items()}
     ours, work = timings[OURS], Work(**outcome.work)
-    measured = target.measured
-    bound = None if measured is None else roof(work, measured, target.caches, threads)
+    bound = roof(work, target, threads) if target.is_measured else None
     return Row(
         outcome.name,
         outcome.group,
@@ -199,7 +198,7 @@ def write_json(
             "cores": target.cores,
             "caches": [asdict(cache) for cache in target.caches],
             "system": platform.platform(),
-            "measured": None if target.measured is None else asdict(target.measured),
+            "rates": asdict(target.rates),
         },
         **options,
         "versions": versions,

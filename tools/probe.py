@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StepwellError
 
 if TYPE_CHECKING:
-    from ..targets.machine import Measured
+    from ..targets.rates import Kind
     from ..targets.target import Target
 
 _DESCRIPTION = """
@@ -39,63 +39,56 @@ def run(args: argparse.Namespace) -> int:
     picture = Path(args.output) if args.output else None
     if picture:
         check_picture(picture)
-    measured = _stored() if args.stored else _measure()
+    if args.stored:
+        _check_stored()
+    else:
+        _measure()
     target = Target.host()
-    print(table(target, measured))
+    print(table(target))
     print(f"kept in {target.measured_file}")
     if picture:
-        draw_roofline(measured, picture, title=f"Roofline of {target.cpu}")
+        draw_roofline(target, picture, title=f"Roofline of {target.cpu}")
         print(f"drawn in {picture}")
     return 0
 
 
-def _measure() -> Measured:
+def _measure() -> None:
     from ..runtime.probe import probe_and_store
 
-    return probe_and_store()
+    probe_and_store()
 
 
-def _stored() -> Measured:
+def _check_stored() -> None:
     from ..targets.target import Target
 
     target = Target.host()
-    if target.measured is None:
+    if not target.is_measured:
         raise StepwellError(
             "found no measurements of this machine, expected those of `stepwell probe`; run it without "
             "--stored",
             where=str(target.measured_file),
         )
-    return target.measured
 
 
-def table(target: Target, measured: Measured) -> str:
-    """The measurements for people: GFLOP/s and GB/s, of one core and of all."""
-    cores = "1 core" if measured.cores == 1 else f"{measured.cores} cores"
+def table(target: Target) -> str:
+    """The rates for people: GFLOP/s and GB/s, of one core and of all."""
     caches = ", ".join(f"{cache.name} {_size(cache.bytes)}" for cache in target.caches)
-    threads = sorted({1, measured.cores})
+    threads = sorted({1, target.cores})
     rows = [
         ["", *(_cores(n) for n in threads)],
         *(
-            [f"{dtype} FMA GFLOP/s", *(_giga(measured.peak(dtype, n)) for n in threads)]
+            [f"{dtype} FMA GFLOP/s", *(_giga(target.peak(dtype, n)) for n in threads)]
             for dtype in ("f32", "f64")
         ),
     ]
-    heading = ["GB/s", "of", *(f"{kind}, {_cores(n)}" for n in threads for kind in _KINDS)]
+    heading = ["GB/s", *(f"{kind}, {_cores(n)}" for n in threads for kind in _KINDS)]
     streams = [
-        [
-            bandwidth.level,
-            _size(bandwidth.bytes),
-            *(
-                _giga(measured.bandwidth(bandwidth.level, kind, n))
-                for n in threads
-                for kind in _KINDS
-            ),
-        ]
-        for bandwidth in measured.bandwidths
+        [level, *(_giga(target.bandwidth(level, kind, n)) for n in threads for kind in _KINDS)]
+        for level in ("L1", "L2", "L3", "memory")
     ]
     return "\n".join(
         [
-            f"{target.cpu}: {cores}, {target.vector_bits}-bit vectors, {caches}",
+            f"{target.cpu}: {_cores(target.cores)}, {target.vector_bits}-bit vectors, {caches}",
             "",
             *_aligned(rows),
             "",
@@ -104,7 +97,7 @@ def table(target: Target, measured: Measured) -> str:
     )
 
 
-_KINDS = ("read", "copy", "triad")
+_KINDS: tuple[Kind, ...] = ("read", "copy")
 
 
 def _cores(count: int) -> str:

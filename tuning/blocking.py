@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..targets.machine import LINE_BYTES
+from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from .facts import balanced, cache_bytes, lanes, round_up
 from .threads import PARALLEL_WORK, team

@@ -15,7 +15,7 @@ from ..dialects import loop
 from ..dialects.loop import RunMode
 from ..dialects.schedule.steps import Nontemporal, Prefetch, Unroll
 from ..dialects.shaped import memref_type
-from ..targets.machine import LINE_BYTES
+from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from ..transforms.step_support.refusal import Refusal
 from .facts import cache_bytes, element_bytes, stride_along

@@ -31,7 +31,6 @@ import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
-from stepwell.targets.machine import Measured
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
 
 FOLDER = Path(__file__).resolve().parent
@@ -161,18 +160,18 @@ def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
     yield Result(NUMPY, "", size, gflops(lambda: np.add(c, a @ b, out=c), size, seconds), 0.0)
 
 
-def peak_measured() -> Measured:
-    """What the machine was measured to do, now if it was not before."""
-    if (measured := sw.Target.host().measured) is not None:
-        return measured
-    from stepwell.runtime.probe import probe_and_store
+def measured_host() -> sw.Target:
+    """This machine with what it was measured to do, now if it was not before."""
+    if not sw.Target.host().is_measured:
+        from stepwell.runtime.probe import probe_and_store
 
-    print("measuring the machine, as `stepwell probe` does")
-    return probe_and_store()
+        print("measuring the machine, as `stepwell probe` does")
+        probe_and_store()
+    return sw.Target.host()
 
 
-def show(result: Result, measured: Measured, width: int) -> None:
-    share = result.gflops * 1e9 / measured.peak("f32", result.threads)
+def show(result: Result, target: sw.Target, width: int) -> None:
+    share = result.gflops * 1e9 / target.peak("f32", result.threads)
     note = "" if result.is_right else "  wrong"
     note += f"  {result.threads} threads" if result.threads > 1 else ""
     print(
@@ -182,7 +181,7 @@ def show(result: Result, measured: Measured, width: int) -> None:
     )
 
 
-def draw(results: list[Result], measured: Measured, path: Path) -> None:
+def draw(results: list[Result], target: sw.Target, path: Path) -> None:
     """GFLOP/s over sizes, a panel for each sequence, with NumPy and the peak in both."""
     sequences = list(dict.fromkeys(r.sequence for r in results if r.sequence))
     figure, panels = new_figure(len(sequences))
@@ -194,7 +193,7 @@ def draw(results: list[Result], measured: Measured, path: Path) -> None:
             shade = {"color": "black", "linestyle": ":"} if name == NUMPY else _shade(number, names)
             axes.plot(*zip(*line, strict=True), marker="o", markersize=3, label=name, **shade)
         for threads in sorted({r.threads for r in mine}):
-            height = measured.peak("f32", threads) / 1e9
+            height = target.peak("f32", threads) / 1e9
             label = f"FMA peak, {threads} core{'s' * (threads > 1)}"
             axes.axhline(height, color="#888888", linewidth=0.8, linestyle="--")
             axes.annotate(
@@ -256,16 +255,16 @@ def run(args: list[str] | None = None) -> int:
     picture = Path(arguments.output) if arguments.output else None
     if picture:
         check_picture(picture)
-    measured = peak_measured()
+    target = measured_host()
     width = max(len(rung.name) for rung in chosen)
     print(f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'difference':>10}")
     results: list[Result] = []
     for size in sizes:
         for result in climb(chosen, size, arguments.seconds):
-            show(result, measured, width)
+            show(result, target, width)
             results.append(result)
     if picture:
-        draw(results, measured, picture)
+        draw(results, target, picture)
         print(f"drawn in {picture}")
     return int(not all(result.is_right for result in results))
 

@@ -15,7 +15,8 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime import measure
 from stepwell.runtime.measure import Turn, Work, interleaved, roof
-from stepwell.targets.machine import Bandwidth, Cache, Measured, Rate
+from stepwell.targets.core import Cache, Core
+from stepwell.targets.rates import Rate
 from stepwell.targets.target import Target
 from stepwell.tools import bench, bench_case, bench_peers, bench_report, bench_worker
 from stepwell.tools.bench_worker import Outcome
@@ -23,17 +24,23 @@ from stepwell.tools.cli import main
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
-CACHES = (Cache(1, 32 << 10), Cache(2, MIB), Cache(3, 16 * MIB, 2))
-MEASURED = Measured(
-    2,
-    Rate(100e9, 200e9),
-    Rate(50e9, 100e9),
-    (
-        Bandwidth("L1", 16 << 10, *3 * [Rate(400e9, 800e9)]),
-        Bandwidth("L2", MIB // 2, *3 * [Rate(200e9, 400e9)]),
-        Bandwidth("memory", 64 * MIB, Rate(40e9, 50e9), Rate(20e9, 25e9), Rate(30e9, 35e9)),
-    ),
+RATES = {
+    "fma_f32": Rate(100e9, 200e9),
+    "fma_f64": Rate(50e9, 100e9),
+    "read_l1": Rate(400e9, 800e9),
+    "read_l2": Rate(200e9, 400e9),
+    "copy_l2": Rate(200e9, 400e9),
+    "read_l3": Rate(80e9, 90e9),
+    "read_memory": Rate(40e9, 50e9),
+    "copy_memory": Rate(20e9, 25e9),
+}
+UNPROBED = dataclasses.replace(
+    Target.host(),
+    core=Core(256, 16, caches=(Cache(1, 32 << 10), Cache(2, MIB), Cache(3, 16 * MIB, shared_by=2))),
+    cores=2,
+    found=(),
 )
+PROBED = dataclasses.replace(UNPROBED, found=tuple(RATES.items()))
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +97,13 @@ def test_flops_of_loops(bound: str, count: int | None):
         (Work(10, 100 * 1024, 100 * 1024), 1, 204800 / 200e9, "L2"),
         (Work(0, 40 * MIB, 0), 1, 40 * MIB / 40e9, "memory"),
         (Work(None, 20 * MIB, 20 * MIB), 1, 40 * MIB / 20e9, "memory"),
-        # The L3 was not measured; two cores have two L2s.
-        (Work(0, MIB, 0), 1, MIB / 40e9, "memory"),
+        # Two cores have two L2s.
+        (Work(0, MIB, 0), 1, MIB / 80e9, "L3"),
         (Work(0, MIB, 0), 2, MIB / 400e9, "L2"),
     ],
 )
 def test_roof(work: Work, threads: int, seconds: float, bound: str):
-    found = roof(work, MEASURED, CACHES, threads)
+    found = roof(work, PROBED, threads)
     assert found.bound == bound
     assert found.seconds == pytest.approx(seconds)
 
@@ -340,8 +347,7 @@ OUTCOME = Outcome(
 
 
 def test_table_and_summary():
-    target = dataclasses.replace(Target.host(), measured=MEASURED, caches=CACHES)
-    row = bench_report.row(OUTCOME, target, 1)
+    row = bench_report.row(OUTCOME, PROBED, 1)
     assert (row.median, row.least, row.roof, row.bound) == (0.02, 0.01, 0.5, "compute")
     assert row.ratios == {"numpy": 1.5, "torch": 0.5}
     table = bench_report.Table(["gemm"], ["numpy", "torch", "openvino"])
@@ -355,13 +361,13 @@ def test_table_and_summary():
         "compile time: median 0.300 s (0.250 s of the processor), most 0.300 s",
     ]
     assert "llvm" in bench_report.pass_table([OUTCOME])
-    unprobed = bench_report.row(OUTCOME, dataclasses.replace(target, measured=None), 1)
+    unprobed = bench_report.row(OUTCOME, UNPROBED, 1)
     assert unprobed.roof is None
     assert table.line(unprobed).split()[5:7] == ["-", "-"]
 
 
 def test_points_of_the_picture():
-    row = bench_report.row(OUTCOME, dataclasses.replace(Target.host(), measured=None), 1)
+    row = bench_report.row(OUTCOME, UNPROBED, 1)
     near, far = (dataclasses.replace(row, name=name) for name in ("near", "far"))
     far = dataclasses.replace(far, flops_per_second=1e9)
     assert [point.name for point in bench_report.points([row, near, far])] == ["gemm", "", "far"]
@@ -442,11 +448,10 @@ def test_peers_that_are_not_installed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_machine_that_was_not_probed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
-    unprobed = dataclasses.replace(Target.host(), measured=None)
-    monkeypatch.setattr(Target, "host", staticmethod(lambda: unprobed))
+    monkeypatch.setattr(Target, "host", staticmethod(lambda: UNPROBED))
     assert main(["bench", "softmax", "--roofline", str(tmp_path / "x.svg")]) == 1
     assert "run `stepwell probe` first" in capsys.readouterr().err
-    assert "run `stepwell probe` once" in bench._unprobed(unprobed)[0]
+    assert "run `stepwell probe` once" in bench._unprobed(UNPROBED)[0]
 
 
 def test_list(capsys: pytest.CaptureFixture[str]):

@@ -14,7 +14,6 @@ import pytest
 import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.interpreters.harness import interpret
-from stepwell.targets import machine
 
 FOLDER = Path(__file__).parents[2] / "examples" / "gemm_ladder"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.mlir") if path.stem != "gemm")
@@ -90,9 +89,7 @@ def test_script_applies_as_it_stands(ladder: ModuleType, name: str):
 
 def test_driver(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
     """Its table, its picture, and that it notices a wrong result."""
-    rate = machine.Rate(1e11, 2e11)
-    measured = machine.Measured(2, rate, rate, ())
-    monkeypatch.setattr(ladder, "peak_measured", lambda: measured)
+    monkeypatch.setattr(ladder, "measured_host", lambda: sw.Target.parse("zen5:cores=2"))
     options = ["--sizes", "20,33", "--rungs", "01_naive,02_reorder", "--seconds", "0"]
     assert ladder.run(options) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -108,14 +105,13 @@ def test_driver(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_picture(ladder: ModuleType, tmp_path: Path):
-    rate = machine.Rate(1e11, 2e11)
     results = [
         ladder.Result(name, sequence, size, 10.0 * size, 0.0, threads)
         for name, sequence, threads in [("a", "one", 1), ("b", "two", 2), (ladder.NUMPY, "", 1)]
         for size in (64, 128)
     ]
     for name in ("curve.png", "curve.svg"):
-        ladder.draw(results, machine.Measured(2, rate, rate, ()), tmp_path / name)
+        ladder.draw(results, sw.Target.parse("zen3:cores=2"), tmp_path / name)
         assert (tmp_path / name).stat().st_size > 5000
 
 

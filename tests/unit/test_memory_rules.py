@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.runtime.engine import LARGE_BYTES, aligned_empty
-from stepwell.targets.machine import Cache
+from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 
 SIZES = (1, 2, 3, 5, 7, 17, 31, 33, 100)
@@ -25,7 +25,7 @@ def floats(*shape: int, dtype: type = np.float32) -> np.ndarray:
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose caches a few thousand elements overflow."""
     caches = (Cache(1, 8 << 10), Cache(2, 8 << 10), Cache(3, 16 << 10))
-    machine = replace(Target.host(), caches=caches)
+    machine = replace(Target.host(), core=replace(Target.host().core, caches=caches))
     monkeypatch.setattr(Target, "parse", staticmethod(lambda name: machine))
 
 

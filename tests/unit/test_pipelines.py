@@ -13,7 +13,7 @@ from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.lowering.core_to_llvm.convert import ConvertCoreToLLVMPass
 from stepwell.lowering.te_to_loop import ConvertTeToLoopPass
-from stepwell.targets.machine import Cache
+from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 from stepwell.transforms.loop.plan_memory import LoopPlanMemoryPass
 from stepwell.transforms.te.form_kernels import TeFormKernelsPass
@@ -24,7 +24,7 @@ ROWS = np.ones((64, 3000), np.float32)  # 12 kB a row, and a softmax has two of 
 
 def kernels_with(*caches: Cache) -> list[int]:
     """How many kernels a softmax is, by `lower` and without a schedule, on a machine of these caches."""
-    machine = replace(Target.host(), caches=caches)
+    machine = replace(Target.host(), core=replace(Target.host().core, caches=caches))
     low = sw.jit(lambda x: sw.softmax(x, axis=-1), target=machine).lower(ROWS)
     return [len(kernels(module)) for module in (low.module("loop"), low.unscheduled())]
 

@@ -15,7 +15,7 @@ from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
-from ...targets.machine import LINE_BYTES
+from ...targets.core import LINE_BYTES
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_structured

@@ -1,0 +1,99 @@
+"""What one core has: vector registers, ports, caches and pages. How fast it is stands in `rates.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+HugePages = Literal["always", "madvise", "never"]
+
+LINE_BYTES = 64
+"""A cache line of x86-64, and of most AArch64."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """
+    A data cache of `bytes`, `ways`-way set-associative. `shared_by` is the number of cores that use it together.
+
+    Eight ways is what most first and second levels of the last ten years have, or fewer than they have.
+    """
+
+    level: int
+    bytes: int
+    ways: int = 8
+    shared_by: int = 1
+    line_bytes: int = LINE_BYTES
+
+    @property
+    def name(self) -> str:
+        return f"L{self.level}"
+
+    @property
+    def way_bytes(self) -> int:
+        """Addresses that differ by a multiple of this fall into the same set."""
+        return max(self.bytes // self.ways, self.line_bytes)
+
+
+DEFAULT_CACHES = (Cache(1, 32 << 10), Cache(2, 512 << 10), Cache(3, 8 << 20, ways=16))
+"""What CPUs of the last ten years have at least, or nearly so: taken where the system does not tell."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """
+    One core as code sees it.
+
+    `fma_ports`, `load_ports` and `store_ports` are how many multiply-adds, loads and stores of full vectors
+    (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles.
+    `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
+    `vnni` says whether there are instructions that sum products of bytes.
+
+    The defaults of ports and latency are those of most cores with FMA since Intel's Haswell. (Fog,
+    "Instruction tables", agner.org/optimize; uops.info.)
+    """
+
+    vector_bits: int
+    vector_registers: int
+    fma_ports: float = 2
+    load_ports: float = 2
+    store_ports: float = 1
+    fma_latency: int = 4
+    caches: tuple[Cache, ...] = DEFAULT_CACHES
+    page_bytes: int = 4096
+    huge_pages: HugePages | None = None
+    vnni: bool = False
+
+    def lanes(self, bytes_: int) -> int:
+        """How many elements of so many bytes a vector register holds."""
+        return max(self.vector_bits // 8 // bytes_, 1)
+
+    def cache(self, level: int) -> Cache:
+        """The data cache of a level; the last one inside it where there is none of that level."""
+        return [cache for cache in self.caches if cache.level <= level][-1]
+
+    def has_cache(self, level: int) -> bool:
+        return any(cache.level == level for cache in self.caches)
+
+    def flops_per_cycle(self, bytes_: int) -> float:
+        """The most that multiply-adds of elements of so many bytes come to, each being two operations."""
+        return 2 * self.fma_ports * self.lanes(bytes_)
+
+    def vectors_beside(self, rows: int) -> int:
+        """
+        How many vectors wide a register tile of so many rows may be, at most four: its accumulators, one row of
+        the wide operand and one broadcast element are in registers together.
+        """
+        return min(max((self.vector_registers - 1) // (rows + 1), 1), 4)
+
+    @property
+    def probe_tile(self) -> tuple[int, int]:
+        """
+        Rows and vectors of the register tile that the tile kernel is measured with (MR, and NR in vectors).
+
+        Of the tiles with at least twice as many rows as vectors, so that what streams of the wide operand is
+        used often, this is the one with the most multiply-adds for each load: 6 × 2 in 16 registers, 9 × 3 in 32.
+        """
+        tiles = [(rows, self.vectors_beside(rows)) for rows in range(1, self.vector_registers - 1)]
+        tall = [(rows, vectors) for rows, vectors in tiles if rows >= 2 * vectors]
+        return max(tall, key=lambda tile: tile[0] * tile[1] / (tile[0] + tile[1]))

@@ -1,0 +1,214 @@
+"""
+Rates that nobody measured, from those that are known: one formula for each, beside what it follows from.
+
+An estimate is there so that a plan can be made for any machine. It keeps the order of things (a level further
+out is not faster, a copy not faster than its reads) rather than their exact size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from .core import Core
+from .rates import RATE_NAMES, STRIDED_ROWS, Rate, Rates
+
+NOMINAL_FREQUENCY = 3e9
+"""
+Cycles/s of a core of which nothing is measured, about what server and desktop cores sustain. All of its rates
+are in proportion to it or set against it, so that it cancels out where plans are compared in a core's caches.
+"""
+
+OUTSTANDING_LINES = 32
+"""
+Lines that one core has under way from beyond its L2. Little's law gives the bandwidth: lines under way times their
+size over latency. Cores of the last ten years have 32 to 64 of them. (Jaleel et al. and vendors' optimization manuals
+count the L2's miss buffers: 48 on Skylake servers, 64 on Zen 2 and later.)
+"""
+
+L3_SECONDS, MEMORY_SECONDS = 30e-9, 100e-9
+"""Load latencies of servers' L3 and memory, about."""
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """
+    A formula for one core. `follows` names the rates and facts from which it is derived: where one of them is
+    given, what was known of this rate no longer holds.
+    """
+
+    formula: Callable[[Core, Mapping[str, float]], float]
+    follows: tuple[str, ...] = ()
+    is_shared: bool = False
+    """whether all cores together have no more of it than one"""
+
+
+def complete(core: Core, cores: int, found: Mapping[str, Rate]) -> Rates:
+    """All rates: those that were `found`, and estimates for the others."""
+    values = {name: rate.core for name, rate in found.items()}
+    rates = dict(found)
+    for name, estimate in _ESTIMATES.items():
+        if name not in rates:
+            value = values[name] = estimate.formula(core, values)
+            together = 1 if estimate.is_shared else cores
+            rates[name] = Rate(value, value * together, "estimated")
+    return Rates(cores, **{name: rates[name] for name in RATE_NAMES})
+
+
+def together(name: str, one_core: float, cores: int) -> float:
+    """What all cores have of a rate of which one core's is known."""
+    return one_core if _ESTIMATES[name].is_shared else one_core * cores
+
+
+def following(facts: Iterable[str]) -> set[str]:
+    """The rates that are estimated anew when these facts are given, directly and through others."""
+    given = set(facts)
+    found: set[str] = set()
+    for name, estimate in _ESTIMATES.items():  # each stands after what it follows from
+        if name not in given and not (given | found).isdisjoint(estimate.follows):
+            found.add(name)
+    return found
+
+
+def _peak(core: Core, known: Mapping[str, float]) -> float:
+    if "fma_f64" in known:
+        return 2 * known["fma_f64"]
+    return NOMINAL_FREQUENCY * core.flops_per_cycle(4)
+
+
+def _narrow(core: Core, peak: float) -> float:
+    """
+    With vectors of 256 bits. A core that begins one multiply-add of 512 bits in a cycle makes it of two units of
+    256 and loses nothing; with two, half of each is idle.
+    """
+    if core.vector_bits <= 256:
+        return peak
+    ports = core.fma_ports if core.fma_ports >= 2 else 2 * core.fma_ports
+    return peak * 256 / core.vector_bits * ports / core.fma_ports
+
+
+def _vector_rate(core: Core, known: Mapping[str, float]) -> float:
+    """Bytes/s of one vector in each cycle."""
+    return known["fma_f32"] / core.flops_per_cycle(4) * core.vector_bits / 8
+
+
+def _read_l1(core: Core, known: Mapping[str, float]) -> float:
+    return max(core.load_ports * _vector_rate(core, known), known.get("read_l2", 0))
+
+
+def _read_l2(core: Core, known: Mapping[str, float]) -> float:
+    """
+    Half a line in a cycle: between L1 and L2 there is a path of a line or half of one, and what is lent to
+    evictions and misses is not available for reads.
+    """
+    cycles = known["fma_f32"] / core.flops_per_cycle(4)
+    half_lines = core.cache(2).line_bytes / 2 * cycles
+    return min(known["read_l1"], max(half_lines, known.get("read_l3", 0)))
+
+
+def _read_l3(core: Core, known: Mapping[str, float]) -> float:
+    """Little's law. Without an L3, what does not fit into L2 is in memory."""
+    if not core.has_cache(3):
+        return known.get("read_memory", _read_memory(core, known))
+    rate = OUTSTANDING_LINES * core.cache(3).line_bytes / L3_SECONDS
+    return min(known["read_l2"], max(rate, known.get("read_memory", 0)))
+
+
+def _read_memory(core: Core, known: Mapping[str, float]) -> float:
+    rate = OUTSTANDING_LINES * core.cache(3).line_bytes / MEMORY_SECONDS
+    return min(known.get("read_l3", rate), rate)
+
+
+def _copy_l1(core: Core, known: Mapping[str, float]) -> float:
+    """A load and a store for each vector, whichever there are fewer ports for."""
+    pairs = min(core.load_ports, core.store_ports)
+    return 2 * pairs * _vector_rate(core, known)
+
+
+def _copy(level: str) -> _Estimate:
+    """A line is read, another is read because it will be written, and that is written: two of three count."""
+
+    def formula(core: Core, known: Mapping[str, float]) -> float:
+        return min(known[f"read_{level}"] * 2 / 3, known["copy_l1"])
+
+    return _Estimate(formula, (f"read_{level}",), level in ("l3", "memory"))
+
+
+def _beyond_l2(core: Core, known: Mapping[str, float]) -> float:
+    """L3's where it holds eight times L2 for this core, otherwise memory's."""
+    last = core.cache(3)
+    in_l3 = last.level > 2 and last.bytes >= 8 * core.cache(2).bytes
+    return known["read_l3"] if in_l3 else min(known["read_l3"], known["read_memory"])
+
+
+def _pack_near(core: Core, known: Mapping[str, float]) -> float:
+    """A copy within L2, of which only what is read counts."""
+    return known["copy_l2"] / 2
+
+
+def _pack_far(core: Core, known: Mapping[str, float]) -> float:
+    """Each byte is read from beyond L2, and then written as in `pack_near`, of which writing is half."""
+    both = 1 / (1 / known["beyond_l2"] + 1 / (2 * known["pack_near"]))
+    return min(both, known["pack_near"])
+
+
+def _tile_near(core: Core, known: Mapping[str, float]) -> float:
+    """The peak, unless a step of the summation has more loads than the ports take meanwhile."""
+    rows, vectors = core.probe_tile
+    computing = rows * vectors / core.fma_ports
+    return known["fma_f32"] * computing / max(computing, (rows + vectors) / core.load_ports)
+
+
+def _tile_wide_far(core: Core, known: Mapping[str, float]) -> float:
+    """Each element of the wide operand takes part in 2·MR operations: 2·MR·W/s at a bandwidth of W."""
+    rows, _ = core.probe_tile
+    return min(known["tile_near"], 2 * rows * known["beyond_l2"] / 4)
+
+
+def _tile_narrow_far(core: Core, known: Mapping[str, float]) -> float:
+    """Each element of the narrow operand takes part in 2·NR operations."""
+    columns = core.probe_tile[1] * core.lanes(4)
+    return min(known["tile_near"], 2 * columns * known["beyond_l2"] / 4)
+
+
+def _strided(rows: int) -> _Estimate:
+    """
+    Where more rows than L1 has ways share a set, they evict each other (with least-recently-used replacement):
+    each element then brings a line from L2, for the 2·NR operations that it takes part in.
+    """
+
+    def formula(core: Core, known: Mapping[str, float]) -> float:
+        level_1 = core.cache(1)
+        in_a_set = -(-rows // max(level_1.way_bytes // 4096, 1))
+        if in_a_set <= level_1.ways:
+            return 1.0
+        columns = core.vectors_beside(rows) * core.lanes(4)
+        fetching = level_1.line_bytes / known["read_l2"]
+        return max(1.0, fetching * known["fma_f32"] / (2 * columns))
+
+    return _Estimate(formula, ("read_l2", "l1", "l1_ways", "registers"), is_shared=True)
+
+
+_ESTIMATES: dict[str, _Estimate] = {
+    "fma_f32": _Estimate(_peak, ("fma_ports",)),
+    "fma_f64": _Estimate(lambda core, known: known["fma_f32"] / 2, ("fma_f32",)),
+    "fma_f32_burst": _Estimate(lambda core, known: known["fma_f32"], ("fma_f32",)),
+    "fma_f64_burst": _Estimate(lambda core, known: known["fma_f64"], ("fma_f64",)),
+    "fma_f32_narrow": _Estimate(lambda core, known: _narrow(core, known["fma_f32"]), ("fma_f32",)),
+    "fma_f64_narrow": _Estimate(lambda core, known: _narrow(core, known["fma_f64"]), ("fma_f64",)),
+    "read_l1": _Estimate(_read_l1, ("load_ports",)),
+    "read_l2": _Estimate(_read_l2),
+    "read_l3": _Estimate(_read_l3, is_shared=True),
+    "read_memory": _Estimate(_read_memory, is_shared=True),
+    "copy_l1": _Estimate(_copy_l1, ("load_ports", "store_ports")),
+    "copy_l2": _copy("l2"),
+    "copy_l3": _copy("l3"),
+    "copy_memory": _copy("memory"),
+    "beyond_l2": _Estimate(_beyond_l2, ("read_l3",), is_shared=True),
+    "pack_near": _Estimate(_pack_near, ("copy_l2",)),
+    "pack_far": _Estimate(_pack_far, ("beyond_l2", "pack_near"), is_shared=True),
+    "tile_near": _Estimate(_tile_near, ("fma_f32", "fma_ports", "load_ports", "registers")),
+    "tile_wide_far": _Estimate(_tile_wide_far, ("tile_near", "beyond_l2")),
+    "tile_narrow_far": _Estimate(_tile_narrow_far, ("tile_near", "beyond_l2")),
+    **{f"strided_{rows}": _strided(rows) for rows in STRIDED_ROWS},
+}

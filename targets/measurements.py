@@ -1,0 +1,80 @@
+"""The file in the user's cache directory that keeps what was measured on a machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from .rates import RATE_NAMES, Rate, is_slowdown
+
+Measurements = Mapping[str, Rate]
+"""Measured rates by their names in `RATE_NAMES`; those that could not be measured are not there."""
+
+_VERSION = 2
+"""Of the file. One of another version is no measurement: the machine is to be probed again."""
+
+
+def cache_folder() -> Path:
+    """Where Stepwell keeps what it can do without: `$XDG_CACHE_HOME/stepwell`, or `~/.cache/stepwell`."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG base directory specification: a relative path is to be ignored.
+    base = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
+    return base / "stepwell"
+
+
+def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
+    """
+    The better of two measurements, rate by rate: what else runs on a machine only ever makes it slower.
+
+    What was measured while the machine was busy gives way to what was not, whichever is better.
+    """
+    return {
+        name: _better(name, old.get(name), new.get(name))
+        for name in RATE_NAMES
+        if name in old or name in new
+    }
+
+
+def _better(name: str, old: Rate | None, new: Rate | None) -> Rate:
+    if old is None or new is None:
+        return old or new  # type: ignore[return-value]
+    if old.source != new.source:
+        return old if new.source == "busy" else new
+    best = min if is_slowdown(name) else max
+    return Rate(best(old.core, new.core), best(old.machine, new.machine), new.source)
+
+
+def store(file: Path, measurements: Measurements) -> None:
+    """Write the file in one go: a process that reads it meanwhile sees the old or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rates = {name: asdict(rate) for name, rate in measurements.items()}
+    new = file.with_suffix(f".{os.getpid()}.new")
+    new.write_text(json.dumps({"version": _VERSION, "rates": rates}, indent=2) + "\n")
+    new.replace(file)
+
+
+def load(file: Path) -> dict[str, Rate]:
+    """What the file holds; nothing when there is none, or one that this version's `store` did not write."""
+    try:
+        data = json.loads(file.read_text())
+        if data["version"] != _VERSION:
+            return {}
+        return {name: _rate(name, rate) for name, rate in data["rates"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _rate(name: str, data: dict[str, Any]) -> Rate:
+    """Raises ValueError for what is not a rate that a probe can have found."""
+    rate = Rate(float(data["core"]), float(data["machine"]), data["source"])
+    values = (rate.core, rate.machine)
+    if name not in RATE_NAMES or rate.source not in ("measured", "busy"):
+        raise ValueError(name)
+    if not all(isfinite(value) and value > 0 for value in values):
+        raise ValueError(name)
+    return rate

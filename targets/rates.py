@@ -1,0 +1,115 @@
+"""How fast a core is, and all cores together: FLOP/s, bytes/s, and where each number is from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, cast
+
+Source = Literal["measured", "busy", "known", "given", "estimated"]
+"""
+Where a rate is from: measured on this machine; measured on it while it was busy with other work, which is
+then no more than a lower bound; known of this kind of core; given in the target's text; or estimated from
+the others by a formula of `estimates.py`.
+"""
+
+Kind = Literal["read", "copy"]
+KINDS: tuple[Kind, ...] = ("read", "copy")
+
+LEVELS = ("L1", "L2", "L3", "memory")
+
+STRIDED_ROWS = (4, 6, 8, 10, 12, 14)
+"""The numbers of unpacked rows for which `Rates` has a slowdown."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """FLOP/s or bytes/s of one core, and of all cores together."""
+
+    core: float
+    machine: float
+    source: Source = "measured"
+
+    def at(self, threads: int, cores: int) -> float:
+        """With so many threads: as many times one core's, but no more than all have together."""
+        if threads <= 1:
+            return self.core
+        return self.machine if threads >= cores else min(self.machine, threads * self.core)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """
+    The rates of a machine of so many `cores`. Each is there, and says where it is from.
+
+    FLOP/s of independent fused multiply-adds: `fma_f32` and `fma_f64` go on for as long as one likes, the
+    `_burst` ones for a few milliseconds after a pause, the `_narrow` ones are with vectors of 256 bits.
+
+    Bytes/s that reach the registers or leave them, from working sets that half fill a level: `read_*` by loads
+    alone, `copy_*` counting what is read and what is written. (As STREAM does: a written line that is read
+    first counts once. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers",
+    IEEE TCCA Newsletter, 1995.) `beyond_l2` is of sequential reads of 2, 4 and 8 times L2, the slowest of them:
+    just beyond L2 some machines are far slower than half an L3 suggests.
+
+    Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
+
+    FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L2
+    (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
+    the narrow one there (`tile_narrow_far`).
+
+    `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
+    `Core.vectors_beside` them) that are 4096 bytes apart, so that their lines fall into one set of L1, over its
+    time with rows one line further apart.
+    """
+
+    cores: int
+    fma_f32: Rate
+    fma_f64: Rate
+    fma_f32_burst: Rate
+    fma_f64_burst: Rate
+    fma_f32_narrow: Rate
+    fma_f64_narrow: Rate
+    read_l1: Rate
+    read_l2: Rate
+    read_l3: Rate
+    read_memory: Rate
+    copy_l1: Rate
+    copy_l2: Rate
+    copy_l3: Rate
+    copy_memory: Rate
+    beyond_l2: Rate
+    pack_near: Rate
+    pack_far: Rate
+    tile_near: Rate
+    tile_wide_far: Rate
+    tile_narrow_far: Rate
+    strided_4: Rate
+    strided_6: Rate
+    strided_8: Rate
+    strided_10: Rate
+    strided_12: Rate
+    strided_14: Rate
+
+    def named(self, name: str) -> Rate:
+        """The rate of a name in `RATE_NAMES`."""
+        return cast(Rate, getattr(self, name))
+
+    def peak(self, dtype: str = "f32", threads: int = 1) -> float:
+        """FLOP/s of independent fused multiply-adds; `dtype` is `f32` or `f64`."""
+        return self.named(f"fma_{dtype}").at(threads, self.cores)
+
+    def bandwidth(self, level: str = "memory", kind: Kind = "read", threads: int = 1) -> float:
+        """Bytes/s; `level` is one of `LEVELS`."""
+        return self.named(f"{kind}_{level.lower()}").at(threads, self.cores)
+
+    def slowdown(self, rows: int) -> float:
+        """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""
+        measured = next((count for count in STRIDED_ROWS if count >= rows), STRIDED_ROWS[-1])
+        return self.named(f"strided_{measured}").core
+
+
+RATE_NAMES = tuple(field.name for field in fields(Rates) if field.name != "cores")
+
+
+def is_slowdown(name: str) -> bool:
+    """Whether less of it is better."""
+    return name.startswith("strided_")
