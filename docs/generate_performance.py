@@ -2,7 +2,8 @@
 The tables of docs/performance.md from what `stepwell bench --json` wrote.
 
     stepwell bench --json one.json; stepwell bench --threads 2 --json two.json
-    python docs/generate_performance.py one.json two.json
+    stepwell bench --target x86-64-v3 --json v3.json
+    python docs/generate_performance.py one.json two.json v3.json
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ PEERS = {
     "openvino": "OpenVINO",
     "best": "best",
 }
-HEADINGS = {1: "## One thread", 2: "## Two threads"}
+HEADINGS = {
+    (1, "host"): "## One thread",
+    (2, "host"): "## Two threads",
+    (1, "x86-64-v3"): "## One thread, compiled for x86-64-v3",
+}
+"""The section for what was measured with this many threads for this target; a new one is added at the end."""
 
 
 def ratios(program: dict[str, Any]) -> dict[str, float]:
@@ -69,15 +75,43 @@ def means(programs: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def circumstances(data: dict[str, Any]) -> list[str]:
+    """The processor, its roofs, and a row for each peer: what it runs here and how it was set."""
+    machine, roofs = data["machine"], data["roofs"]
+    caches = ", ".join(f"L{c['level']} {c['bytes'] >> 10} KiB" for c in machine["caches"])
+    lines = [
+        f"{machine['processor']} ({machine['identity']}; LLVM calls it {machine['cpu']}), {machine['cores']} cores, "
+        f"{caches}; ours compiled for {data['target']}."
+    ]
+    if roofs:
+        which = "core" if data["threads"] == 1 else "machine"
+        rates = ", ".join(
+            f"{roofs[f'fma_{d}'][which] / 1e9:.0f} GFLOP/s of {d}" for d in ("f32", "f64")
+        )
+        reads = ", ".join(
+            f"{roofs[f'read_{level.lower()}'][which] / 1e9:.0f} from {level}"
+            for level in ("L1", "L2", "L3", "memory")
+        )
+        lines.append(f"Roofs: {rates} multiply-adds; GB/s to read: {reads}.")
+    lines += ["", "| peer | runs | settings |", "|---|---|---|"]
+    for name, peer in data["peers"].items():
+        settings = ", ".join(f"{key}={value}" for key, value in peer["settings"].items()) or "-"
+        runs = "; ".join(peer["kernels"])
+        lines.append(f"| {PEERS[name]} {peer['version']} | {runs} | {settings} |")
+    return [*lines, ""]
+
+
 def main(paths: list[str]) -> None:
     page = PAGE.read_text()
     for path in paths:
         data = json.loads(Path(path).read_text())
         programs = [program for program in data["programs"] if not program["error"]]
-        heading = HEADINGS[data["threads"]]
+        heading = HEADINGS[data["threads"], data["target"].partition(":")[0]]
+        if f"{heading}\n" not in page:
+            page = f"{page.rstrip()}\n\n{heading}\n"
         before, _, after = page.partition(f"{heading}\n")
         rest = after[after.find("\n## ") :] if "\n## " in after else "\n"
-        tables = "\n".join([*table(programs), "", *means(programs)])
+        tables = "\n".join([*circumstances(data), *table(programs), "", *means(programs)])
         page = f"{before}{heading}\n\n{tables}\n{rest}"
     PAGE.write_text(page)
 

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -47,6 +48,8 @@ class NativeCode:
     def __init__(self, source: LLVMText, target: Target):
         self.source = source
         self.target = target
+        self.llvm_cpu_seconds = 0.0
+        """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
         self._object: bytes | None = None
 
@@ -69,9 +72,11 @@ class NativeCode:
         """A relocatable object file."""
         with self._lock:
             if self._object is None:
+                start = time.thread_time()
                 machine = self.target.machine()
                 with _optimised(self.source, machine) as module:
                     self._object = machine.emit_object(module)
+                self.llvm_cpu_seconds = time.thread_time() - start
             return self._object
 
     def load(self, exported: Sequence[str]) -> LoadedCode:

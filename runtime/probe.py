@@ -65,7 +65,7 @@ def probe(target: Target | None = None) -> dict[str, Rate]:
     """
     target = target or Target.host()
     cores = len(core_cpus())
-    rates = {f"fma_{element}": _fma_rate(target, element, cores) for element in ("f32", "f64")}
+    rates = fma_rates(target)
     kernels: dict[Kind, Executable] = {
         "read": _compiled(read_kernel(_lanes(target, "f32")), target),
         "copy": _compiled(copy_kernel(_lanes(target, "f32")), target),
@@ -75,6 +75,12 @@ def probe(target: Target | None = None) -> dict[str, Rate]:
             rates[f"{kind}_{name.lower()}"] = _stream_rate(kernel, kind, (alone, together), cores)
     check_plausible(rates, target)
     return rates
+
+
+def fma_rates(target: Target) -> dict[str, Rate]:
+    """FLOP/s of independent multiply-adds in f32 and f64, with the vectors and registers of the target."""
+    cores = len(core_cpus())
+    return {f"fma_{element}": _fma_rate(target, element, cores) for element in ("f32", "f64")}
 
 
 def probe_and_store() -> dict[str, Rate]:

@@ -13,7 +13,9 @@ from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
 from .bench_case import SUITE, WHOLE_SUITE, requests
 from .bench_contest import Contest
+from .bench_environment import Description, describe, machine, withheld
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
+from .bench_roof import roofs_of
 from .bench_worker import Outcome
 from .execute import add_fp
 from .run import pairs
@@ -52,6 +54,7 @@ def register(commands: Any) -> None:
         help="the libraries to compare with (default: %(default)s, as far as they are installed)",
     )
     add("--threads", type=int, default=1, metavar="N", help="threads, each on a core (default: 1)")
+    add("--target", default="host", help="the CPU to compile ours for (default: host)")
     add_fp(parser)
     add(
         "--seconds",
@@ -74,23 +77,28 @@ def run(args: argparse.Namespace) -> int:
     from ..targets.target import Target
 
     names = args.programs or [WHOLE_SUITE]
-    wanted = requests(names, dict(pairs(args.shape, "--shape")), args.suite, args.fp)
+    shapes = dict(pairs(args.shape, "--shape"))
+    wanted = requests(names, shapes, args.suite, args.fp, args.target)
     if args.list:
         print("\n".join(request.program for request in wanted))
         return 0
     check_cores(args.threads)
     if not args.seconds > 0:
         raise StepwellError(f"found --seconds {args.seconds:g}, expected more than 0; mend it")
-    target = Target.host()
-    _check_outputs(args, target)
+    host, target = Target.host(), Target.parse(args.target)
+    _check_target(target)
+    _check_outputs(args, host)
     peers, skipped = _installed(bench_peers.peers_named(args.against))
-    versions = {name: bench_peers.version(name) for name in peers}
-    for line in [_title(target, args, versions), *skipped, *_unprobed(target)]:
-        print(line)
+    print(
+        "\n".join([*_title(host, target, args), *_unprobed(host), *withheld(), *skipped]),
+        flush=True,
+    )
+    described = _described(peers, args.threads)
+    peers = list(described)
+    roofs = roofs_of(target, args.threads)
     table = Table([request.program for request in wanted], peers)
     print(table.heading(), flush=True)
     outcomes: list[Outcome] = []
-    rows: list[Row] = []
     with Contest(peers, args.seconds, args.threads) as contest:
         for request in wanted:
             outcome = contest.measure(request)
@@ -100,18 +108,31 @@ def run(args: argparse.Namespace) -> int:
             if outcome.error:
                 print(table.failure(outcome.name, outcome.error))
             else:
-                rows.append(row(outcome, target, args.threads))
-                print(table.line(rows[-1]))
+                roofs.rise(outcome)
+                print(table.line(row(outcome, roofs)))
             for note in outcome.notes:
                 print(f"  note: {note}")
             sys.stdout.flush()
+    rows = [row(outcome, roofs) for outcome in outcomes if not outcome.error]
+    for line in roofs.raised.values():
+        print(line)
     _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
     if args.json:
-        options = {"threads": args.threads, "fp": args.fp}
-        write_json(args.json, rows, outcomes, target=target, options=options, versions=versions)
+        options = {"threads": args.threads, "fp": args.fp, "target": args.target}
+        write_json(
+            args.json, rows, outcomes, host=host, options=options, roofs=roofs, peers=described
+        )
     if args.roofline:
-        _draw(args.roofline, rows, target)
+        _draw(args.roofline, rows, host)
     return int(len(rows) < len(wanted))
+
+
+def _check_target(target: Any) -> None:
+    if not target.runs_here:
+        raise StepwellError(
+            f"found --target {target.name}, expected one whose instructions this machine has; leave it out, or "
+            "compile to a file instead"
+        )
 
 
 def _check_outputs(args: argparse.Namespace, target: Any) -> None:
@@ -142,11 +163,23 @@ def _installed(peers: Sequence[str]) -> tuple[list[str], list[str]]:
     return [peer for peer in peers if peer not in lacking], lines
 
 
-def _title(target: Any, args: argparse.Namespace, versions: dict[str, str]) -> str:
-    against = ", ".join(f"{name} {version}" for name, version in versions.items())
-    cores = "1 thread" if args.threads == 1 else f"{args.threads} threads"
+def _described(peers: Sequence[str], threads: int) -> dict[str, Description]:
+    """What each peer runs, which is printed. A peer that cannot even tell is left out, and that is printed."""
+    found: dict[str, Description] = {}
+    for name in peers:
+        try:
+            found[name] = describe(name, threads)
+        except StepwellError as error:
+            print(f"{name} is left out: it {error}", flush=True)
+        else:
+            print(f"{name} {found[name]}", flush=True)
+    return found
+
+
+def _title(host: Any, target: Any, args: argparse.Namespace) -> list[str]:
+    threads = "1 thread" if args.threads == 1 else f"{args.threads} threads"
     contract = "" if args.fp == DEFAULT_FP else f", fp {args.fp}"
-    return f"{target.cpu}, {cores}{contract}" + (f", against {against}" if against else "")
+    return [str(machine(host)), f"{threads}; ours is compiled for {target}{contract}"]
 
 
 def _unprobed(target: Any) -> list[str]:
@@ -162,7 +195,7 @@ def _show_summary(
         return
     if len(rows) > 1:
         print()
-        print("\n".join(summary(rows, peers, outcomes)))
+        print("\n".join(summary(rows, peers)))
     for line in disturbed(outcomes):
         print(line)
     if in_suite:

@@ -80,6 +80,8 @@ class Request:
     suite: str
     in_suite: bool
     fp: str = DEFAULT_FP
+    target: str = "host"
+    """what ours is compiled for, as in `Target.parse`"""
 
 
 def requests(
@@ -87,6 +89,7 @@ def requests(
     shapes: Mapping[str, str],
     suite: Path = SUITE,
     fp: str = DEFAULT_FP,
+    target: str = "host",
 ) -> list[Request]:
     """
     One request for each case that is named; a name of the suite's may be a pattern (`gemm-*`).
@@ -97,14 +100,16 @@ def requests(
     for program in programs:
         if is_file(program):
             read_bytes(_split(program)[0])  # for what is said when it cannot be read
-            found.append(Request(program, shapes, str(suite), in_suite=False, fp=fp))
+            found.append(Request(program, shapes, str(suite), in_suite=False, fp=fp, target=target))
             continue
         if shapes:
             raise StepwellError(
                 f"found --shape for '{program}', whose shapes the suite says, expected it for a file; drop it"
             )
         names = _matching(program, [case.name for case in load_suite(suite)], suite)
-        found += [Request(name, {}, str(suite), in_suite=True, fp=fp) for name in names]
+        found += [
+            Request(name, {}, str(suite), in_suite=True, fp=fp, target=target) for name in names
+        ]
     return found
 
 
@@ -200,7 +205,7 @@ def prepare(request: Request) -> Prepared:
     if request.in_suite:
         cases = load_suite(Path(request.suite))
         case = next(case for case in cases if case.name == request.program)
-        return prepare_case(case, request.fp)
+        return prepare_case(case, request.fp, request.target)
     program = load_program(request.program, make_context(), shapes=request.shapes)
     signature = signature_of(entry_function(program.module, program.entry))
     arrays = [aligned(a) for a in make_inputs(signature, {}, dict(request.shapes), _SEED)]
@@ -215,11 +220,11 @@ def prepare(request: Request) -> Prepared:
         group="",
     )
     case = _with_peers(case, path, function, program)
-    options = Options(fp=request.fp)
+    options = Options(target=request.target, fp=request.fp)
     return Prepared(case, Lowered(program.module, name=case.name, options=options), arrays)
 
 
-def prepare_case(case: Case, fp: str = DEFAULT_FP) -> Prepared:
+def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prepared:
     """A case of a suite, traced."""
     arrays = [generate(name, text) for name, text in case.arguments.items()]
     weights = [generate_weight(name, text) for name, text in case.weights.items()]
@@ -227,7 +232,7 @@ def prepare_case(case: Case, fp: str = DEFAULT_FP) -> Prepared:
     def function(*tensors: Any) -> Any:
         return case.ours(*tensors, *weights)
 
-    return Prepared(case, jit(function, fp=fp).lower(*arrays), arrays, weights)
+    return Prepared(case, jit(function, fp=fp, target=target).lower(*arrays), arrays, weights)
 
 
 def _element(array: Array) -> str:

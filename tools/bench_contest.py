@@ -21,9 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import StepwellError
-from ..runtime.measure import TakeTurn, Turn, environment, interleaved
+from ..runtime.measure import TakeTurn, Turn, interleaved
 from ..spelling import one_line
 from .bench_case import Request
+from .bench_environment import process_environment
 from .bench_peers import OURS
 from .bench_worker import Entry, Measure, Message, Outcome, Prepare
 
@@ -154,7 +155,7 @@ class Process:
         # at its end.
         return subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.bench_worker", self.name, str(self._threads)],
-            env={**os.environ, **environment(self._threads)},
+            env=process_environment(self.name, self._threads),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

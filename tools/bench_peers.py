@@ -51,6 +51,30 @@ def version(name: str) -> str:
     return text.partition("-")[0]
 
 
+def settings(name: str, threads: int) -> dict[str, Any]:
+    """
+    What a peer is told besides the variables of its process, by the names of its own interface.
+
+    Cores are not chosen by the libraries: the whole process is kept on as many as there are threads.
+    """
+    return {
+        "numpy": {},
+        "torch": {"set_num_threads": threads, "set_grad_enabled": False},
+        "onnxruntime": {
+            "intra_op_num_threads": threads,
+            "inter_op_num_threads": 1,
+            "graph_optimization_level": "ORT_ENABLE_ALL",
+        },
+        "openvino": {
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32",  # where the CPU has bf16, it would be bf16
+            "ENABLE_CPU_PINNING": False,
+        },
+    }[name]
+
+
 def load(name: str, prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
     """What to time, and what it gave. None when the case does not say how this peer computes it."""
     return PEERS[name](prepared, threads)
@@ -73,8 +97,8 @@ def _torch(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
     if function is None:
         return None
     torch: Any = import_module("torch")
-    torch.set_num_threads(threads)
-    torch.set_grad_enabled(False)
+    torch.set_num_threads(settings("torch", threads)["set_num_threads"])
+    torch.set_grad_enabled(settings("torch", threads)["set_grad_enabled"])
     tensors = [torch.from_numpy(array) for array in (*prepared.arrays, *prepared.weights)]
 
     def results(value: Any) -> list[Array]:
@@ -89,10 +113,10 @@ def _onnxruntime(prepared: Prepared, threads: int) -> tuple[Call, Results] | Non
         return None
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    for option, value in settings("onnxruntime", threads).items():
+        is_level = option == "graph_optimization_level"
+        setattr(options, option, getattr(ort.GraphOptimizationLevel, value) if is_level else value)
     model = prepared.case.onnx().SerializeToString()
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
@@ -121,14 +145,8 @@ def _openvino(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
     ov: Any = import_module("openvino")
     core = ov.Core()
     model = core.read_model(prepared.case.onnx().SerializeToString())
-    settings = {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-        "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",  # where the CPU has bf16, it would be bf16
-        "ENABLE_CPU_PINNING": False,
-    }
-    request = core.compile_model(model, "CPU", settings).create_infer_request()
+    compiled = core.compile_model(model, "CPU", settings("openvino", threads))
+    request = compiled.create_infer_request()
     names = list(prepared.case.arguments)
     for name, array in zip(names, prepared.arrays, strict=True):
         request.set_tensor(name, ov.Tensor(array, shared_memory=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import exp, log, log2, log10
 from pathlib import Path
@@ -13,14 +13,21 @@ from typing import Any
 
 from ..driver.pass_manager import timing_table
 from ..errors import StepwellError
-from ..runtime.measure import Timing, Work, roof
+from ..runtime.measure import Timing, Work
 from ..runtime.roofline import Point
 from ..targets.target import Target
+from .bench_environment import Description, machine
 from .bench_peers import OURS
+from .bench_roof import Roofs
 from .bench_worker import Outcome
 
 _HEADINGS = {"onnxruntime": "ort"}
 _NONE = "-"
+_SHORT_SECONDS = 20e-6
+"""In kernels of less time the call itself counts, and what a library saves there is seldom noticed."""
+_BEHIND, _AT_THE_ROOF = 0.93, 0.95
+"""A kernel is behind below this ratio to the best peer, unless it reaches this part of the roof."""
+_WORST = 10
 _NAME_WIDTH, _NAME_HEIGHT = 2.5, 0.06
 """Of a name in the picture: powers of two of intensity, and of ten of FLOP/s."""
 
@@ -40,6 +47,10 @@ class Row:
     """the part of the roof that is reached"""
     bound: str | None
     compile_seconds: float
+    compile_cpu_seconds: float
+    """of the processor, which other processes do not lengthen"""
+    llvm_cpu_seconds: float
+    """the part of it in LLVM"""
     ratios: dict[str, float]
     """a peer's median over ours: above 1, we are faster"""
 
@@ -48,12 +59,17 @@ class Row:
         """Against the fastest peer."""
         return min(self.ratios.values(), default=None)
 
+    @property
+    def best_peer(self) -> str:
+        """The fastest peer; nothing when there is none."""
+        return min(self.ratios, key=self.ratios.__getitem__, default="")
 
-def row(outcome: Outcome, target: Target, threads: int) -> Row:
+
+def row(outcome: Outcome, roofs: Roofs) -> Row:
     """The numbers of a program that was measured. `roof` and `bound` are None on a machine not probed."""
     timings = {name: Timing(tuple(samples)) for name, samples in outcome.samples.items()}
     ours, work = timings[OURS], Work(**outcome.work)
-    bound = roof(work, target, threads) if target.is_measured else None
+    bound = roofs.roof(outcome)
     return Row(
         outcome.name,
         outcome.group,
@@ -65,6 +81,8 @@ def row(outcome: Outcome, target: Target, threads: int) -> Row:
         None if bound is None else bound.seconds / ours.median,
         None if bound is None else bound.bound,
         sum(seconds for _, seconds in outcome.passes),
+        outcome.compile_cpu_seconds,
+        outcome.llvm_cpu_seconds,
         {
             name: timing.median / ours.median
             for name, timing in timings.items()
@@ -111,8 +129,10 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.4g}" if seconds < 1 else f"{seconds * 1e3:.0f}"
 
 
-def summary(rows: Sequence[Row], peers: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
-    """Geometric means of the ratios by group and peer, and how long compiling takes."""
+def summary(rows: Sequence[Row], peers: Sequence[str]) -> list[str]:
+    """
+    Geometric means of the ratios by group and peer, the kernels that stand worst, and how long compiling takes.
+    """
     lines: list[str] = []
     groups = list(dict.fromkeys(row.group for row in rows if row.group))
     for group in [*groups, ""] if len(groups) > 1 else [""]:
@@ -128,13 +148,42 @@ def summary(rows: Sequence[Row], peers: Sequence[str], outcomes: Sequence[Outcom
             lines.append(
                 f"{group or 'all'} ({len(within)}): geometric mean against {', '.join(means)}"
             )
-    compiling = [row.compile_seconds for row in rows]
-    processor = median(o.compile_cpu_seconds for o in outcomes if not o.error)
-    lines.append(
-        f"compile time: median {median(compiling):.3f} s ({processor:.3f} s of the processor), most "
-        f"{max(compiling):.3f} s"
+    return [*lines, *_worst(rows), _compile_times(rows)]
+
+
+def _worst(rows: Sequence[Row]) -> list[str]:
+    """The kernels that stand worst beside the best peer, of those long enough for it to matter."""
+    compared = [row for row in rows if row.best_ratio is not None and row.median > _SHORT_SECONDS]
+    if not compared:
+        return []
+    ordered = sorted(compared, key=lambda row: row.best_ratio or 0.0)
+    behind = [row for row in ordered if _is_behind(row)]
+    few = ordered[: max(_WORST, len(behind))]
+    width = max(len(row.name) for row in few)
+    return [
+        f"of {len(compared)} kernels above {_SHORT_SECONDS * 1e6:.0f} µs {len(behind)} are below {_BEHIND} of the "
+        f"best peer and below {_AT_THE_ROOF:.0%} of the roof; those that stand worst:",
+        *(
+            f"  {row.name:<{width}}  {_ratio(row.best_ratio)} of {row.best_peer}, {_milliseconds(row.median)} ms"
+            + ("" if row.roof is None else f", {row.roof:.0%} of the roof ({row.bound})")
+            for row in few
+        ),
+    ]
+
+
+def _is_behind(row: Row) -> bool:
+    is_slow = row.best_ratio is not None and row.best_ratio < _BEHIND
+    return is_slow and (row.roof is None or row.roof < _AT_THE_ROOF)
+
+
+def _compile_times(rows: Sequence[Row]) -> str:
+    processor = [row.compile_cpu_seconds for row in rows]
+    outside = [row.compile_cpu_seconds - row.llvm_cpu_seconds for row in rows]
+    return (
+        f"compile time of the processor: median {median(processor):.3f} s, {median(outside):.3f} s of it outside "
+        f"LLVM; most {max(processor):.3f} s, {max(outside):.3f} s outside LLVM; by the clock median "
+        f"{median(row.compile_seconds for row in rows):.3f} s"
     )
-    return lines
 
 
 def disturbed(outcomes: Sequence[Outcome]) -> list[str]:
@@ -186,22 +235,22 @@ def write_json(
     rows: Sequence[Row],
     outcomes: Sequence[Outcome],
     *,
-    target: Target,
+    host: Target,
     options: dict[str, Any],
-    versions: dict[str, str],
+    roofs: Roofs,
+    peers: Mapping[str, Description],
 ) -> None:
     """Everything that was measured, the samples too. Raises StepwellError when it cannot be written."""
     by_name = {row.name: asdict(row) for row in rows}
     data: dict[str, Any] = {
         "machine": {
-            "cpu": target.cpu,
-            "cores": target.cores,
-            "caches": [asdict(cache) for cache in target.caches],
+            **asdict(machine(host)),
             "system": platform.platform(),
-            "rates": asdict(target.rates),
+            "rates": asdict(host.rates),
         },
         **options,
-        "versions": versions,
+        "roofs": asdict(roofs.target.rates) if roofs.is_known else None,
+        "peers": {name: asdict(description) for name, description in peers.items()},
         "programs": [{**by_name.get(o.name, {}), **asdict(o)} for o in outcomes],
     }
     try:

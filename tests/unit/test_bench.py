@@ -18,8 +18,13 @@ from stepwell.runtime.measure import Turn, Work, interleaved, roof
 from stepwell.targets.core import Cache, Core
 from stepwell.targets.rates import Rate
 from stepwell.targets.target import Target
-from stepwell.tools import bench, bench_case, bench_peers, bench_report, bench_worker
-from stepwell.tools.bench_worker import Outcome
+from stepwell.tools import (
+    bench,
+    bench_case,
+    bench_environment,
+    bench_peers,
+    bench_worker,
+)
 from stepwell.tools.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -334,44 +339,7 @@ def test_results_are_compared(found: list, ours: list, problem: str | None):
             raise StepwellError(str(said))
 
 
-# What is shown.
-
-OUTCOME = Outcome(
-    "gemm",
-    "products",
-    work={"flops": 10**9, "bytes_read": 4096, "bytes_written": 4096, "dtype": "f32"},
-    samples={"stepwell": [0.02, 0.01, 0.04], "numpy": [0.03], "torch": [0.01]},
-    passes=[("trace", 0.1), ("llvm", 0.2)],
-    compile_cpu_seconds=0.25,
-)
-
-
-def test_table_and_summary():
-    row = bench_report.row(OUTCOME, PROBED, 1)
-    assert (row.median, row.least, row.roof, row.bound) == (0.02, 0.01, 0.5, "compute")
-    assert row.ratios == {"numpy": 1.5, "torch": 0.5}
-    table = bench_report.Table(["gemm"], ["numpy", "torch", "openvino"])
-    assert table.heading().split()[-4:] == ["numpy", "torch", "openvino", "best"]
-    assert table.line(row).split() == [
-        *["gemm", "20", "10", "50.0", "0.0", "50", "compute", "0.30"],
-        *["1.50x", "0.50x", "-", "0.50x"],
-    ]
-    assert bench_report.summary([row], ["numpy", "torch"], [OUTCOME]) == [
-        "all (1): geometric mean against numpy 1.50x, torch 0.50x, the best of them 0.50x",
-        "compile time: median 0.300 s (0.250 s of the processor), most 0.300 s",
-    ]
-    assert "llvm" in bench_report.pass_table([OUTCOME])
-    unprobed = bench_report.row(OUTCOME, UNPROBED, 1)
-    assert unprobed.roof is None
-    assert table.line(unprobed).split()[5:7] == ["-", "-"]
-
-
-def test_points_of_the_picture():
-    row = bench_report.row(OUTCOME, UNPROBED, 1)
-    near, far = (dataclasses.replace(row, name=name) for name in ("near", "far"))
-    far = dataclasses.replace(far, flops_per_second=1e9)
-    assert [point.name for point in bench_report.points([row, near, far])] == ["gemm", "", "far"]
-    assert bench_report.points([dataclasses.replace(row, flops_per_second=0.0)]) == []
+# The command.
 
 
 def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -386,16 +354,26 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "out.json"
     programs = [f"{tmp_path}/p.py:twice", f"{tmp_path}/p.py:unlike"]
     options = ["--seconds", "0.001", "--against", "numpy", "--json", str(out)]
+    options += ["--target", "x86-64-v2"]
     assert main(["bench", *programs, "--shape", "x=8x16xf32", *options]) == 0
     shown = capsys.readouterr().out.splitlines()
     first = next(number for number, line in enumerate(shown) if line.startswith("twice "))
+    assert shown[0].startswith(str(bench_environment.machine(Target.host())))
+    assert shown[1].startswith("1 thread; ours is compiled for x86-64-v2 (")
+    assert any(line.startswith(f"numpy {np.__version__}: ") for line in shown[2:first])
     assert shown[first + 1].startswith("unlike ")
     assert shown[first + 2].startswith("  note: numpy gives another result")
     assert sum("note" in line for line in shown) == 1
-    for program in json.loads(out.read_text())["programs"]:
+    written = json.loads(out.read_text())
+    assert written["machine"]["processor"]
+    assert written["target"] == "x86-64-v2"
+    assert written["peers"]["numpy"]["kernels"]
+    programs = {program["name"]: program for program in written["programs"]}
+    for program in programs.values():
         assert program["work"]["flops"] == 128
         assert program["work"]["bytes_read"] == program["work"]["bytes_written"] == 512
-        assert set(program["ratios"]) == {"numpy"}
+    assert set(programs["twice"]["ratios"]) == {"numpy"}
+    assert not programs["unlike"]["ratios"]
 
 
 @pytest.mark.parametrize(
@@ -416,6 +394,10 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         ),
         (["softmax", "--threads", "4096"], "found 4096 threads to measure with, expected 1 to"),
         (["softmax", "--threads", "0"], "found 0 threads to measure with"),
+        (
+            ["softmax", "--target", "neoverse-n1"],
+            "found --target neoverse-n1, expected one whose instructions this machine has",
+        ),
         (["softmax", "--seconds", "0"], "found --seconds 0, expected more than 0"),
         (["softmax", "--json", "/no/such/x.json"], "/no/such: found no such folder"),
         (["softmax", "--roofline", "x.gif"], "found a picture ending in '.gif'"),

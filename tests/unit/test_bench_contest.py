@@ -118,8 +118,8 @@ def test_what_goes_wrong_is_a_line(suite: Path, capsys: pytest.CaptureFixture[st
     assert after["raises-later"].startswith("  note: numpy fails: AttributeError: ")
     assert after["unlike"].startswith("  note: numpy gives another result: off by ")
     ratios = {line.split()[0]: line.split()[-1] for line in lines if line}
-    assert ratios["dies"] == ratios["dies-later"] == ratios["raises-later"] == "-"
-    assert ratios["unlike"].endswith("x")
+    left_out = ("dies", "dies-later", "raises-later", "unlike")
+    assert [ratios[name] for name in left_out] == ["-"] * 4
     assert ratios["lives"].endswith("x")
     (wrong,) = (line for line in lines if line.startswith("wrong "))
     assert "  fails: " in wrong
@@ -134,7 +134,7 @@ def test_others_are_stopped(suite: Path):
         assert state(ours.pid) == "T"
         contest.measure(request("looks", suite))
     states = (suite.parent / "states").read_text()
-    assert len(states) > 10
+    assert len(states) > 4
     assert set(states) == {"T"}
 
 
