@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ..dialects import loop
@@ -63,6 +64,14 @@ class Aliases:
         """The buffer a view was made from, through any number of views."""
         while isinstance(value.owner, _VIEWS):
             value = value.owner.operands[0]
+        return value
+
+    def same_indices(self, value: SSAValue) -> SSAValue:
+        """The buffer whose elements have the same indices: what was cast, through any number of casts."""
+        while isinstance(value.owner, memref.CastOp) and isinstance(
+            value.owner.source.type, MemRefType
+        ):
+            value = value.owner.source
         return value
 
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:

@@ -114,14 +114,13 @@ def _within(outer: Around, part: LoopPart | BranchPart) -> Around:
 @dataclass(frozen=True)
 class Place:
     """
-    The element an access is of: the loops that have a buffer of their own, and the subscripts.
+    The element an access is of: how many of the loops have a buffer of their own, and the subscripts.
 
-    Any element of a buffer of that rank without subscripts.
+    A subscript that is not affine is None, and may be any index of its axis.
     """
 
     private: int
-    rank: int
-    subscripts: Exprs | None
+    subscripts: tuple[AffineExpr | None, ...]
 
 
 Moment = tuple[AffineExpr, ...]
@@ -268,22 +267,19 @@ def element_map(around: Around, place: Place) -> isl.Map:
     The space's points to the elements of the buffer, preceded by the variables of the loops that
     the buffer is made in: each of their iterations has memory of its own.
     """
-    space = around.space
+    everywhere = isl.Set.universe(around.space)
     target = isl.Space.create_from_names(
-        isl.DEFAULT_CONTEXT,
-        set=[f"e{n}" for n in range(place.rank)],
-        params=[f"p{n}" for n in range(around.parameters)],
+        isl.DEFAULT_CONTEXT, set=["e"], params=[f"p{n}" for n in range(around.parameters)]
     )
-    everywhere = isl.Set.universe(space)
-    nothing = isl.Set.universe(target.drop_dims(isl.dim_type.set, 0, place.rank))
-    relation = isl.Map.from_domain_and_range(everywhere, nothing)
-    entries = around.variables[around.parameters :][: place.private]
-    entries += around.values(place.subscripts or ())
-    for entry in entries:
-        relation = relation.flat_range_product(isl.Map.from_pw_aff(entry))
-    if place.subscripts is None:
-        anything = isl.Map.from_domain_and_range(everywhere, isl.Set.universe(target))
-        return relation.flat_range_product(anything)
+    anything = isl.Map.from_domain_and_range(everywhere, isl.Set.universe(target))
+    relation = anything.project_out(isl.dim_type.out, 0, 1)
+    for private in around.variables[around.parameters :][: place.private]:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(private))
+    for subscript in place.subscripts:
+        index = anything
+        if subscript is not None:
+            index = isl.Map.from_pw_aff(around.values([subscript])[0])
+        relation = relation.flat_range_product(index)
     return relation
 
 

@@ -12,10 +12,10 @@ from .scop import Access, extract
 
 def check_in_bounds(module: ModuleOp) -> None:
     """
-    Raise StepwellError for the first affine access of a loop-level function that leaves its buffer.
+    Raise StepwellError for the first access of a loop-level function with an affine subscript outside of its buffer.
 
-    The message names an iteration that does. Accesses that are not affine, axes of dynamic size and
-    bounds that depend on arguments are not checked.
+    The message names an iteration where it is. Subscripts that are not affine, axes of dynamic size and
+    bounds or conditions around that depend on arguments or are not affine are not checked.
     """
     for op in module.ops:
         if isinstance(op, func.FuncOp) and len(op.body.blocks) == 1:
@@ -25,19 +25,26 @@ def check_in_bounds(module: ModuleOp) -> None:
 
 def _check(access: Access) -> None:
     type_ = access.buffer.type
-    if not access.exact or not isinstance(type_, MemRefType):
+    if not access.certain or not isinstance(type_, MemRefType):
         return
     for axis, size in enumerate(type_.get_shape()):
-        if size == DYNAMIC_INDEX:
+        if size == DYNAMIC_INDEX or access.place.subscripts[axis] is None:
             continue
-        inside = isl.Map.universe(access.element.get_space())
-        position = access.private + axis
-        inside = inside.lower_bound_val(isl.dim_type.out, position, isl.Val(0))
-        inside = inside.upper_bound_val(isl.dim_type.out, position, isl.Val(size - 1))
-        outside = access.element.subtract(inside)
+        subscript = _along(access, axis)
+        inside = isl.Map.universe(subscript.get_space())
+        inside = inside.lower_bound_val(isl.dim_type.out, 0, isl.Val(0))
+        inside = inside.upper_bound_val(isl.dim_type.out, 0, isl.Val(size - 1))
+        outside = subscript.subtract(inside)
         if _uses_parameters(access) or outside.is_empty():
             continue
         raise StepwellError(_message(access, outside, axis, size), op=access.op)
+
+
+def _along(access: Access, axis: int) -> isl.Map:
+    """The subscript of one axis in each iteration of the domain."""
+    position, count = access.private + axis, access.element.dim(isl.dim_type.out)
+    rest = access.element.project_out(isl.dim_type.out, position + 1, count - position - 1)
+    return rest.project_out(isl.dim_type.out, 0, position)
 
 
 def _uses_parameters(access: Access) -> bool:
@@ -51,10 +58,7 @@ def _uses_parameters(access: Access) -> bool:
 def _message(access: Access, outside: isl.Map, axis: int, size: int) -> str:
     point = outside.wrap().lexmin().sample_point()
     depth = len(access.loops)
-    values = [
-        point.get_coordinate_val(isl.dim_type.set, n).to_python()
-        for n in range(depth + access.private + axis + 1)
-    ]
+    values = [point.get_coordinate_val(isl.dim_type.set, n).to_python() for n in range(depth + 1)]
     names = [for_op.loop_name.data for for_op in access.loops]
     iteration = ", ".join(f"{n}={v}" for n, v in zip(names, values[:depth], strict=True))
     at = f" in iteration ({iteration})" if iteration else ""

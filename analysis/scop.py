@@ -32,8 +32,8 @@ class Access:
     """
     One operation's reading or writing of one buffer.
 
-    It is `exact`, or related to every element because the subscripts are not affine or the operation is
-    opaque.
+    Subscripts that are affine are known exactly. Of the others, and of an operation that is opaque, it is
+    taken that they may be any index.
     """
 
     op: Operation
@@ -45,8 +45,18 @@ class Access:
     place: Place
     moment: Moment
     exact: bool
+    """Whether the element is known: all subscripts are affine."""
     certain: bool
     """Whether it is made in all of its domain: every bound and condition around it is affine."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is an affine load or store by the buffer's own name, as most steps rewrite them."""
+        return (
+            self.exact
+            and isinstance(self.op, loop.LoadOp | loop.StoreOp)
+            and self.op.buffer is self.buffer
+        )
 
     @property
     def private(self) -> int:
@@ -65,7 +75,7 @@ class Access:
 
     @cached_property
     def element(self) -> isl.Map:
-        """The element each iteration of the domain touches; every element when not `exact`."""
+        """The element each iteration of the domain touches; when not `exact`, all that it may touch."""
         return self._named(touched(self.around, self.place))
 
     @cached_property
@@ -310,11 +320,10 @@ class _Extractor:
                 self._operation(op, position, frame)
 
     def _operation(self, op: Operation, position: int, frame: _Frame) -> None:
-        for buffer, is_write, indices in self._touched(op):
+        is_affine = isinstance(op, loop.LoadOp | loop.StoreOp)
+        for buffer, is_write in self._touched(op):
             root = self.scop.aliases.root(buffer)
-            subscripts = None
-            if indices is not None and root is buffer:
-                subscripts = self.terms(indices.map.data.results, indices.operands_, frame)
+            place = Place(_loops_of(root, frame), self._subscripts(op, buffer, root, frame))
             self.scop.accesses.append(
                 Access(
                     op,
@@ -323,31 +332,55 @@ class _Extractor:
                     is_write,
                     frame.loops,
                     frame.around,
-                    _place(root, subscripts, frame),
+                    place,
                     self._moment(frame, position),
-                    subscripts is not None,
+                    is_affine and None not in place.subscripts,
                     frame.certain,
                 )
             )
 
-    def _touched(
-        self, op: Operation
-    ) -> list[tuple[SSAValue, bool, loop.LoadOp | loop.StoreOp | None]]:
-        """(buffer, whether written, the affine access or None when any element may be touched)."""
+    def _touched(self, op: Operation) -> list[tuple[SSAValue, bool]]:
+        """Each buffer that may be touched, and whether it is written."""
         match op:
             case loop.LoadOp():
-                return [(op.buffer, False, op)]
+                return [(op.buffer, False)]
             case loop.StoreOp():
-                return [(op.buffer, True, op)]
+                return [(op.buffer, True)]
             case memref.LoadOp():
-                return [(op.memref, False, None)]
+                return [(op.memref, False)]
             case memref.StoreOp():
-                return [(op.memref, True, None)]
+                return [(op.memref, True)]
             case _:
                 buffers = _buffers_used(op)
                 if not buffers or _is_harmless(op):
                     return []
-                return [(buffer, written, None) for buffer in buffers for written in (False, True)]
+                return [(buffer, written) for buffer in buffers for written in (False, True)]
+
+    def _subscripts(
+        self, op: Operation, buffer: SSAValue, root: SSAValue, frame: _Frame
+    ) -> tuple[AffineExpr | None, ...]:
+        """For each axis of the root buffer the subscript as an affine expression, None where it is not one."""
+        if self.scop.aliases.same_indices(buffer) is root:
+            match op:
+                case loop.LoadOp() | loop.StoreOp():
+                    operands = op.operands_
+                    return tuple(self._partly(e, operands, frame) for e in op.map.data.results)
+                case memref.LoadOp() | memref.StoreOp():
+                    return tuple(self._term(index, frame) for index in op.indices)
+                case _:
+                    pass
+        type_ = root.type
+        return (None,) * (type_.get_num_dims() if isinstance(type_, MemRefType) else 0)
+
+    def _partly(
+        self, expr: AffineExpr, operands: Sequence[SSAValue], frame: _Frame
+    ) -> AffineExpr | None:
+        """One expression as `terms`: only the operands that it uses have to be affine."""
+        known = [self._term(operand, frame) for operand in operands]
+        if any(known[position] is None for position in expr.used_dims()):
+            return None
+        zero = AffineExpr.constant(0)
+        return expr.replace_dims_and_symbols([term or zero for term in known], ())
 
     # By content.
 
@@ -390,12 +423,6 @@ def _index_values(block: Block) -> Iterator[SSAValue]:
     yield from block.args
     for op in block.ops:
         yield from op.results
-
-
-def _place(buffer: SSAValue, subscripts: Sequence[AffineExpr] | None, frame: _Frame) -> Place:
-    type_ = buffer.type
-    rank = type_.get_num_dims() if isinstance(type_, MemRefType) else 0
-    return Place(_loops_of(buffer, frame), rank, None if subscripts is None else tuple(subscripts))
 
 
 def _loops_of(buffer: SSAValue, frame: _Frame) -> int:

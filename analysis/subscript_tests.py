@@ -42,7 +42,9 @@ class SubscriptTest:
         self._private = at.private
         self._sides = source, sink
         self._pairs: list[tuple[_Linear, _Linear]] = []
-        for first, second in zip(at.subscripts or (), to.subscripts or (), strict=False):
+        for first, second in zip(at.subscripts, to.subscripts, strict=True):
+            if first is None or second is None:
+                continue
             a, b = _linear(first, source), _linear(second, sink)
             if a is not None and b is not None:
                 self._pairs.append((a, b))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -23,6 +24,8 @@ from ..dialects import loop
 from ..dialects.affine_text import compact
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
+
+OperationT = TypeVar("OperationT", bound=Operation)
 
 Subscripts = tuple[tuple[AffineExpr, ...], list[SSAValue]]
 """Affine expressions, and the values their dimensions stand for."""
@@ -52,17 +55,22 @@ class _FunctionRaiser:
                     self._load(op, self.values[op.memref], exprs, values, builder)
                 case affine.StoreOp():
                     exprs, values = self._mapped(op.map.data, op.indices)
-                    self._store(op.value, self.values[op.memref], exprs, values, builder)
+                    self._store(op, self.values[op.memref], exprs, values, builder)
                 case memref.LoadOp():
                     exprs, values = self._raised_indices(op.indices)
                     self._load(op, self.values[op.memref], exprs, values, builder)
                 case memref.StoreOp():
                     exprs, values = self._raised_indices(op.indices)
-                    self._store(op.value, self.values[op.memref], exprs, values, builder)
+                    self._store(op, self.values[op.memref], exprs, values, builder)
                 case scf.ForOp() if _constant(op.step) is not None:
                     self._scf_for(op, builder)
                 case _:
                     self._clone(op, builder)
+
+    def _insert(self, new: OperationT, source: Operation, builder: Builder) -> OperationT:
+        """Append an operation that `source` becomes: messages about it name the place of that one."""
+        new.location = source.location
+        return builder.insert(new)
 
     def _clone(self, op: Operation, builder: Builder) -> None:
         """Keep what has no counterpart; loops inside its regions are raised all the same."""
@@ -81,8 +89,9 @@ class _FunctionRaiser:
                 self.raise_block(old_block, inside)
                 last = old_block.last_op
                 if isinstance(last, scf.YieldOp):
-                    inside.insert(scf.YieldOp(*(self.values[v] for v in last.arguments)))
-        builder.insert(new)
+                    values = [self.values[v] for v in last.arguments]
+                    self._insert(scf.YieldOp(*values), last, inside)
+        self._insert(new, op, builder)
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -137,18 +146,18 @@ class _FunctionRaiser:
         builder: Builder,
     ) -> None:
         load = loop.LoadOp(buffer, AffineMap(len(values), 0, tuple(exprs)), values)
-        self._named(op.results[0], builder.insert(load).result)
+        self._named(op.results[0], self._insert(load, op, builder).result)
 
     def _store(
         self,
-        value: SSAValue,
+        op: affine.StoreOp | memref.StoreOp,
         buffer: SSAValue,
         exprs: Sequence[AffineExpr],
         values: Sequence[SSAValue],
         builder: Builder,
     ) -> None:
         map_ = AffineMap(len(values), 0, tuple(exprs))
-        builder.insert(loop.StoreOp(self.values[value], buffer, map_, values))
+        self._insert(loop.StoreOp(self.values[op.value], buffer, map_, values), op, builder)
 
     # Loops and conditions.
 
@@ -163,27 +172,18 @@ class _FunctionRaiser:
 
     def _affine_for(self, op: affine.ForOp, builder: Builder) -> None:
         self._for(
-            op.body.block,
+            op,
             self._bound(op.lowerBoundMap.data, op.lowerBoundOperands),
             self._bound(op.upperBoundMap.data, op.upperBoundOperands),
             op.step.value.data,
-            tuple(op.inits),
-            tuple(op.res),
+            op.inits,
             builder,
         )
 
     def _scf_for(self, op: scf.ForOp, builder: Builder) -> None:
         bounds = [self._raised_indices([bound]) for bound in (op.lb, op.ub)]
         lower, upper = ((AffineMap(len(values), 0, exprs), values) for exprs, values in bounds)
-        self._for(
-            op.body.block,
-            lower,
-            upper,
-            _positive(op.step),
-            tuple(op.iter_args),
-            tuple(op.res),
-            builder,
-        )
+        self._for(op, lower, upper, _positive(op.step), op.iter_args, builder)
 
     def _bound(
         self, map_: AffineMap, operands: Sequence[SSAValue]
@@ -193,37 +193,36 @@ class _FunctionRaiser:
 
     def _for(
         self,
-        body: Block,
+        op: affine.ForOp | scf.ForOp,
         lower: tuple[AffineMap, list[SSAValue]],
         upper: tuple[AffineMap, list[SSAValue]],
         step: int,
         inits: Sequence[SSAValue],
-        results: Sequence[SSAValue],
         builder: Builder,
     ) -> None:
         """A loop; values it carries live in scratch buffers of one element."""
-        carried = [self._scratch(value, builder) for value in inits]
+        body = op.body.block
+        carried = [self._scratch(value, op, builder) for value in inits]
         for_op = loop.ForOp(self._loop_name(body.args[0]), lower, upper, step=step)
-        builder.insert(for_op)
+        self._insert(for_op, op, builder)
         self._named(body.args[0], for_op.induction_variable)
         last = for_op.body.block.last_op
-        assert last is not None
+        terminator = body.last_op
+        assert last is not None and isinstance(terminator, affine.YieldOp | scf.YieldOp)
         inside = Builder(InsertPoint.before(last))
         for arg, buffer in zip(body.args[1:], carried, strict=True):
-            self._named(arg, inside.insert(loop.LoadOp(buffer, ())).result)
+            self._named(arg, self._insert(loop.LoadOp(buffer, ()), op, inside).result)
         self.raise_block(body, inside)
-        terminator = body.last_op
-        assert isinstance(terminator, affine.YieldOp | scf.YieldOp)
         for value, buffer in zip(terminator.arguments, carried, strict=True):
-            inside.insert(loop.StoreOp(self.values[value], buffer, ()))
-        for result, buffer in zip(results, carried, strict=True):
-            self._named(result, builder.insert(loop.LoadOp(buffer, ())).result)
+            self._insert(loop.StoreOp(self.values[value], buffer, ()), terminator, inside)
+        for result, buffer in zip(op.res, carried, strict=True):
+            self._named(result, self._insert(loop.LoadOp(buffer, ()), op, builder).result)
 
-    def _scratch(self, init: SSAValue, builder: Builder) -> SSAValue:
+    def _scratch(self, init: SSAValue, source: Operation, builder: Builder) -> SSAValue:
         type_ = MemRefType(init.type, ())
-        buffer = builder.insert(loop.AllocOp(loop.Scope.REGISTER, type_)).buffer
+        buffer = self._insert(loop.AllocOp(loop.Scope.REGISTER, type_), source, builder).buffer
         buffer.name_hint = "carried"
-        builder.insert(loop.StoreOp(self.values[init], buffer, ()))
+        self._insert(loop.StoreOp(self.values[init], buffer, ()), source, builder)
         return buffer
 
     def _parallel(self, op: affine.ParallelOp, builder: Builder) -> None:
@@ -250,7 +249,7 @@ class _FunctionRaiser:
                 step=step.value.data,
                 kind=loop.LoopKind.PARALLEL,
             )
-            builder.insert(for_op)
+            self._insert(for_op, op, builder)
             self._named(arg, for_op.induction_variable)
             last = for_op.body.block.last_op
             assert last is not None
@@ -280,7 +279,7 @@ class _FunctionRaiser:
             regions[1],
             [value.type for value in op.res],
         )
-        builder.insert(new)
+        self._insert(new, op, builder)
         for old, result in zip(op.res, new.outputs, strict=True):
             self._named(old, result)
 

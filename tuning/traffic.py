@@ -9,6 +9,7 @@ from contextlib import suppress
 from math import prod
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ..dialects import loop
@@ -28,7 +29,8 @@ def buffer_bytes(value: SSAValue) -> int:
 
 def traffic(session: Session) -> int:
     """The bytes of the arrays that the function is given."""
-    return sum(map(buffer_bytes, session.nest.function.body.block.args))
+    arguments = session.nest.function.body.block.args
+    return sum(buffer_bytes(value) for value in arguments if isinstance(value.type, MemRefType))
 
 
 def store_past_caches(session: Session, target: Target) -> None:
@@ -43,6 +45,8 @@ def store_past_caches(session: Session, target: Target) -> None:
     last = max(target.caches, key=lambda cache: cache.level)
     is_large = traffic(session) > last.bytes // last.shared_by
     for number, value in enumerate(function.body.block.args):
+        if not isinstance(value.type, MemRefType):
+            continue
         is_lost = buffer_bytes(value) > last.bytes
         if not is_lost and (not is_large or _is_passed_on(function, number)):
             continue

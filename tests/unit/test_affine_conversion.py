@@ -6,6 +6,7 @@ from stepwell.analysis.alias import NOALIAS
 from stepwell.analysis.levels import Level, level_of
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
+from stepwell.dialects.schedule.steps import Parallel
 from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -13,6 +14,8 @@ from stepwell.interpreters.harness import interpret
 from stepwell.lowering.affine_to_loop import ConvertAffineToLoopPass
 from stepwell.lowering.loop_to_affine import ConvertLoopToAffinePass
 from stepwell.runtime.jit import compile_module
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -160,3 +163,26 @@ def test_refusals() -> None:
     blocks = "func.func @f() {\n cf.br ^a\n ^a:\n func.return\n}"
     with pytest.raises(StepwellError, match="has 2 blocks, expected structured control flow"):
         ConvertAffineToLoopPass().apply(Context(), parse_text(blocks, "f.mlir"))
+
+
+def test_every_operation_keeps_the_place_it_was_written_at() -> None:
+    for text in (BANDED, CONDITIONAL, SCF):
+        for op in raised(text).walk():
+            if not isinstance(op, ModuleOp | loop.YieldOp):
+                assert str(op.location) != "loc(unknown)", op
+
+
+def test_a_refusal_names_the_two_accesses_where_they_are_written() -> None:
+    text = """func.func @f(%A: memref<16xf32>) {
+  affine.for %i = 1 to 16 {
+    %a = affine.load %A[%i - 1] : memref<16xf32>
+    affine.store %a, %A[%i] : memref<16xf32>
+  }
+  func.return
+}
+"""
+    with pytest.raises(StepwellError) as caught:
+        apply(Parallel("f/i"), Nests(raised(text)))
+    assert "f.mlir:2:3: parallel" in str(caught.value)
+    assert "the load of '%A' (f.mlir:3:10)" in str(caught.value)
+    assert "the store to '%A' (f.mlir:4:5)" in str(caught.value)

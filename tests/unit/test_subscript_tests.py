@@ -34,7 +34,7 @@ def _loop(rng: Random, around: Around, name: str) -> Around:
 
 def _access(rng: Random, around: Around) -> Place:
     dims = PARAMETERS + len(around.names)
-    return Place(0, 2, (_expr(rng, dims), _expr(rng, dims)))
+    return Place(0, (_expr(rng, dims), _expr(rng, dims)))
 
 
 def _pairs(source: Around, at: Place, sink: Around, to: Place, common: int) -> isl.Map:
@@ -77,7 +77,7 @@ def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:
     for name, extent in (("it", 8), ("k", 5), ("i", 4)):
         around = around.within(LoopPart(name, (zero,), (AffineExpr.constant(extent),), 1))
     it, i = AffineExpr.dimension(0), AffineExpr.dimension(2)
-    place = Place(0, 1, (it * 4 + i,))
+    place = Place(0, (it * 4 + i,))
     test = SubscriptTest(around, place, around, place)
     assert [test.never_carried(n) for n in range(3)] == [True, False, True]
     assert not test.never_together(3)
@@ -86,5 +86,5 @@ def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:
 def test_memory_of_its_own_in_each_iteration_carries_nothing() -> None:
     zero = AffineExpr.constant(0)
     around = Around(0).within(LoopPart("i", (zero,), (AffineExpr.constant(9),), 1))
-    place = Place(1, 1, (zero,))
+    place = Place(1, (zero,))
     assert SubscriptTest(around, place, around, place).never_carried(0)

@@ -93,7 +93,7 @@ def reschedule(function: func.FuncOp, tile: int, fuse: str) -> None:
 
 def _check_affine(function: func.FuncOp, found: Dependences) -> None:
     for access in found.scop.accesses:
-        if not access.exact:
+        if not access.is_direct:
             raise StepwellError(
                 f"'{access.op.name}' is not an affine access, so '{function.sym_name.data}' cannot be "
                 "scheduled as a whole; use single steps on the loops around it",

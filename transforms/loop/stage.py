@@ -306,7 +306,7 @@ def _check_uses(step: Stage, nest: Nest, at: At, root: SSAValue, inside: Sequenc
             step, f"'%{name}' is made inside of {_words(at)}", remedy="stage it further in"
         )
     for access in inside:
-        if not access.exact or not isinstance(access.op, loop.LoadOp | loop.StoreOp):
+        if not access.is_direct:
             raise refuse(
                 step, f"'{access.op.name}' uses '%{name}' in a way that is not an affine access"
             )

@@ -354,7 +354,7 @@ class _Subscripts:
             self._first[their_loop.induction_variable] = first
             self._first[our_loop.induction_variable] = own_first
         values = self._around.values(theirs.map.data.results, list(theirs.operands_))
-        if values is None or unifier.nest.dependences.scop.of(theirs)[0].exact is False:
+        if values is None or not unifier.nest.dependences.scop.of(theirs)[0].is_direct:
             raise Mismatch(f"the subscripts of '%{theirs.buffer.name_hint}' are not affine")
         self._their_values = values
         self._our_values = [self._kernel_value(expr) for expr in ours.map.data.results]

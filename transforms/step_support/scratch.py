@@ -68,7 +68,7 @@ def sources(step: Step, writes: Sequence[Access], read: Access) -> dict[Access, 
 
 def check_affine(step: Step, access: Access) -> None:
     """Raise the refusal of `step` unless it is known which elements are touched."""
-    if not access.exact or not isinstance(access.op, loop.LoadOp | loop.StoreOp):
+    if not access.is_direct:
         raise refuse(
             step,
             f"'{access.op.name}' uses '%{access.buffer.name_hint}' in a way that is not an affine access",
