@@ -100,6 +100,7 @@ _PASSES: dict[str, str] = {
     "loop-skew": "transforms.loop.skew:LoopSkewPass",
     "loop-vectorize": "transforms.loop.vectorize:LoopVectorizePass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
+    "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-expand-math": "transforms.core.expand_math:CoreExpandMathPass",
     "convert-core-to-llvm": "lowering.core_to_llvm.convert:ConvertCoreToLLVMPass",
 }

@@ -63,7 +63,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "licm",
         ),
     ),
-    Stage(Level.CORE, Level.LLVM, ("core-expand-math", "convert-core-to-llvm")),
+    Stage(Level.CORE, Level.LLVM, ("core-fp-flags", "core-expand-math", "convert-core-to-llvm")),
 )
 
 _ORDER = tuple(Level)

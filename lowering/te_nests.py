@@ -23,18 +23,13 @@ from ..dialects.dtypes import bit_width
 from ..dialects.scalar import EXACT
 from ..dialects.shaped import Tensor, is_tensor, tensor_type
 from ..errors import StepwellError
+from ..transforms.core.fp_flags import SCALAR_FLAGS
 from ..transforms.numerics import FpContract
 from .te_loop_order import LoopOrder, choose_order
 
 STACK_LIMIT_BYTES = 16 * 1024
 """Larger accumulator buffers do not go on the stack; half of a usual L1 data cache."""
 
-
-_BODY_FLAGS = {
-    "strict": None,
-    "contract": arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT]),
-    "fast": arith.FastMathFlagsAttr("fast"),
-}
 _COMBINE_FLAGS = {
     "strict": None,
     "contract": arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT]),
@@ -386,9 +381,9 @@ class _Nest:
             return load
         _refuse_tensors(op)
         clone = builder.insert(op.clone(mapping))
-        if clone.attributes.pop(EXACT, None) is not None:
+        if EXACT in clone.attributes:
             return clone
-        flags = _BODY_FLAGS[self.fp]
+        flags = SCALAR_FLAGS[self.fp]
         if flags is not None and isinstance(clone, arith.AddfOp | arith.SubfOp | arith.MulfOp):
             clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
         return clone

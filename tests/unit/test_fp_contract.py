@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.driver.options import Options
+from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
+from stepwell.lowering.affine_to_loop import ConvertAffineToLoopPass
+from xdsl.context import Context
 
 
 def in_order(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -82,3 +87,64 @@ def test_functions_of_the_c_library(fp: str, calls: bool):
 def test_mistake():
     with pytest.raises(sw.StepwellError, match=r"found fp='loose', expected one of strict, con"):
         sw.jit(lambda x: x, fp="loose")(np.ones(3, np.float32))
+
+
+FUSED = """
+func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
+  loop.for parallel "i" %i = 0 to 4 {
+    %a = loop.load %x[%i] : memref<4xf32>
+    %b = loop.load %y[%i] : memref<4xf32>
+    %p = arith.mulf %a, %a FLAGS: f32
+    %s = arith.addf %b, %p FLAGS: f32
+    loop.store %s, %y[%i] : memref<4xf32>
+  }
+  func.return
+}
+"""
+AFFINE = FUSED.replace('loop.for parallel "i"', "affine.for").replace("loop.", "affine.")
+CORE = AFFINE.replace("affine.for %i = 0 to 4", "scf.for %i = %zero to %four step %one").replace(
+    "affine.", "memref."
+)
+CORE = CORE.replace(
+    ") {\n",
+    ") {\n  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n"
+    "  %four = arith.constant 4 : index\n",
+    1,
+)
+
+
+@pytest.mark.parametrize("text", [FUSED, AFFINE, CORE], ids=["loop", "affine", "core"])
+@pytest.mark.parametrize("fp", ["strict", "contract", "fast"])
+def test_programs_below_te_follow_it_too(text: str, fp: str):
+    """x² is 1 + 2⁻¹¹ + 2⁻²⁴, whose last bit only a fused multiply-add keeps."""
+    host = sw.Target.host()
+    if "+fma" not in host.features and not host.triple.startswith("aarch64"):
+        pytest.skip("needs fused multiply-adds")
+    x = np.full(4, 1 + 2**-12, np.float32)
+    y = np.full(4, -1 - 2**-11, np.float32)
+    module = parse_text(text.replace("FLAGS", ""), "f.mlir")
+    if text is AFFINE:
+        ConvertAffineToLoopPass().apply(Context(), module)
+    Lowered(module, options=Options(fp=fp)).compile()(x, y)
+    assert np.all(y == (0 if fp == "strict" else 2**-24))
+
+
+def test_flags_that_are_written_stay():
+    text = Lowered(parse_text(FUSED.replace("FLAGS", "fastmath<nnan>"), "f.mlir")).as_text("llvm")
+    assert "nnan" in text and "contract" not in text
+
+
+def test_a_schedule_keeps_the_contract_of_its_program():
+    low = sw.jit(lambda a, b: a @ b, fp="strict").lower(*np.ones((2, 8, 8), np.float32))
+    assert "contract" not in sw.Schedule(low).lowered().as_text("llvm")
+    assert "contract" in sw.Schedule(FUSED.replace("FLAGS", "")).lowered().as_text("llvm")
+
+
+def test_exact_operations_of_a_program_stay_exact_on_the_way_down():
+    """Quotients of floats are right only when each step is rounded: at the core level too."""
+    x = np.ones(8, np.float32)
+    low = sw.jit(lambda x, y: x // y).lower(x, x)
+    exact = [line for line in low.as_text("loop").splitlines() if "stepwell.exact" in line]
+    assert exact and not any("contract" in line for line in exact)
+    lines = low.as_text("core").splitlines()
+    assert len([line for line in lines if "stepwell.exact" in line]) >= 1

@@ -7,6 +7,7 @@ from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import Parallel, Reorder, Stage
+from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -153,5 +154,5 @@ def test_loops_with_unknown_bounds_are_not_called_out_of_bounds() -> None:
 def lowered(text: str) -> ModuleOp:
     """As `stepwell compile` does, which checks the bounds of loops."""
     module = parse_text(text, "f.mlir")
-    lower(module, Level.CORE, make_context())
+    lower(module, Level.CORE, make_context(), Options())
     return module

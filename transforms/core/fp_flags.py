@@ -1,0 +1,55 @@
+"""The numerical contract on operations that do not say theirs: those of programs written below the te level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.utils import FastMathFlag
+
+from ...analysis.levels import Level
+from ...dialects.scalar import EXACT
+from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
+from ..stepwell_pass import StepwellPass
+
+SCALAR_FLAGS: dict[FpContract, arith.FastMathFlagsAttr | None] = {
+    "strict": None,
+    "contract": arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT]),
+    "fast": arith.FastMathFlagsAttr("fast"),
+}
+"""Of sums, differences and products: `contract` lets a product and the sum that it goes into be rounded once."""
+
+
+@dataclass(frozen=True)
+class CoreFpFlagsPass(StepwellPass):
+    """
+    Give sums, differences and products of floats without fast-math flags those of the numerical contract.
+
+    `contract` (default) lets a product and the sum it goes into be one rounding, `fast` allows all that
+    LLVM's flags do, `strict` changes nothing. Flags that are written stay, and so does an operation marked
+    `stepwell.exact`. What te → loop makes has its flags already.
+
+    Before: `arith.mulf %a, %b`. After: `arith.mulf %a, %b fastmath<contract>`.
+    """
+
+    name = "core-fp-flags"
+    level_in: ClassVar[Level] = Level.CORE
+    level_out: ClassVar[Level] = Level.CORE
+    numerics: ClassVar[NumericalEffect] = "reassociates"
+
+    fp: str = DEFAULT_FP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        flags = SCALAR_FLAGS[fp_contract(self.fp)]
+        if flags is None:
+            return
+        for inner in op.walk():
+            if (
+                isinstance(inner, arith.AddfOp | arith.SubfOp | arith.MulfOp)
+                and not inner.fastmath.data
+                and EXACT not in inner.attributes
+            ):
+                inner.fastmath = flags
