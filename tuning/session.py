@@ -7,6 +7,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects import loop
 from ..dialects.schedule import Step
+from ..transforms.step_support.handles import Handle
+from ..transforms.step_support.made import Made
 from ..transforms.step_support.nest import Nest, Nests
 from ..transforms.step_support.planning import apply
 from ..transforms.step_support.trip_count import TripCount
@@ -36,11 +38,12 @@ class Session:
         """The name as a step takes it."""
         return f"{self.name}/{name}"
 
-    def apply(self, step: Step) -> None:
-        """Apply one step. Raises its Refusal."""
+    def apply(self, step: Step) -> Made[Handle]:
+        """Apply one step; what it made. Raises its Refusal."""
         self._loops.clear()
-        apply(step, self._nests)
+        made = apply(step, self._nests)
         self.steps.append(step)
+        return made
 
     def loop(self, name: str) -> loop.ForOp | None:
         """The loop of that name, if there is one still."""

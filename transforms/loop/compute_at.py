@@ -22,6 +22,8 @@ from ..step_support.common_block import (
     new_names,
     rename,
 )
+from ..step_support.handles import loops_in
+from ..step_support.made import SomeLoops
 from ..step_support.narrow import Narrowing, time_in_body
 from ..step_support.nest import Nest, Nests
 from ..step_support.new_times import first_entries
@@ -43,7 +45,7 @@ class OwnBuffer:
     outer: tuple[SSAValue, ...]
     """the values the box's expressions are over"""
 
-    def apply(self, at: loop.ForOp) -> None:
+    def apply(self, nest: Nest, at: loop.ForOp) -> None:
         first = at.body.block.first_op
         assert first is not None
         old = self.alloc.buffer
@@ -62,6 +64,7 @@ class OwnBuffer:
             exprs = [e - low for e, low in zip(op.map.data.results, lower, strict=True)]
             op.operands[0 if isinstance(op, loop.LoadOp) else 1] = new.buffer
             set_subscripts(op, *added_up(exprs, [*values, *self.outer]))
+        nest.identities.moved(old, new.buffer)
         for use in list(old.uses):  # prefetches
             use.operation.detach()
             use.operation.erase()
@@ -73,6 +76,7 @@ class OwnBuffer:
 class ComputeAtPlan:
     """The producers, the loop they go into, and the operation of its body they go in front of."""
 
+    nest: Nest
     at: loop.ForOp
     producers: tuple[Operation, ...]
     before: Operation
@@ -81,7 +85,7 @@ class ComputeAtPlan:
     names: dict[loop.ForOp, str]
     serial: tuple[loop.ForOp, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         """`for i: B[i] = …` and `for j: use B[j]` → `for j: (for i in j..j + 1: B[i] = …); use B[j]`."""
         block = self.at.body.block
         self.narrowing.apply()
@@ -90,8 +94,9 @@ class ComputeAtPlan:
             block.insert_op_before(op, self.before)
         rename(self.names)
         if self.own is not None:
-            self.own.apply(self.at)
+            self.own.apply(self.nest, self.at)
         make_serial(self.serial)
+        return SomeLoops(loops_in(self.nest, self.producers))
 
 
 @planner(ComputeAt)
@@ -150,6 +155,7 @@ class _Planner:
         elif len(self.inner_reads) == len(self.reads):
             own = self._own_buffer(alloc)
         return ComputeAtPlan(
+            self.nest,
             self.at,
             self.producers,
             before,

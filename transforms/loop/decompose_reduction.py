@@ -12,13 +12,16 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import DecomposeReduction
+from ..step_support.copies import Copier
 from ..step_support.dead import erase_dead
+from ..step_support.handles import loops_in
+from ..step_support.made import SomeLoops
 from ..step_support.nest import Nest, Nests
 from ..step_support.new_times import NewTimes, first_entries, followed_by, last_entries
 from ..step_support.order import check_effects, check_structured
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
-from ..step_support.rewrite import insert_before, rename_inside
+from ..step_support.rewrite import insert_before
 from ..step_support.slices import may_repeat, used_from_outside
 
 
@@ -34,10 +37,12 @@ class DecomposeReductionPlan:
     parallel: frozenset[loop.ForOp]
     """loops around the initialisation none of whose iterations of it depends on another"""
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         """`for i: C[i] = 0; for k: C[i] += …` → `for i.init: C[i] = 0`, then `for i: for k: C[i] += …`."""
         copies: dict[Operation, Operation] = {}
+        copier = Copier(self.nest)
         init = self.at.clone()
+        copier.note(self.at, init)
         for old, new in zip(self.at.walk(), init.walk(), strict=True):
             copies[new] = old
         for op in reversed(list(init.walk())):
@@ -55,9 +60,10 @@ class DecomposeReductionPlan:
             elif isinstance(op, loop.IfOp) and old.is_ancestor(self.store):
                 _drop_empty_else(op)
         init.loop_name = StringAttr(self.name)
-        rename_inside(init, ".init", self.nest.taken_names())
+        copier.rename_inside(init, ".init")
         insert_before(self.at, [init])
         erase_dead(self.store)
+        return SomeLoops(loops_in(self.nest, [init]))
 
 
 def _drop_empty_else(op: loop.IfOp) -> None:

@@ -18,6 +18,10 @@ from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import DoubleBuffer
+from ..step_support.copies import Copier
+from ..step_support.handles import buffer_handle
+from ..step_support.identities import subjects_in
+from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests
 from ..step_support.new_times import NewTimes
 from ..step_support.order import TimeSpace, check_effects, check_structured
@@ -28,7 +32,6 @@ from ..step_support.rewrite import (
     added_up,
     insert_before,
     lower_bound,
-    rename_inside,
     set_subscripts,
     shifted_to,
     upper_bound,
@@ -51,7 +54,7 @@ class DoubleBufferPlan:
     is_run: bool
     """whether the loop surely has an iteration"""
 
-    def apply(self) -> None:
+    def apply(self) -> OneBuffer:
         """
         `for i: fill T(i); use T` → `fill T[0](first); for i: if i + 1 < end: fill T[(i + 1) mod 2](i + 1);
         use T[i mod 2]`.
@@ -75,6 +78,8 @@ class DoubleBufferPlan:
         self.alloc.detach()
         self.alloc.erase()
         self.at.kind = LoopKindAttr(LoopKind.SERIAL)
+        self.nest.identities.moved(old, new.buffer)
+        return OneBuffer(buffer_handle(self.nest, new.buffer))
 
     def _turn(self, ahead: int) -> tuple[AffineExpr, list[SSAValue]]:
         """Which copy is used so many iterations later: 0 or 1."""
@@ -94,13 +99,12 @@ class DoubleBufferPlan:
         builder = Builder(InsertPoint.at_end(block))
         self._copy(builder, [first], values)
         _redirect_stores(block, self.alloc.buffer, buffer, AffineExpr.constant(0), [])
-        taken = self.nest.taken_names()
-        for op in block.ops:
+        copier = Copier(self.nest)
+        for old, op in zip(self.fill, block.ops, strict=True):
+            copier.note(old, op)
             if isinstance(op, loop.ForOp):
-                name = self.nest.fresh_loop_name(f"{op.loop_name.data}.first")
-                op.loop_name = StringAttr(name)
-                taken.add(name)
-            rename_inside(op, ".first", taken)
+                op.loop_name = StringAttr(copier.fresh(f"{op.loop_name.data}.first"))
+            copier.rename_inside(op, ".first")
         if self.is_run:
             ops = list(block.ops)
             for op in ops:
@@ -123,6 +127,9 @@ class DoubleBufferPlan:
         block = Block()
         following = AffineExpr.dimension(0) + step
         self._copy(Builder(InsertPoint.at_end(block)), [following], [variable])
+        for old, op in zip(self.fill, block.ops, strict=True):
+            for was, now in zip(subjects_in(old), subjects_in(op), strict=True):
+                self.nest.identities.moved(was, now)
         _redirect_stores(block, self.alloc.buffer, buffer, *self._turn(1))
         block.add_op(loop.YieldOp())
         highs, high_values = upper_bound(self.at)

@@ -15,6 +15,9 @@ from ...analysis.dependence import Dependence
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import Fission
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
+from ..step_support.made import TwoLoops
 from ..step_support.nest import Nest, Nests
 from ..step_support.order import check_effects, check_structured
 from ..step_support.planning import planner, step_pass
@@ -24,7 +27,6 @@ from ..step_support.rewrite import (
     insert_after,
     loop_like,
     lower_bound,
-    rename_inside,
     upper_bound,
 )
 
@@ -41,7 +43,7 @@ class FissionPlan:
     repeated: tuple[Operation, ...]
     """Loads and arithmetic whose values both loops use: the second computes them again."""
 
-    def apply(self) -> None:
+    def apply(self) -> TwoLoops:
         """`for i: S(i); T(i)` → `for i: S(i)` then `for i.rest: T(i)`"""
         second = loop_like(
             self.for_op, lower_bound(self.for_op), upper_bound(self.for_op), name=self.rest
@@ -53,17 +55,17 @@ class FissionPlan:
         values: dict[SSAValue, SSAValue] = {
             self.for_op.induction_variable: second.induction_variable
         }
-        taken = self.nest.taken_names()
+        copier = Copier(self.nest)
+        self.nest.identities.copied(self.for_op, second)
         for op in body_ops(self.for_op):
             if op in self.repeated:
-                copy = op.clone(values)
-                rename_inside(copy, ".rest", taken)
-                block.insert_op_before(copy, last)
+                block.insert_op_before(copier.operation(op, ".rest", values), last)
             elif op in self.moved:
                 op.detach()
                 block.insert_op_before(op, last)
                 _rename_values(op, values)
         insert_after(self.for_op, [second])
+        return TwoLoops(loop_handle(self.nest, self.for_op), loop_handle(self.nest, second))
 
 
 def _rename_values(root: Operation, values: dict[SSAValue, SSAValue]) -> None:

@@ -10,9 +10,11 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Fuse
+from ..step_support.handles import loop_handle
 from ..step_support.kinds import weakest
+from ..step_support.made import OneLoop
 from ..step_support.modes import check_unmarked
-from ..step_support.nest import Nests
+from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
@@ -36,6 +38,7 @@ _NUMBER = AffineExpr.dimension(0)
 class FusePlan:
     """The two loops, the name of what they become, the iterations of the inner one, where both start."""
 
+    nest: Nest
     outer: loop.ForOp
     inner: loop.ForOp
     name: str
@@ -44,7 +47,7 @@ class FusePlan:
     """None when it is a maximum that no one expression gives."""
     inner_start: BoundExprs
 
-    def apply(self) -> None:
+    def apply(self) -> OneLoop:
         """
         `for i in Li..Ui step s: for j in Lj..Uj step t`, the inner one of `M` iterations, →
         `for i.j in 0..ceil((Ui - Li) / s) * M`, where `i = Li + s * (i.j floordiv M)` and
@@ -66,6 +69,7 @@ class FusePlan:
         _recover(self.outer, fused, outer_number, outer_start)
         move_body(self.inner, fused.body.block)
         replace_loop(self.outer, [fused])
+        return OneLoop(loop_handle(self.nest, fused))
 
     def _range(self) -> tuple[BoundExprs, BoundExprs, BoundExprs]:
         """The fused loop's bounds, and what to add to the outer loop's part of its variable."""
@@ -143,7 +147,7 @@ def plan_fuse(step: Fuse, nests: Nests) -> FusePlan:
     (fused_name,) = nest.chosen_names([outer, inner], [step.into or f"{name}.{step.inner}"])
     if step.into and fused_name != step.into:
         raise refuse(step, f"there is a loop '{step.into}' already", remedy="choose another name")
-    return FusePlan(outer, inner, fused_name, extent, outer_start, inner_start)
+    return FusePlan(nest, outer, inner, fused_name, extent, outer_start, inner_start)
 
 
 def _check_nested(step: Fuse, outer: loop.ForOp, inner: loop.ForOp) -> None:

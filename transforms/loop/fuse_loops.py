@@ -12,9 +12,12 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.dependence import Dependence
 from ...analysis.scop import Surroundings
 from ...dialects import loop
-from ...dialects.loop import LoopKind
+from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import FuseLoops
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
 from ..step_support.kinds import weakest
+from ..step_support.made import MergedLoop
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_effects, check_structured
@@ -23,11 +26,11 @@ from ..step_support.ranges import Ranges
 from ..step_support.refusal import refuse, refuse_dependence
 from ..step_support.rewrite import (
     BoundExprs,
-    clone_loop,
     insert_after,
-    loop_like,
+    insert_before,
     lower_bound,
     move_body,
+    replace_loop,
     set_bounds,
     shifted_to,
     substitute,
@@ -64,7 +67,7 @@ class FuseLoopsPlan:
     after: tuple[Operation, ...]
     kind: LoopKind
 
-    def apply(self) -> None:
+    def apply(self) -> MergedLoop:
         """
         `for i in L..U: S(i)` and `for j in M..V: T(j)` → the front part of one of them, then
         `for i in max(L, M)..min(U, V): S(i); T(i)`, then the back part of one of them.
@@ -77,32 +80,30 @@ class FuseLoopsPlan:
         for op in reversed(self.after):
             op.detach()
             block.insert_op_after(op, self.second)
-        taken = self.nest.taken_names()
-        fronts = [self._part(part, taken) for part in self.parts if part.is_front]
-        backs = [self._part(part, taken) for part in self.parts if not part.is_front]
-        insert_after(self.second, [*fronts, self._fused(), *backs])
-        for old in (self.first, self.second):
-            old.detach()
-            old.erase()
+        copier = Copier(self.nest)
+        fronts = [self._part(part, copier) for part in self.parts if part.is_front]
+        backs = [self._part(part, copier) for part in self.parts if not part.is_front]
+        insert_before(self.first, fronts)
+        insert_after(self.second, backs)
+        self._merge()
+        made = [tuple(loop_handle(self.nest, op) for op in ops) for ops in (fronts, backs)]
+        return MergedLoop(loop_handle(self.nest, self.first), *made)
 
-    def _part(self, part: Part, taken: set[str]) -> loop.ForOp:
+    def _part(self, part: Part, copier: Copier) -> loop.ForOp:
         """One of the loops over a range of its own, under its own variable."""
-        copy = clone_loop(self.first if part.of_first else self.second, part.name, taken)
+        copy = copier.loop(self.first if part.of_first else self.second, part.name)
         back = 0 if part.of_first else self.offset
         set_bounds(copy, self._bound(part.lower, back), self._bound(part.upper, back))
         return copy
 
-    def _fused(self) -> loop.ForOp:
-        fused = loop_like(
-            self.first, self._bound(self.lower), self._bound(self.upper), kind=self.kind
-        )
-        variable = fused.induction_variable
-        self.first.induction_variable.replace_all_uses_with(variable)
-        move_body(self.first, fused.body.block)
+    def _merge(self) -> None:
+        """Let the first loop run both bodies where both run."""
+        set_bounds(self.first, self._bound(self.lower), self._bound(self.upper))
+        self.first.kind = LoopKindAttr(self.kind)
         own = AffineExpr.dimension(0) - self.offset
-        substitute(self.second.induction_variable, own, [variable])
-        move_body(self.second, fused.body.block)
-        return fused
+        substitute(self.second.induction_variable, own, [self.first.induction_variable])
+        move_body(self.second, self.first.body.block)
+        replace_loop(self.second, ())
 
     def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:
         moved = [(e - back).simplify(len(self.values), 0) if back else e for e in exprs]

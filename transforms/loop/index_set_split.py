@@ -21,11 +21,14 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.affine_text import parse_affine, parse_constraint
 from ...dialects.schedule.steps import IndexSetSplit
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
+from ..step_support.made import SomeLoops
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse
-from ..step_support.rewrite import BoundExprs, clone_loop, insert_after, set_bounds, shifted_to
+from ..step_support.rewrite import BoundExprs, insert_after, set_bounds, shifted_to
 from ..step_support.tight_bounds import plain_bounds
 
 Leaf = Callable[[], AffineExpr | None]
@@ -45,15 +48,16 @@ class IndexSetSplitPlan:
     lower: BoundExprs
     upper: BoundExprs
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         """`for i in L..U` → `for i in L..min(U, p)` and `for i.rest in max(L, p)..U`"""
-        taken = self.nest.taken_names()
-        copies = [clone_loop(self.for_op, name, taken) for name in self.names]
+        copier = Copier(self.nest)
+        copies = [copier.loop(self.for_op, name) for name in self.names]
         ends = [*self.points, None]
         for copy, start, end in zip(copies, self.points, ends[1:], strict=True):
             set_bounds(copy, self._from(start), self.upper if end is None else self._until(end))
         set_bounds(self.for_op, self.lower, self._until(self.points[0]))
         insert_after(self.for_op, copies)
+        return SomeLoops(tuple(loop_handle(self.nest, op) for op in (self.for_op, *copies)))
 
     def _until(self, point: AffineExpr) -> BoundExprs:
         exprs, values = self.upper

@@ -17,6 +17,7 @@ from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.schedule.steps import Inline
 from ..step_support.dead import erase_dead
+from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
@@ -54,7 +55,7 @@ class InlinePlan:
     replacements: tuple[Replacement, ...]
     serial: tuple[loop.ForOp, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> Nothing:
         """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for j: C[j] = g(f(A[j]))`."""
         for each in self.replacements:
             builder = Builder(InsertPoint.before(each.load))
@@ -66,6 +67,7 @@ class InlinePlan:
             if op.parent is not None:  # not gone already with a loop that was left empty
                 erase_dead(op)
         make_serial(self.serial)
+        return Nothing()
 
 
 @planner(Inline)

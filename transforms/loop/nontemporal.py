@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import SSAValue
 
 from ...dialects import loop
 from ...dialects.loop import NONTEMPORAL, Scope
 from ...dialects.schedule.steps import Nontemporal
-from ..step_support.nest import Nests
+from ..step_support.handles import buffer_handle
+from ..step_support.made import OneBuffer
+from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 
@@ -18,14 +21,17 @@ _KEPT_NEAR = (Scope.REGISTER, Scope.STACK)
 
 @dataclass(frozen=True)
 class NontemporalPlan:
-    """The stores that get the hint."""
+    """The buffer, and the stores that get the hint."""
 
+    nest: Nest
+    buffer: SSAValue
     stores: tuple[loop.StoreOp, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> OneBuffer:
         """`loop.store %v, %A[%i]` → `loop.store %v, %A[%i] {nontemporal}`."""
         for store in self.stores:
             store.attributes[NONTEMPORAL] = UnitAttr()
+        return OneBuffer(buffer_handle(self.nest, self.buffer))
 
 
 @planner(Nontemporal)
@@ -45,7 +51,7 @@ def plan_nontemporal(step: Nontemporal, nests: Nests) -> NontemporalPlan:
         raise refuse(
             step, f"nothing is stored to '%{name}'", remedy="choose a buffer that is written"
         )
-    return NontemporalPlan(tuple(stores))
+    return NontemporalPlan(nest, buffer, tuple(stores))
 
 
 LoopNontemporalPass = step_pass(Nontemporal)

@@ -10,7 +10,9 @@ from ...analysis.dependence import Dependence, DependenceKind
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
+from ..step_support.handles import loop_handle
 from ..step_support.kinds import parallel_loops
+from ..step_support.made import OneLoop
 from ..step_support.modes import check_marks_around, check_marks_inside, check_unmarked
 from ..step_support.nest import Nest, Nests
 from ..step_support.order import check_effects, check_structured
@@ -24,11 +26,13 @@ class ParallelPlan:
 
     only_marks: ClassVar[bool] = True
 
+    nest: Nest
     for_op: loop.ForOp
 
-    def apply(self) -> None:
+    def apply(self) -> OneLoop:
         self.for_op.kind = LoopKindAttr(LoopKind.PARALLEL)
         self.for_op.mode = RunModeAttr(RunMode.THREADS)
+        return OneLoop(loop_handle(self.nest, self.for_op))
 
 
 @planner(Parallel)
@@ -56,7 +60,7 @@ def plan_parallel(step: Parallel, nests: Nests) -> ParallelPlan:
             what="raced",
             remedy=_remedy(nest, carried[0], for_op),
         )
-    return ParallelPlan(for_op)
+    return ParallelPlan(nest, for_op)
 
 
 def _remedy(nest: Nest, dependence: Dependence, for_op: loop.ForOp) -> str:

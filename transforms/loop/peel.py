@@ -9,13 +9,15 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Peel
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
+from ..step_support.made import PeeledLoops
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse
 from ..step_support.rewrite import (
     BoundExprs,
-    clone_loop,
     insert_after,
     insert_before,
     is_sure_maximum,
@@ -38,14 +40,14 @@ class PeelPlan:
     lower: BoundExprs
     upper: BoundExprs
 
-    def apply(self) -> None:
+    def apply(self) -> PeeledLoops:
         """
         `for i in L..U step s` → `for i.front in L..min(L + f*s, U)`, `for i in L + f*s..B` and
         `for i.back in max(L + f*s, B)..U`, where `B` is `b` iterations before the end.
         """
-        for_op, taken = self.for_op, self.nest.taken_names()
-        front = clone_loop(for_op, self.front_name, taken) if self.front else None
-        back = clone_loop(for_op, self.back_name, taken) if self.back else None
+        for_op, copier = self.for_op, Copier(self.nest)
+        front = copier.loop(for_op, self.front_name) if self.front else None
+        back = copier.loop(for_op, self.back_name) if self.back else None
         lower, upper = self.lower, self.upper
         start = _moved(lower, self.front * for_op.step.value.data)
         end = self._back_start() if self.back else upper
@@ -56,6 +58,8 @@ class PeelPlan:
             set_bounds(back, _joined(start, end, smallest=False), upper)
             insert_after(for_op, [back])
         set_bounds(for_op, start, end)
+        parts = [op and loop_handle(self.nest, op) for op in (front, back)]
+        return PeeledLoops(parts[0], loop_handle(self.nest, for_op), parts[1])
 
     def _back_start(self) -> BoundExprs:
         """Where the iterations at the back begin."""

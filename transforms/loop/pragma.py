@@ -9,7 +9,9 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Pragma
-from ..step_support.nest import Nests
+from ..step_support.handles import loop_handle
+from ..step_support.made import OneLoop
+from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 
@@ -21,13 +23,15 @@ _KEY = re.compile(r"[A-Za-z_][\w.$]*")
 class PragmaPlan:
     """The loop, and the attribute it gets."""
 
+    nest: Nest
     for_op: loop.ForOp
     key: str
     value: str
 
-    def apply(self) -> None:
+    def apply(self) -> OneLoop:
         note = StringAttr(self.value) if self.value else UnitAttr()
         self.for_op.attributes[f"stepwell.pragma.{self.key}"] = note
+        return OneLoop(loop_handle(self.nest, self.for_op))
 
 
 @planner(Pragma)
@@ -39,7 +43,7 @@ def plan_pragma(step: Pragma, nests: Nests) -> PragmaPlan:
             step,
             f"key is '{step.key}', expected letters, digits, '.', '_' or '$', a letter or '_' first",
         )
-    return PragmaPlan(nest.loop(name), step.key, step.value)
+    return PragmaPlan(nest, nest.loop(name), step.key, step.value)
 
 
 LoopPragmaPass = step_pass(Pragma)

@@ -16,6 +16,8 @@ from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
 from ...targets.core import LINE_BYTES
+from ..step_support.handles import loop_handle
+from ..step_support.made import SomeLoops
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_structured
@@ -29,6 +31,7 @@ from ..step_support.scratch import check_affine
 class PrefetchPlan:
     """The loop, and the part of a buffer that one of its iterations uses."""
 
+    nest: Nest
     at: loop.ForOp
     buffer: SSAValue
     is_written: bool
@@ -41,7 +44,7 @@ class PrefetchPlan:
     locality: int
     names: tuple[str, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
         first = self.at.body.block.first_op
         assert first is not None
@@ -51,13 +54,14 @@ class PrefetchPlan:
         exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
         values = list(self.values)
         names = iter(self.names)
+        made: list[loop.ForOp] = []
         for axis, extent in enumerate(self.box.extents):
             is_last = axis == len(self.box.extents) - 1
             step = self._elements_of_a_line() if is_last else 1
             if extent <= step:
                 continue
             for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
-            builder.insert(for_op)
+            made.append(builder.insert(for_op))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
@@ -70,6 +74,7 @@ class PrefetchPlan:
                 self.buffer, map_, values, is_write=self.is_written, locality=self.locality
             )
         )
+        return SomeLoops(tuple(loop_handle(self.nest, op) for op in made))
 
     def _elements_of_a_line(self) -> int:
         """How many elements along the last axis one hint brings in: those of a cache line."""
@@ -128,6 +133,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         )
     outer = tuple(op.induction_variable for op in (*loops_around(at), at))
     return PrefetchPlan(
+        nest,
         at,
         root,
         all(a.is_write for a in inside),

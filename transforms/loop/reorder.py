@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import islpy as isl
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -13,24 +12,23 @@ from ...analysis.affine_isl import as_map, variable
 from ...analysis.scop import Surroundings
 from ...analysis.values import as_expressions
 from ...dialects import loop
-from ...dialects.loop import LoopKind
+from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import Reorder
 from ..step_support.bounds import NestBounds, nest_bounds
 from ..step_support.chain import chain_with
+from ..step_support.handles import loop_handle
+from ..step_support.made import SomeLoops
 from ..step_support.nest import Nest, Nests
 from ..step_support.order import TimeSpace, check_order, check_structured, kind_after
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
     BoundExprs,
+    body_ops,
     insert_before,
-    loop_like,
     lower_bound,
-    move_body,
     normalise_step,
-    replace_loop,
     set_bounds,
-    upper_bound,
 )
 from ..step_support.sinking import Sinking, plan_sinking
 from ..step_support.tight_bounds import plain_bounds
@@ -49,25 +47,31 @@ class ReorderPlan:
     bounds: NewBounds | None
     """None where the bounds of each loop still hold"""
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         self.sinking.apply()
         if self.bounds is not None:
             self._count_by_one()
-        made: list[loop.ForOp] = []
-        for number, for_op in enumerate(self.new):
-            bounds = lower_bound(for_op), upper_bound(for_op)
-            if self.bounds is not None:
-                bounds = self.bounds.of(number, [op.induction_variable for op in made])
-            made.append(loop_like(for_op, *bounds, kind=self.kinds[for_op]))
-        for outer, inner in pairwise(made):
+            variables = [op.induction_variable for op in self.new]
+            for number, for_op in enumerate(self.new):
+                set_bounds(for_op, *self.bounds.of(number, variables[:number]))
+        for for_op in self.new:
+            for_op.kind = LoopKindAttr(self.kinds[for_op])
+        self._nest()
+        return SomeLoops(tuple(loop_handle(self.nest, for_op) for for_op in self.new))
+
+    def _nest(self) -> None:
+        """Put each loop into the one before it in the new order, and the body into the last one."""
+        block, following = self.old[0].parent, self.old[0].next_op
+        assert block is not None and following is not None, "a terminator follows"
+        body = body_ops(self.old[-1])
+        for op in (*self.old, *body):
+            op.detach()
+        for outer, inside in zip(self.new, [*([op] for op in self.new[1:]), body], strict=True):
             end = outer.body.block.last_op
             assert end is not None
-            insert_before(end, [inner])
-        for old, copy in zip(self.new, made, strict=True):
-            old.induction_variable.replace_all_uses_with(copy.induction_variable)
-        move_body(self.old[-1], made[-1].body.block)
-        outermost = made[0] if self.bounds is None else self.bounds.guarded(made[0])
-        replace_loop(self.old[0], [outermost])
+            insert_before(end, inside)
+        outermost = self.new[0] if self.bounds is None else self.bounds.guarded(self.new[0])
+        block.insert_op_before(outermost, following)
 
     def _count_by_one(self) -> None:
         for for_op in self.old:

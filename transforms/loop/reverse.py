@@ -9,8 +9,10 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Reverse
+from ..step_support.handles import loop_handle
+from ..step_support.made import OneLoop
 from ..step_support.modes import check_unmarked
-from ..step_support.nest import Nests
+from ..step_support.nest import Nest, Nests
 from ..step_support.order import TimeSpace, check_order
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
@@ -22,6 +24,7 @@ from ..step_support.tight_bounds import plain_bounds
 class ReversePlan:
     """The loop, its new bounds and step, and what to put for its variable."""
 
+    nest: Nest
     for_op: loop.ForOp
     lower: BoundExprs
     upper: BoundExprs
@@ -30,11 +33,12 @@ class ReversePlan:
     """over the new variable, then `operands`"""
     operands: tuple[SSAValue, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> OneLoop:
         variable = self.for_op.induction_variable
         substitute(variable, self.value, [variable, *self.operands])
         set_bounds(self.for_op, self.lower, self.upper)
         set_step(self.for_op, self.step)
+        return OneLoop(loop_handle(self.nest, self.for_op))
 
 
 @planner(Reverse)
@@ -55,7 +59,7 @@ def plan_reverse(step: Reverse, nests: Nests) -> ReversePlan:
         backwards,
         remedy=f"leave the direction of '{name}', or reverse a loop that carries no dependence",
     )
-    plan = _plan(for_op, *plain_bounds(nest.function, for_op))
+    plan = _plan(nest, for_op, *plain_bounds(nest.function, for_op))
     if plan is None:
         raise refuse(
             step,
@@ -66,7 +70,9 @@ def plan_reverse(step: Reverse, nests: Nests) -> ReversePlan:
     return plan
 
 
-def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePlan | None:
+def _plan(
+    nest: Nest, for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs
+) -> ReversePlan | None:
     """
     With single bounds `L..U step s` these stay, and the variable `i` becomes `first + last - i`.
 
@@ -81,7 +87,7 @@ def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePl
     if len(lows) > 1 or (len(highs) > 1 and span == 1):
         lower = [(one - high).simplify(len(high_values), 0) for high in highs], high_values
         upper = [(one - low).simplify(len(low_values), 0) for low in lows], low_values
-        return ReversePlan(for_op, lower, upper, 1, variable * -1, ())
+        return ReversePlan(nest, for_op, lower, upper, 1, variable * -1, ())
     if len(highs) > 1:
         values = [*low_values, *high_values]
         later = shifted_to(highs, len(low_values))
@@ -89,7 +95,7 @@ def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePl
         (first,) = shifted_to(lows, 1)
         lower = [one - count for count in counts], values
         return ReversePlan(
-            for_op, lower, ([one], ()), 1, first - variable * span, tuple(low_values)
+            nest, for_op, lower, ([one], ()), 1, first - variable * span, tuple(low_values)
         )
     (low,) = shifted_to(lows, 1)
     (high,) = shifted_to(highs, 1 + len(low_values))
@@ -98,6 +104,7 @@ def _plan(for_op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> ReversePl
     if span != 1:
         ends = low * 2 + ((high - low).simplify(1 + len(values), 0).ceil_div(span) - 1) * span
     return ReversePlan(
+        nest,
         for_op,
         (lows, low_values),
         (highs, high_values),

@@ -19,6 +19,8 @@ from ..step_support.common_block import (
     rename,
     to_hoist,
 )
+from ..step_support.handles import loops_in
+from ..step_support.made import SomeLoops
 from ..step_support.narrow import Narrowing, time_in_body
 from ..step_support.nest import Nest, Nests
 from ..step_support.new_times import NewTimes, followed_by, set_kinds
@@ -32,6 +34,7 @@ from ..step_support.scratch import check_certain, iteration_text
 class ReverseComputeAtPlan:
     """The consumers, the loop they go into, and how far their loops still run."""
 
+    nest: Nest
     at: loop.ForOp
     head: Operation
     hoisted: tuple[Operation, ...]
@@ -41,7 +44,7 @@ class ReverseComputeAtPlan:
     names: dict[loop.ForOp, str]
     kinds: dict[loop.ForOp, LoopKind]
 
-    def apply(self) -> None:
+    def apply(self) -> SomeLoops:
         """`for i: B[i] = …` and `for j: C[j] = g(B[j])` → `for i: B[i] = …; for j in i..i + 1: C[j] = …`."""
         block = self.head.parent
         last = self.at.body.block.last_op
@@ -54,6 +57,7 @@ class ReverseComputeAtPlan:
             self.at.body.block.insert_op_before(self.narrowing.guarded(op), last)
         rename(self.names)
         set_kinds(self.kinds)
+        return SomeLoops(loops_in(self.nest, self.consumers))
 
 
 @planner(ReverseComputeAt)
@@ -85,6 +89,7 @@ def plan_reverse_compute_at(step: ReverseComputeAt, nests: Nests) -> ReverseComp
     times.check(step, "choose a loop further out, or fuse the loops with a shift")
     loops = [(op, nest.time_position(op)) for op in narrowing.outer[common.depth :]]
     return ReverseComputeAtPlan(
+        nest,
         at,
         common.head,
         to_hoist(step, common, consumers),

@@ -20,6 +20,7 @@ from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseInline
 from ..step_support.dead import erase_dead
+from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.new_times import NewTimes, followed_by, set_kinds
 from ..step_support.order import check_effects
@@ -90,7 +91,7 @@ class ReverseInlinePlan:
     """the consumer's buffers that are made too late, each with what it has to go in front of"""
     kinds: dict[loop.ForOp, LoopKind]
 
-    def apply(self) -> None:
+    def apply(self) -> Nothing:
         """`for i: B[i] = f(A[i])` and `for j: C[j] = g(B[j])` → `for i: C[i] = g(f(A[i]))`."""
         for maker, there in self.hoisted:
             insert_before(there, [_detached(maker)])
@@ -103,6 +104,7 @@ class ReverseInlinePlan:
             if op.parent is not None:  # not gone already with a loop that was left empty
                 erase_dead(op)
         set_kinds(self.kinds)
+        return Nothing()
 
 
 def _detached(op: Operation) -> Operation:

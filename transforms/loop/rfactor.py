@@ -25,6 +25,8 @@ from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import Rfactor
 from ...dialects.shaped import memref_type
 from ..step_support.bounds import NestBounds, nest_bounds
+from ..step_support.handles import buffer_handle, loop_handle
+from ..step_support.made import PartialResults
 from ..step_support.modes import check_marks_around, check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_effects, check_structured
@@ -55,6 +57,7 @@ class PartialPlace:
 class RfactorPlan:
     """The update, the loop that gets partial results, and where these stand."""
 
+    nest: Nest
     update: ReductionUpdate
     place: PartialPlace
     factored: loop.ForOp
@@ -78,7 +81,7 @@ class RfactorPlan:
         extents.insert(self.axis, self.count)
         return tuple(extents)
 
-    def apply(self) -> None:
+    def apply(self) -> PartialResults:
         """
         `for k: C[i] += A[i, k]` → `for l: C.rf[l] = 0`, `for k: C.rf[l] += A[i, k]`,
         `for l: C[i] += C.rf[l]`.
@@ -89,10 +92,15 @@ class RfactorPlan:
         size = prod(self.shape) * bit_width(element) // 8
         partial = before.insert(loop.AllocOp(self._scope(size), type_)).buffer
         partial.name_hint = self.name
-        self._initialise(before, partial)
-        self._combine(Builder(InsertPoint.after(self.place.outermost)), partial)
+        initialise = self._initialise(before, partial)
+        combine = self._combine(Builder(InsertPoint.after(self.place.outermost)), partial)
         self._redirect(partial)
         self.factored.kind = LoopKindAttr(self.kind)
+        return PartialResults(
+            buffer_handle(self.nest, partial),
+            tuple(loop_handle(self.nest, op) for op in initialise),
+            tuple(loop_handle(self.nest, op) for op in combine),
+        )
 
     def _scope(self, size: int) -> loop.Scope:
         """Where so many bytes go: an arena is for all threads, so inside of their loop they have their own."""
@@ -101,17 +109,20 @@ class RfactorPlan:
         modes = [op.mode.data for op in loops_around(self.place.outermost) if op.mode]
         return loop.Scope.THREAD if RunMode.THREADS in modes else loop.Scope.ARENA
 
-    def _initialise(self, builder: Builder, partial: SSAValue) -> None:
+    def _initialise(self, builder: Builder, partial: SSAValue) -> list[loop.ForOp]:
         identity = builder.insert(arith.ConstantOp(self.identity)).result
-        variables: list[SSAValue] = []
+        made: list[loop.ForOp] = []
         for name, extent in zip(self.names, self.shape, strict=False):
             for_op = loop.ForOp(name, 0, extent, kind=LoopKind.PARALLEL)
             builder = _into(builder, for_op)
-            variables.append(for_op.induction_variable)
+            made.append(for_op)
+        variables = [op.induction_variable for op in made]
         builder.insert(loop.StoreOp(identity, partial, variables))
+        return made
 
-    def _combine(self, builder: Builder, partial: SSAValue) -> None:
+    def _combine(self, builder: Builder, partial: SSAValue) -> list[loop.ForOp]:
         names = self.names[len(self.shape) :]
+        made: list[loop.ForOp] = []
         variables: list[SSAValue] = []
         if self.place.bounds.guard:
             values = (*self.outer, *self.parameters)
@@ -127,6 +138,7 @@ class RfactorPlan:
                 kind=LoopKind.PARALLEL,
             )
             builder = _into(builder, for_op)
+            made.append(for_op)
             variables.append(for_op.induction_variable)
         over = loop.ForOp(names[-1], 0, self.count, kind=LoopKind.REDUCTION)
         builder = _into(builder, over)
@@ -148,6 +160,7 @@ class RfactorPlan:
         combine.operands = [old if given else new for given in is_old]
         builder.insert(combine)
         builder.insert(loop.StoreOp(combine.results[0], update.load.buffer, target, here))
+        return [*made, over]
 
     def _redirect(self, partial: SSAValue) -> None:
         """Let the update go to the partial result of its iteration."""
@@ -215,6 +228,7 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
     buffer_name = update.store.buffer.name_hint or "partial"
     chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
     return RfactorPlan(
+        nest,
         update,
         place,
         factored,

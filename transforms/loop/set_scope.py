@@ -14,7 +14,9 @@ from ...dialects import loop
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import RunMode, Scope, ScopeAttr
 from ...dialects.schedule.steps import SetScope
-from ..step_support.nest import Nests, loops_around
+from ..step_support.handles import buffer_handle
+from ..step_support.made import OneBuffer
+from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 
@@ -29,11 +31,13 @@ stack is 8 MiB by default on Linux and as little as 512 KiB on macOS, for everyt
 class SetScopePlan:
     """The buffer's operation and where it is to live."""
 
+    nest: Nest
     alloc: loop.AllocOp
     scope: Scope
 
-    def apply(self) -> None:
+    def apply(self) -> OneBuffer:
         self.alloc.scope = ScopeAttr(self.scope)
+        return OneBuffer(buffer_handle(self.nest, self.alloc.buffer))
 
 
 @planner(SetScope)
@@ -60,7 +64,7 @@ def plan_set_scope(step: SetScope, nests: Nests) -> SetScopePlan:
                 use.operation, loop.LoadOp | loop.StoreOp | memref.LoadOp | memref.StoreOp
             ):
                 raise refuse(step, f"'{use.operation.name}' needs the address of '%{name}'")
-    return SetScopePlan(alloc, scope)
+    return SetScopePlan(nest, alloc, scope)
 
 
 def _check_size(step: SetScope, name: str, alloc: loop.AllocOp, scope: Scope) -> None:

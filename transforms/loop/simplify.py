@@ -20,6 +20,7 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
 from ..step_support.dead_conditions import simplify_condition
+from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.rewrite import (
@@ -47,12 +48,13 @@ class SimplifyPlan:
 
     nest: Nest
 
-    def apply(self) -> None:
+    def apply(self) -> Nothing:
         changed = True
         while changed:
             changed = tidy_expressions(self.nest.function)
             for op in [op for op in operations_in(self.nest.function) if op.regions]:
                 changed |= self._simplify(op)
+        return Nothing()
 
     def _simplify(self, op: Operation) -> bool:
         """Whether the operation, if it still is in the function, has been changed."""

@@ -9,7 +9,9 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import loop
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Skew
-from ..step_support.nest import Nests, loops_around
+from ..step_support.handles import loop_handle
+from ..step_support.made import OneLoop
+from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
@@ -27,11 +29,12 @@ from ..step_support.rewrite import (
 class SkewPlan:
     """The loop, the loop around it that it is skewed by, and how many times that one's variable."""
 
+    nest: Nest
     for_op: loop.ForOp
     by: loop.ForOp
     factor: int
 
-    def apply(self) -> None:
+    def apply(self) -> OneLoop:
         """`for j in L..U: S(j)` → `for j in L + f*i..U + f*i: S(j - f*i)`"""
         variable, outer = self.for_op.induction_variable, self.by.induction_variable
         ahead = AffineExpr.dimension(1) * self.factor
@@ -41,6 +44,7 @@ class SkewPlan:
             self._moved(lower_bound(self.for_op)),
             self._moved(upper_bound(self.for_op)),
         )
+        return OneLoop(loop_handle(self.nest, self.for_op))
 
     def _moved(self, bound: BoundExprs) -> BoundExprs:
         exprs, values = bound
@@ -70,7 +74,7 @@ def plan_skew(step: Skew, nests: Nests) -> SkewPlan:
             f"loop '{step.by}' runs in vector lanes, whose bounds of '{name}' would differ",
             remedy="skew before vectorize",
         )
-    return SkewPlan(for_op, by, step.factor)
+    return SkewPlan(nest, for_op, by, step.factor)
 
 
 LoopSkewPass = step_pass(Skew)

@@ -10,6 +10,9 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
+from ..step_support.copies import Copier
+from ..step_support.handles import LoopHandle, loop_handle
+from ..step_support.made import SplitLoops
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests
 from ..step_support.padding import check_overrun
@@ -18,7 +21,6 @@ from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
     BoundExprs,
     added_up,
-    clone_loop,
     insert_after,
     is_sure_maximum,
     loop_like,
@@ -47,12 +49,14 @@ class SplitPlan:
     rest: str = ""
     """the name of the loop over the rest when the tail is peeled"""
 
-    def apply(self) -> None:
+    def apply(self) -> SplitLoops:
+        tail = None
         if self.tail == "peel":
-            peel_rest(self.nest, self.for_op, self.factor, self.rest)
-        self._nest(self.for_op, clip=self.tail == "guard")
+            tail = peel_rest(self.nest, self.for_op, self.factor, self.rest)
+        outer, inner = self._nest(self.for_op, clip=self.tail == "guard")
+        return SplitLoops(loop_handle(self.nest, outer), loop_handle(self.nest, inner), tail)
 
-    def _nest(self, for_op: loop.ForOp, *, clip: bool) -> None:
+    def _nest(self, for_op: loop.ForOp, *, clip: bool) -> tuple[loop.ForOp, loop.ForOp]:
         """
         `for i in L..U` → `for i.outer in L..U step span: for i.inner in i.outer..min(i.outer+span, U)`
         """
@@ -74,18 +78,20 @@ class SplitPlan:
         for_op.induction_variable.replace_all_uses_with(inner.induction_variable)
         move_body(for_op, inner.body.block)
         replace_loop(for_op, [outer])
+        return outer, inner
 
 
-def peel_rest(nest: Nest, for_op: loop.ForOp, factor: int, name: str) -> None:
+def peel_rest(nest: Nest, for_op: loop.ForOp, factor: int, name: str) -> LoopHandle:
     """
     `for i in L..U` → the loop over the whole blocks of `factor` iterations `L..M`, then
-    `for i.tail in max(L, M)..U`.
+    `for i.tail in max(L, M)..U`, which is returned.
     """
     blocks, rest = blocks_and_rest(nest, for_op, factor * for_op.step.value.data)
-    tail = clone_loop(for_op, name, nest.taken_names())
+    tail = Copier(nest).loop(for_op, name)
     set_bounds(tail, *rest)
     set_bounds(for_op, *blocks)
     insert_after(for_op, [tail])
+    return loop_handle(nest, tail)
 
 
 def blocks_and_rest(

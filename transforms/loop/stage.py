@@ -21,6 +21,8 @@ from ...dialects import loop
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
+from ..step_support.handles import buffer_handle, loop_handle
+from ..step_support.made import StagedBuffer
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_structured
@@ -84,7 +86,7 @@ class StagePlan:
     serial: tuple[loop.ForOp, ...]
     """loops around, one iteration of which copies elements that another one writes or copies back"""
 
-    def apply(self) -> None:
+    def apply(self) -> StagedBuffer:
         make_serial(self.serial)
         front, back = (Builder(point) for point in self._ends())
         element = memref_type(self.buffer).get_element_type()
@@ -93,13 +95,16 @@ class StagePlan:
         scratch.name_hint = self.name
         for access in self.accesses:
             self._redirect(access, scratch)
-        if self.copies_in:
-            self._copy(front, scratch, into_scratch=True)
-        if self.copies_out:
-            self._copy(back, scratch, into_scratch=False)
+        copy_in = self._copy(front, scratch, into_scratch=True) if self.copies_in else []
+        copy_out = self._copy(back, scratch, into_scratch=False) if self.copies_out else []
         if isinstance(self.buffer.owner, loop.AllocOp) and not self.buffer.uses:
             self.buffer.owner.detach()
             self.buffer.owner.erase()
+        return StagedBuffer(
+            buffer_handle(self.nest, scratch),
+            tuple(loop_handle(self.nest, op) for op in copy_in),
+            tuple(loop_handle(self.nest, op) for op in copy_out),
+        )
 
     def _ends(self) -> tuple[InsertPoint, InsertPoint]:
         """The places of the copies: the ends of the loop's body, or around what uses the copy."""
@@ -124,8 +129,9 @@ class StagePlan:
         op.operands[position] = scratch
         set_subscripts(op, exprs, used)
 
-    def _copy(self, builder: Builder, scratch: SSAValue, *, into_scratch: bool) -> None:
+    def _copy(self, builder: Builder, scratch: SSAValue, *, into_scratch: bool) -> list[loop.ForOp]:
         """Loops over the box that copy its elements, those outside of the buffer left out."""
+        made: list[loop.ForOp] = []
         fill = into_scratch and self.fills_padding
         variables: list[SSAValue] = []
         offsets: list[AffineExpr] = []
@@ -136,7 +142,7 @@ class StagePlan:
                 offsets.append(AffineExpr.constant(0))
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
-            builder.insert(for_op)
+            made.append(builder.insert(for_op))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
@@ -151,12 +157,13 @@ class StagePlan:
         if not into_scratch:
             value = builder.insert(loop.LoadOp(scratch, here, variables)).result
             builder.insert(loop.StoreOp(value, self.buffer, there, values))
-            return
+            return made
         if fill:
             value = self._loaded(builder, offsets, there, values)
         else:
             value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
         builder.insert(loop.StoreOp(value, scratch, here, variables))
+        return made
 
     def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
         """The loop over one axis of the box, or of the padded scratch buffer."""

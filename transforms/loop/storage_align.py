@@ -11,7 +11,9 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects import loop
 from ...dialects.schedule.steps import StorageAlign
-from ..step_support.nest import Nests
+from ..step_support.handles import buffer_handle
+from ..step_support.made import OneBuffer
+from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 
@@ -20,11 +22,15 @@ from ..step_support.refusal import refuse
 class StorageAlignPlan:
     """The buffer's operation and the type it gets."""
 
+    nest: Nest
     alloc: loop.AllocOp
     type: MemRefType
 
-    def apply(self) -> None:
-        Rewriter.replace_value_with_new_type(self.alloc.buffer, self.type)
+    def apply(self) -> OneBuffer:
+        old = self.alloc.buffer
+        new = Rewriter.replace_value_with_new_type(old, self.type)
+        self.nest.identities.moved(old, new)
+        return OneBuffer(buffer_handle(self.nest, new))
 
 
 @planner(StorageAlign)
@@ -84,6 +90,7 @@ def plan_storage_align(step: StorageAlign, nests: Nests) -> StorageAlignPlan:
         )
     sizes[step.axis] = aligned
     return StorageAlignPlan(
+        nest,
         alloc,
         MemRefType(type_.element_type, sizes, type_.layout, type_.memory_space),
     )

@@ -27,6 +27,7 @@ from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
 from ...dialects.shaped import Buffer, memref_type
+from ..step_support.made import Nothing
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_structured
@@ -136,13 +137,14 @@ class TensorizePlan:
     kernel: str
     arguments: tuple[View | SSAValue, ...]
 
-    def apply(self) -> None:
+    def apply(self) -> Nothing:
         """`for i: for j: …` → `func.call @kernel(subviews)`."""
         builder = Builder(InsertPoint.before(self.for_op))
         values = [arg.make(builder) if isinstance(arg, View) else arg for arg in self.arguments]
         builder.insert(func.CallOp(self.kernel, values, []))
         self.for_op.detach()
         self.for_op.erase()
+        return Nothing()
 
 
 @planner(Tensorize)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
@@ -13,7 +13,10 @@ from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Tile
 from ..step_support.chain import chain_of
+from ..step_support.copies import Copier
 from ..step_support.extremes import extreme
+from ..step_support.handles import loop_handle
+from ..step_support.made import Loops, TiledLoops
 from ..step_support.nest import Nest, Nests
 from ..step_support.order import TimeSpace, check_order, kind_after
 from ..step_support.padding import check_overrun
@@ -25,7 +28,6 @@ from ..step_support.rewrite import (
     loop_like,
     lower_bound,
     move_body,
-    rename_inside,
     replace_loop,
     shifted_to,
     upper_bound,
@@ -74,11 +76,13 @@ class TilePlan:
     axes: tuple[Axis, ...]
     sinking: Sinking
 
-    def apply(self) -> None:
+    def apply(self) -> TiledLoops:
         self.sinking.apply()
         chain = [axis.for_op for axis in self.axes]
-        taken = self.nest.taken_names() - {op.loop_name.data for op in chain}
-        replace_loop(chain[0], _Builder(self.nest, self.axes, taken).tiles(0, {}, (), ""))
+        copier = Copier(self.nest, without=[op.loop_name.data for op in chain])
+        builder = _Builder(self.nest, self.axes, copier)
+        replace_loop(chain[0], builder.tiles(0, {}, (), ""))
+        return TiledLoops(*builder.made())
 
 
 @dataclass
@@ -92,7 +96,24 @@ class _Builder:
 
     nest: Nest
     axes: tuple[Axis, ...]
-    taken: set[str]
+    copier: Copier
+    outer: dict[loop.ForOp, list[loop.ForOp]] = field(
+        default_factory=dict[loop.ForOp, list[loop.ForOp]]
+    )
+    inner: dict[loop.ForOp, list[loop.ForOp]] = field(
+        default_factory=dict[loop.ForOp, list[loop.ForOp]]
+    )
+    """for each loop tiled, the loops over tiles and inside of a tile, those of whole tiles last"""
+
+    def made(self) -> list[Loops]:
+        """The loops over whole tiles, and those inside of one, of which those in rests are copies."""
+        made: list[Loops] = []
+        for loops in (self.outer, self.inner):
+            for *copies, main in loops.values():
+                for copy in copies:
+                    self.nest.identities.copied(main, copy)
+            made.append(tuple(loop_handle(self.nest, loops[axis.for_op][-1]) for axis in self.axes))
+        return made
 
     def tiles(
         self,
@@ -120,11 +141,12 @@ class _Builder:
             axis.for_op,
             lower,
             upper,
-            name=self._name(f"{name}.outer{suffix}"),
+            name=self.copier.fresh(f"{name}.outer{suffix}"),
             step=axis.span,
             kind=axis.outer_kind,
         )
         outer.attributes.clear()
+        self.outer.setdefault(axis.for_op, []).append(outer)
         start = outer.induction_variable
         inside = (f"{name}.inner", axis.inside(start))
         end = outer.body.block.last_op
@@ -147,7 +169,9 @@ class _Builder:
         for axis, (name, bounds) in zip(self.axes, ranges, strict=True):
             lower, upper = (_replaced(bound, variables) for bound in bounds)
             name = name if name.endswith(suffix) else name + suffix
-            copy = loop_like(axis.for_op, lower, upper, name=self._name(name), kind=axis.inner_kind)
+            name = self.copier.fresh(name)
+            copy = loop_like(axis.for_op, lower, upper, name=name, kind=axis.inner_kind)
+            self.inner.setdefault(axis.for_op, []).append(copy)
             old = axis.for_op.induction_variable
             copy.induction_variable.name_hint = old.name_hint
             if made:
@@ -158,22 +182,13 @@ class _Builder:
             variables[old] = copy.induction_variable
         source = self.axes[-1].for_op
         if suffix:
-            source = source.clone(dict(variables))
-            rename_inside(source, suffix, self.taken)
+            source = self.copier.operation(source, suffix, dict(variables))
         else:
             for old, new in variables.items():
                 old.replace_all_uses_with(new)
         source.induction_variable.replace_all_uses_with(made[-1].induction_variable)
         move_body(source, made[-1].body.block)
         return made[0]
-
-    def _name(self, name: str) -> str:
-        candidate, count = name, 0
-        while candidate in self.taken:
-            count += 1
-            candidate = f"{name}_{count}"
-        self.taken.add(candidate)
-        return candidate
 
 
 def _replaced(bound: BoundExprs, new: Mapping[SSAValue, SSAValue]) -> BoundExprs:

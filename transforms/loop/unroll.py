@@ -13,6 +13,9 @@ from ...dialects import loop
 from ...dialects.loop import RunMode, RunModeAttr
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
+from ..step_support.made import Nothing, UnrolledLoop
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
@@ -20,7 +23,6 @@ from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
     BoundExprs,
     body_ops,
-    clone_loop,
     insert_before,
     replace_loop,
     room_for,
@@ -44,7 +46,7 @@ class UnrollPlan:
     count: int
     first: BoundExprs
 
-    def apply(self) -> None:
+    def apply(self) -> Nothing:
         """`for i in L..L + 3: S(i)` → `S(L); S(L + 1); S(L + 2)`"""
         (first,), values = self.first
         span = self.for_op.step.value.data
@@ -53,6 +55,7 @@ class UnrollPlan:
             substitute(copy.induction_variable, value, values)
             insert_before(self.for_op, _detached(copy))
         replace_loop(self.for_op, ())
+        return Nothing()
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,13 @@ class UnrollMarkPlan:
 
     only_marks: ClassVar[bool] = True
 
+    nest: Nest
     for_op: loop.ForOp
 
-    def apply(self) -> None:
+    def apply(self) -> UnrolledLoop:
         """`for i in 0..4: S(i)` → `for unroll i in 0..4: S(i)`"""
         self.for_op.mode = RunModeAttr(RunMode.UNROLL)
+        return UnrolledLoop(loop_handle(self.nest, self.for_op), None)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,12 @@ class PartialUnrollPlan:
     rest: str
     """the name of the loop over the rest when the tail is peeled"""
 
-    def apply(self) -> None:
+    def apply(self) -> UnrolledLoop:
         """`for i in L..U: S(i)` → `for i in L..U step 2: S(i); S(i + 1)` and the rest"""
         for_op, span = self.for_op, self.for_op.step.value.data
+        tail = None
         if self.tail == "peel":
-            peel_rest(self.nest, for_op, self.factor, self.rest)
+            tail = peel_rest(self.nest, for_op, self.factor, self.rest)
         variable = for_op.induction_variable
         end = for_op.body.block.last_op
         assert end is not None
@@ -96,6 +102,7 @@ class PartialUnrollPlan:
                 body = [guarded(body, ahead, variable, upper_bound(for_op))]
             insert_before(end, body)
         set_step(for_op, span * self.factor)
+        return UnrolledLoop(loop_handle(self.nest, for_op), tail)
 
 
 def guarded(
@@ -108,9 +115,9 @@ def guarded(
 
 def _copies(nest: Nest, for_op: loop.ForOp, count: int) -> list[loop.ForOp]:
     """The loop itself and copies of it, `count` loops in all."""
-    taken = nest.taken_names()
+    copier = Copier(nest)
     name = for_op.loop_name.data
-    copies = [clone_loop(for_op, f"{name}.u{number}", taken) for number in range(1, count)]
+    copies = [copier.loop(for_op, f"{name}.u{number}") for number in range(1, count)]
     return [for_op, *copies][:count]
 
 
@@ -134,7 +141,7 @@ def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | UnrollMarkPlan | Par
     if step.factor < 0:
         raise refuse(step, f"factor is {step.factor}, expected 0 (all iterations) or more")
     if step.mark:
-        return _plan_mark(step, for_op)
+        return _plan_mark(step, nest, for_op)
     trip_count = TripCount(nest, for_op)
     if step.factor == 0:
         return _plan_whole(step, nest, for_op, trip_count)
@@ -144,7 +151,7 @@ def plan_unroll(step: Unroll, nests: Nests) -> UnrollPlan | UnrollMarkPlan | Par
     return PartialUnrollPlan(nest, for_op, step.factor, tail, rest)
 
 
-def _plan_mark(step: Unroll, for_op: loop.ForOp) -> UnrollMarkPlan:
+def _plan_mark(step: Unroll, nest: Nest, for_op: loop.ForOp) -> UnrollMarkPlan:
     """Each iteration that may not run will be tested, so there must be a number that bounds them."""
     count = for_op.greatest_trip_count()
     if step.factor:
@@ -156,7 +163,7 @@ def _plan_mark(step: Unroll, for_op: loop.ForOp) -> UnrollMarkPlan:
             remedy="simplify it, or split it first",
         )
     check_size(step, for_op, count)
-    return UnrollMarkPlan(for_op)
+    return UnrollMarkPlan(nest, for_op)
 
 
 def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCount) -> UnrollPlan:

@@ -16,7 +16,10 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import UnrollAndJam
+from ..step_support.copies import Copier
+from ..step_support.handles import loop_handle
 from ..step_support.jam import Jam, Joint, groups_of, with_effects
+from ..step_support.made import UnrolledLoop
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests, regions_around
 from ..step_support.order import TimeSpace, check_order, kind_after
@@ -24,7 +27,6 @@ from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse
 from ..step_support.rewrite import (
     BoundExprs,
-    clone_loop,
     lower_bound,
     room_for,
     set_bounds,
@@ -53,25 +55,27 @@ class UnrollAndJamPlan:
     rest: str
     joints: Mapping[loop.ForOp, Joint]
 
-    def apply(self) -> None:
+    def apply(self) -> UnrolledLoop:
         for_op, step = self.for_op, self.for_op.step.value.data
         for joint in self.joints.values():
             set_bounds(joint.for_op, joint.lower, joint.upper)
+        tail = None
         if self.tail == "peel":
-            peel_rest(self.nest, for_op, self.factor, self.rest)
-        taken, name = self.nest.taken_names(), for_op.loop_name.data
+            tail = peel_rest(self.nest, for_op, self.factor, self.rest)
+        copier, name = Copier(self.nest), for_op.loop_name.data
         copies = [for_op]
         room: list[Sequence[AffineConstraintExpr]] = [()]
         operands = [for_op.induction_variable, *upper_bound(for_op)[1]]
         for number in range(1, self.factor):
             ahead = AffineExpr.dimension(0) + number * step
-            copies.append(clone_loop(for_op, f"{name}.u{number}", taken))
+            copies.append(copier.loop(for_op, f"{name}.u{number}"))
             room.append(room_for(ahead, upper_bound(for_op)) if self.tail == "guard" else ())
         for number, copy in enumerate(copies[1:], 1):
             ahead = AffineExpr.dimension(0) + number * step
             substitute(copy.induction_variable, ahead, [for_op.induction_variable])
-        Jam(copies, self.joints, room, operands, taken).run()
+        Jam(copies, self.joints, room, operands, copier).run()
         set_step(for_op, step * self.factor)
+        return UnrolledLoop(loop_handle(self.nest, for_op), tail)
 
 
 @planner(UnrollAndJam)

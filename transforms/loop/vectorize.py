@@ -18,7 +18,9 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
+from ..step_support.handles import loop_handle
 from ..step_support.kinds import parallel_loops, weakest
+from ..step_support.made import VectorLoop
 from ..step_support.modes import check_marks_around, check_marks_inside, check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import TimeSpace, agreeing, check_order
@@ -49,18 +51,19 @@ class VectorizePlan:
         """Whether the loop stays what it is, but for how it runs."""
         return self.split is None and self.guard is None
 
-    def apply(self) -> None:
+    def apply(self) -> VectorLoop:
         """`for i: S(i)` → `for i.outer step width: for vector i.inner: S(i)`"""
-        lanes = self.for_op
-        if self.split is not None:
-            self.split.apply()
-            lanes = self.nest.loop(self.split.inner)
+        split = self.split and self.split.apply()
+        lanes = split.inner.op if split else self.for_op
         lanes.kind = LoopKindAttr(self.kind)
         lanes.mode = RunModeAttr(RunMode.VECTOR)
         if self.strided:
             lanes.attributes[STRIDED] = ArrayAttr([StringAttr(name) for name in self.strided])
         if self.guard is not None:
             _guard(lanes, self.guard)
+        return VectorLoop(
+            loop_handle(self.nest, lanes), split and split.outer, split and split.tail
+        )
 
 
 def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:

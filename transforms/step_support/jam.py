@@ -10,9 +10,9 @@ from xdsl.ir.affine import AffineConstraintExpr
 
 from ...dialects import loop
 from ...dialects.loop import LoopKind
+from .copies import Copier
 from .rewrite import (
     BoundExprs,
-    clone_loop,
     insert_after,
     insert_before,
     lower_bound,
@@ -76,7 +76,7 @@ class Jam:
     room: Sequence[Sequence[AffineConstraintExpr]]
     """for each copy the conditions under which it runs, over `operands`; empty: always"""
     operands: Sequence[SSAValue]
-    taken: set[str]
+    copier: Copier
 
     def run(self) -> None:
         self._blocks([copy.body.block for copy in self.copies])
@@ -171,11 +171,7 @@ class Jam:
         return parts
 
     def _part(self, for_op: loop.ForOp, suffix: str) -> loop.ForOp:
-        name, number = for_op.loop_name.data + suffix, 0
-        while name in self.taken:
-            number += 1
-            name = f"{for_op.loop_name.data}{suffix}_{number}"
-        return clone_loop(for_op, name, self.taken)
+        return self.copier.loop(for_op, self.copier.fresh(for_op.loop_name.data + suffix))
 
 
 def with_effects(ops: Sequence[Operation]) -> list[Operation]:

@@ -13,6 +13,7 @@ from ...analysis.dependence import Dependences, dependences
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
+from .identities import Identities
 
 
 class Nest:
@@ -20,6 +21,8 @@ class Nest:
 
     def __init__(self, function: func.FuncOp):
         self.function = function
+        self.identities = Identities()
+        """What handles stand for, and which loops and buffers are copies."""
         self._dependences: Dependences | None = None
 
     @property

@@ -14,8 +14,10 @@ from ...analysis.levels import Level
 from ...dialects.schedule import TAILS, Step
 from ..numerics import NumericalEffect
 from ..stepwell_pass import StepwellPass
+from .handles import Handle
+from .made import Made
 from .nest import Nests
-from .refusal import Refusal, refuse
+from .refusal import Refusal, describe, refuse
 from .subject import place_of
 
 
@@ -26,8 +28,8 @@ class Plan(Protocol):
     One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay.
     """
 
-    def apply(self) -> None:
-        """Rewrite the loops. Does not fail."""
+    def apply(self) -> Made[Handle]:
+        """Rewrite the loops, and say what has been made. Does not fail."""
         ...
 
 
@@ -64,14 +66,16 @@ def plan(step: Step, nests: Nests) -> Plan:
         raise
 
 
-def apply(step: Step, nests: Nests) -> None:
-    """Plan the step and carry it out. Raises as `plan` does, with the IR as it was."""
+def apply(step: Step, nests: Nests) -> Made[Handle]:
+    """Plan the step and carry it out; what it made. Raises as `plan` does, with the IR as it was."""
     planned = plan(step, nests)
-    planned.apply()
+    made = planned.apply()
     if getattr(planned, "only_marks", False):
-        return
+        return made
     for nest in nests.known():
         nest.invalidate()
+        nest.identities.end_erased(describe(step))
+    return made
 
 
 def _check_tail(step: Step) -> None:

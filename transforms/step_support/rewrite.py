@@ -14,8 +14,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    MemRefType,
-    StringAttr,
     i32,
 )
 from xdsl.ir import Block, Operation, SSAValue
@@ -280,41 +278,6 @@ def move_body(source: loop.ForOp, target: Block) -> None:
     for inner in body_ops(source):
         inner.detach()
         target.insert_op_before(inner, last)
-
-
-def rename_inside(root: Operation, suffix: str, taken: set[str]) -> None:
-    """
-    Give the loops and buffers inside a cloned operation names of their own, which end in `suffix`.
-
-    `taken` are the names in use (`Nest.taken_names`); those given are added.
-    """
-    for op in root.walk():
-        if isinstance(op, loop.ForOp) and op is not root:
-            op.loop_name = StringAttr(_fresh(op.loop_name.data, suffix, "_", taken))
-        for result in op.results:
-            if isinstance(result.type, MemRefType) and result.name_hint:
-                # A name hint loses `_` and a number at its end, so the number follows directly.
-                name = SSAValue.extract_valid_name(result.name_hint + suffix.replace(".", "_"))
-                result.name_hint = _fresh(name, "", "", taken)
-
-
-def _fresh(name: str, suffix: str, before_number: str, taken: set[str]) -> str:
-    candidate, number = name + suffix, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}{suffix}{before_number}{number}"
-    taken.add(candidate)
-    return candidate
-
-
-def clone_loop(op: loop.ForOp, name: str, taken: set[str]) -> loop.ForOp:
-    """A copy of a loop called `name`, in which loops and buffers end in what `name` adds to `op`'s."""
-    copy = op.clone()
-    suffix = name.removeprefix(op.loop_name.data) or ".copy"
-    copy.loop_name = StringAttr(name)
-    taken.add(name)
-    rename_inside(copy, suffix, taken)
-    return copy
 
 
 def loop_like(

@@ -1,0 +1,203 @@
+"""Handles: what steps return, what survives them, and what is a copy of what."""
+
+import pytest
+from stepwell.dialects.schedule.call_syntax import parse_call
+from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.step_support.handles import Handle, LoopHandle, buffer_handle, loop_handle
+from stepwell.transforms.step_support.made import Made
+from stepwell.transforms.step_support.nest import Nest, Nests
+from stepwell.transforms.step_support.planning import apply
+from xdsl.dialects.builtin import ModuleOp
+
+PRODUCT = """
+func.func @f(
+  %A: memref<20x12xf32> {stepwell.noalias},
+  %B: memref<12x16xf32> {stepwell.noalias},
+  %C: memref<20x16xf32> {stepwell.noalias}
+) {
+  %zero = arith.constant 0.0 : f32
+  loop.for serial "i" %i = 0 to 20 {
+    loop.for serial "j" %j = 0 to 16 {
+      loop.store %zero, %C[%i, %j] : memref<20x16xf32>
+      loop.for reduction "k" %k = 0 to 12 {
+        %a = loop.load %A[%i, %k] : memref<20x12xf32>
+        %b = loop.load %B[%k, %j] : memref<12x16xf32>
+        %c = loop.load %C[%i, %j] : memref<20x16xf32>
+        %p = arith.mulf %a, %b fastmath<reassoc> : f32
+        %s = arith.addf %c, %p fastmath<reassoc> : f32
+        loop.store %s, %C[%i, %j] : memref<20x16xf32>
+      }
+    }
+  }
+  func.return
+}
+"""
+
+COPIES = """
+func.func @f(%A: memref<20x16xf32> {stepwell.noalias}, %C: memref<20x16xf32> {stepwell.noalias}) {
+  loop.for serial "i" %i = 0 to 20 {
+    loop.for serial "j" %j = 0 to 16 {
+      %a = loop.load %A[%i, %j] : memref<20x16xf32>
+      loop.store %a, %C[%i, %j] : memref<20x16xf32>
+    }
+  }
+  func.return
+}
+"""
+
+
+class Scheduled:
+    """A function, its steps given as calls."""
+
+    def __init__(self, text: str):
+        self.module: ModuleOp = parse_text(text)
+        self.nests = Nests(self.module)
+        self.nest: Nest = self.nests.resolve("f/")[0]
+
+    def __call__(self, call: str) -> Made[Handle]:
+        made = apply(parse_call(call), self.nests)
+        self.module.verify()
+        return made
+
+    def loop(self, name: str) -> LoopHandle:
+        return loop_handle(self.nest, self.nest.loop(name))
+
+
+def names(handles: object) -> list[str]:
+    return [handle.name for handle in handles]
+
+
+@pytest.mark.parametrize(
+    ("call", "made", "more"),
+    [
+        ('split("f/i", 4)', ["i.outer", "i.inner"], {"tail": None}),
+        ('split("f/i", 8, tail="peel")', ["i.outer", "i.inner"], {"tail": "i.tail"}),
+        (
+            'tile("f/i", [8, 3], tail="peel")',
+            ["i.outer", "j.outer", "i.inner", "j.inner"],
+            {"outer": ["i.outer", "j.outer"], "inner": ["i.inner", "j.inner"]},
+        ),
+        ('reorder("f/i", ["j", "i"])', ["j", "i"], {}),
+        ('fuse("f/i", "j")', ["i.j"], {"loop": "i.j"}),
+        ('unroll("f/j")', [], {}),
+        ('unroll("f/j", 3)', ["j"], {"loop": "j", "tail": "j.tail"}),
+        ('unroll("f/j", mark=True)', ["j"], {"loop": "j", "tail": None}),
+        ('unroll_and_jam("f/i", 3)', ["i"], {"loop": "i", "tail": "i.tail"}),
+        ('vectorize("f/j")', ["j"], {"loop": "j", "outer": None, "tail": None}),
+        (
+            'vectorize("f/j", 6)',
+            ["j.outer", "j.inner"],
+            {"loop": "j.inner", "outer": "j.outer", "tail": "j.tail"},
+        ),
+        ('parallel("f/i")', ["i"], {"loop": "i"}),
+        ('peel("f/i", front=1)', ["i.front", "i"], {"front": "i.front", "loop": "i", "back": None}),
+        ('peel("f/i", 1, 2)', ["i.front", "i", "i.back"], {"back": "i.back"}),
+        ('index_set_split("f/i", "5")', ["i", "i.rest"], {"loops": ["i", "i.rest"]}),
+        ('index_set_split("f/i", "i == 5")', ["i", "i.at", "i.rest"], {}),
+        ('skew("f/j", "i")', ["j"], {"loop": "j"}),
+        ('reverse("f/i")', ["i"], {"loop": "i"}),
+        ('pragma("f/i", "fast")', ["i"], {"loop": "i"}),
+        (
+            'stage("f/A", at="i")',
+            ["A.staged"],
+            {"buffer": "A.staged", "copy_in": ["A.staged.in1"], "copy_out": []},
+        ),
+        (
+            'stage("f/C", scope="arena")',
+            ["C.staged"],
+            {"copy_in": [], "copy_out": ["C.staged.out0", "C.staged.out1"]},
+        ),
+        ('prefetch("f/C", at="j")', [], {}),
+        ('nontemporal("f/C")', ["C"], {"buffer": "C"}),
+        ('simplify("f")', [], {}),
+    ],
+)
+def test_a_step_returns_what_it_made(call: str, made: list[str], more: dict[str, object]) -> None:
+    result = Scheduled(COPIES)(call)
+    assert names(result) == made
+    for field, expected in more.items():
+        found = getattr(result, field)
+        assert (names(found) if isinstance(expected, list) else found and found.name) == expected
+
+
+def test_handles_survive_steps_that_keep_their_loop() -> None:
+    s = Scheduled(PRODUCT)
+    i, j, k = (s.loop(name) for name in "ijk")
+    s('decompose_reduction("f/C", at="i")')
+    s('reorder("f/i", ["k", "i", "j"])')
+    assert [i.name, j.name, k.name] == ["i", "j", "k"]
+    assert k.op.parent_op() is s.nest.function
+    assert (i.trips, j.trips, k.trips) == (20, 16, 12)
+    s('split("f/j", 4)')
+    assert (i.is_gone, j.is_gone) == (False, True)
+
+
+def test_a_handle_that_is_gone_says_by_which_step() -> None:
+    s = Scheduled(PRODUCT)
+    i, j = s.loop("i"), s.loop("j")
+    s('split("f/i", factor=4)')
+    s('parallel("f/i.outer")')
+    assert i.is_gone and not j.is_gone
+    with pytest.raises(StepwellError) as caught:
+        _ = i.op
+    assert str(caught.value) == (
+        "loop 'i' is gone since split(\"f/i\", factor=4); take a handle from what that step returned, "
+        "or by name"
+    )
+    assert repr(i) == "<loop 'i', gone since split(\"f/i\", factor=4)>"
+    assert repr(j) == "<loop 'j'>"
+
+
+def test_all_copies_of_a_loop_after_peeling_splitting_and_jamming() -> None:
+    s = Scheduled(PRODUCT)
+    k = s.loop("k")
+    assert names(k.copies) == ["k"]
+    s('decompose_reduction("f/C", at="i")')
+    s('split("f/i", 3, tail="peel")')
+    assert names(k.copies) == ["k", "k.tail"]
+    s('split("f/j", 5, tail="peel")')
+    assert names(k.copies) == ["k", "k.tail_1", "k.tail"]
+    assert names(k.copies_in(s.loop("i.tail"))) == ["k.tail"]
+    assert [copy.main for copy in k.copies] == [k] * 3
+    s('unroll_and_jam("f/j.inner", 5)')
+    assert names(k.copies) == ["k", "k.tail_1", "k.tail"]
+    s('unroll("f/k.tail")')
+    assert names(k.copies) == ["k", "k.tail_1"]
+
+
+def test_copies_outlive_what_they_were_made_from() -> None:
+    s = Scheduled(COPIES)
+    j = s.loop("j")
+    s('peel("f/i", front=1)')
+    s('unroll("f/j")')
+    assert j.is_gone
+    (left,) = j.copies
+    assert left.name == "j.front"
+    assert left.main == left
+
+
+def test_loops_that_a_step_clones_are_copies() -> None:
+    s = Scheduled(PRODUCT)
+    i = s.loop("i")
+    s('decompose_reduction("f/C", at="i")')
+    assert names(i.copies) == ["i", "i.init"]
+    s('fuse_loops("f/i.init", "i")')
+    assert i.is_gone
+    assert names(i.copies) == ["i.init"]
+
+
+def test_buffers_have_handles_too() -> None:
+    s = Scheduled(COPIES)
+    (staged,) = s('stage("f/A", at="i")')
+    a = buffer_handle(s.nest, s.nest.buffer("A"))
+    s('peel("f/i", front=1)')
+    assert staged.name == "A.staged"
+    assert len(staged.copies) == 2
+    s('double_buffer("f/A.staged", at="i")')
+    assert not staged.is_gone and staged.value.type.get_shape() == (2, 1, 16)
+    s('storage_align("f/A.staged", axis=2, factor=5)')
+    assert staged.value.type.get_shape() == (2, 1, 20)
+    s('inline("f/A.staged_front")')
+    assert not a.is_gone
+    assert names(staged.copies) == ["A.staged"]

@@ -1,0 +1,109 @@
+"""Which loops and buffers a function under schedule has handles for, and which of them are copies of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects import loop
+
+Subject = loop.ForOp | SSAValue
+"""What a handle stands for: a loop or a buffer."""
+
+
+@dataclass(eq=False)
+class Identity:
+    """A loop or buffer through all steps: the operation that is it now, or the step that ended it."""
+
+    subject: Subject
+    origin: Identity | None = None
+    """What it was first copied from; None when it is no copy."""
+    ended_by: str = ""
+    """The step after which it is gone, as text; empty while it is there."""
+
+    @property
+    def root(self) -> Identity:
+        """What it and all its copies descend from."""
+        return self.origin or self
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The identities of a function at some time, each with what stands for it in a clone of the function."""
+
+    subjects: Mapping[Identity, Subject]
+
+
+class Identities:
+    """
+    The identities of a function's loops and buffers, made when they are first asked for.
+
+    A step that keeps a loop keeps its operation, and so its identity; one that has to make it anew says so
+    (`moved`). Copies are made by `Copier`, which says what each is a copy of (`copied`).
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[Subject, Identity] = {}
+
+    def of(self, subject: Subject) -> Identity:
+        """The identity of a loop or buffer that stands in the function."""
+        found = self._of.get(subject)
+        if found is None:
+            found = self._of[subject] = Identity(subject)
+        return found
+
+    def known(self, subject: Subject) -> Identity | None:
+        """The same, None when nobody has asked for it yet; then it is no copy."""
+        return self._of.get(subject)
+
+    def copied(self, old: Subject, new: Subject) -> None:
+        """Note that `new` is a copy of `old`."""
+        self._of[new] = Identity(new, self.of(old).root)
+
+    def moved(self, old: Subject, new: Subject) -> None:
+        """Note that `new` has been made to take the place of `old`."""
+        identity = self._of.pop(old, None)
+        if identity is not None:
+            identity.subject = new
+            self._of[new] = identity
+
+    def end_erased(self, step: str) -> None:
+        """Note for what is no longer in the function that this step has ended it."""
+        for subject in [subject for subject in self._of if not _is_there(subject)]:
+            self._of.pop(subject).ended_by = step
+
+    def kept(self, clones: Mapping[Subject, Subject]) -> Kept:
+        """All identities as they are, for `restore`; `clones` are the function's loops and buffers in a clone."""
+        return Kept({identity: clones[subject] for subject, identity in self._of.items()})
+
+    def restore(self, kept: Kept, undone: str) -> None:
+        """Let the identities stand for the loops and buffers of the clone; what is newer is undone."""
+        for identity in self._of.values():
+            identity.ended_by = undone
+        self._of = {}
+        for identity, subject in kept.subjects.items():
+            identity.subject, identity.ended_by = subject, ""
+            self._of[subject] = identity
+
+
+def subjects_in(root: Operation) -> Iterator[Subject]:
+    """The loops and buffers of an operation, itself among them, in an order that a clone has too."""
+    for op in root.walk():
+        if isinstance(op, loop.ForOp):
+            yield op
+        for result in op.results:
+            if isinstance(result.type, MemRefType):
+                yield result
+
+
+def _is_there(subject: Subject) -> bool:
+    """Whether it stands in a block: what is erased, and all that is inside of it, does not."""
+    if isinstance(subject, loop.ForOp):
+        return subject.parent is not None
+    owner = subject.owner
+    if isinstance(owner, Block):
+        return owner.parent is not None
+    return owner.parent is not None and subject in owner.results

@@ -1,0 +1,189 @@
+"""What steps made, as handles: one small class for each kind of answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .handles import BufferHandle, Handle, LoopHandle
+
+HandleT = TypeVar("HandleT", bound=Handle, covariant=True)
+
+Loops = tuple[LoopHandle, ...]
+
+
+class Made(Generic[HandleT]):
+    """
+    What a step made. It unpacks into the handles one goes on with: `outer, inner = s.split("i", 8)`.
+
+    What else there is has a field. Of several loops the outer one, or the first in the text, comes first.
+    """
+
+    @property
+    def handles(self) -> tuple[HandleT, ...]:
+        """What it unpacks into."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[HandleT]:
+        return iter(self.handles)
+
+
+@dataclass(frozen=True)
+class Nothing(Made[Handle]):
+    """The loop or buffer is gone, and nothing has come in its place that has a name."""
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class OneLoop(Made[LoopHandle]):
+    """One loop, made or changed."""
+
+    loop: LoopHandle
+
+    @property
+    def handles(self) -> Loops:
+        return (self.loop,)
+
+
+@dataclass(frozen=True)
+class SomeLoops(Made[LoopHandle]):
+    """Several loops, as many as the program and the step's parameters say."""
+
+    loops: Loops
+
+    @property
+    def handles(self) -> Loops:
+        return self.loops
+
+
+@dataclass(frozen=True)
+class SplitLoops(Made[LoopHandle]):
+    """The loop over blocks, the loop inside a block, and the loop over the rest when that is peeled."""
+
+    outer: LoopHandle
+    inner: LoopHandle
+    tail: LoopHandle | None
+
+    @property
+    def handles(self) -> Loops:
+        return self.outer, self.inner
+
+
+@dataclass(frozen=True)
+class TiledLoops(Made[LoopHandle]):
+    """
+    The loops over tiles, then those inside a tile, each outermost first.
+
+    Those of peeled rests are copies of these.
+    """
+
+    outer: Loops
+    inner: Loops
+
+    @property
+    def handles(self) -> Loops:
+        return self.outer + self.inner
+
+
+@dataclass(frozen=True)
+class UnrolledLoop(Made[LoopHandle]):
+    """The loop of fewer iterations, and the loop over the rest when that is peeled."""
+
+    loop: LoopHandle
+    tail: LoopHandle | None
+
+    @property
+    def handles(self) -> Loops:
+        return (self.loop,)
+
+
+@dataclass(frozen=True)
+class VectorLoop(Made[LoopHandle]):
+    """The loop of lanes, and when it was split for that the loop around it and the one over the rest."""
+
+    loop: LoopHandle
+    outer: LoopHandle | None
+    tail: LoopHandle | None
+
+    @property
+    def handles(self) -> Loops:
+        return (self.loop,) if self.outer is None else (self.outer, self.loop)
+
+
+@dataclass(frozen=True)
+class PeeledLoops(Made[LoopHandle]):
+    """The loop itself, and those before and after it over the iterations that were taken off."""
+
+    front: LoopHandle | None
+    loop: LoopHandle
+    back: LoopHandle | None
+
+    @property
+    def handles(self) -> Loops:
+        return tuple(each for each in (self.front, self.loop, self.back) if each is not None)
+
+
+@dataclass(frozen=True)
+class TwoLoops(Made[LoopHandle]):
+    """The loop with the first part of the body, and the loop with the rest."""
+
+    first: LoopHandle
+    rest: LoopHandle
+
+    @property
+    def handles(self) -> Loops:
+        return self.first, self.rest
+
+
+@dataclass(frozen=True)
+class MergedLoop(Made[LoopHandle]):
+    """The merged loop, and the loops before and after it over iterations that only one of the two has."""
+
+    loop: LoopHandle
+    fronts: Loops
+    backs: Loops
+
+    @property
+    def handles(self) -> Loops:
+        return (self.loop,)
+
+
+@dataclass(frozen=True)
+class OneBuffer(Made[BufferHandle]):
+    """One buffer, made or changed."""
+
+    buffer: BufferHandle
+
+    @property
+    def handles(self) -> tuple[BufferHandle, ...]:
+        return (self.buffer,)
+
+
+@dataclass(frozen=True)
+class StagedBuffer(Made[BufferHandle]):
+    """The scratch buffer, and the loops that fill it and that copy it back, outermost first."""
+
+    buffer: BufferHandle
+    copy_in: Loops
+    copy_out: Loops
+
+    @property
+    def handles(self) -> tuple[BufferHandle, ...]:
+        return (self.buffer,)
+
+
+@dataclass(frozen=True)
+class PartialResults(Made[BufferHandle]):
+    """The buffer of partial results, and the loops that initialise and that combine them, outermost first."""
+
+    buffer: BufferHandle
+    initialise: Loops
+    combine: Loops
+
+    @property
+    def handles(self) -> tuple[BufferHandle, ...]:
+        return (self.buffer,)
