@@ -25,9 +25,9 @@ _DIALECTS = {
 }
 
 _EXTENDED = {
-    "arith": "dialects.upstream.vector_ops:Arith",
-    "llvm": "dialects.upstream.vector_ops:Llvm",
-    "memref": "dialects.upstream.prefetch:MemRef",
+    "arith": "dialects.upstream.arith:Arith",
+    "llvm": "dialects.upstream.llvm:Llvm",
+    "memref": "dialects.upstream.memref:MemRef",
 }
 """Upstream dialects of which xDSL lacks an operation that we need, or has it on scalars only."""
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop, te
 from ..dialects.combiner import Combiner
 from ..dialects.interfaces import HasCost
-from ..dialects.upstream.remf import RemFOp
+from ..dialects.upstream.arith import RemFOp
 
 CHEAP = 4.0
 """A body up to this cost is recomputed by several readers rather than stored and loaded again."""

@@ -17,7 +17,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from ..dialects.affine_text import write_affine
-from ..dialects.upstream.remf import RemFOp
+from ..dialects.upstream.arith import RemFOp
 
 _ATOM, _UNARY, _PRODUCT, _SUM, _COMPARISON, _CHOICE = 6, 5, 4, 3, 2, 1
 """How strongly the operators bind, as in Python."""

@@ -1,7 +1,3 @@
 """What each level of the IR can say."""
 
-from xdsl.dialects.arith import ExtSIOp
-from xdsl.traits import Pure
-
-# xDSL says so of `extui` and `trunci` only, and what may have effects is neither moved nor run in lanes.
-ExtSIOp.traits.add_trait(Pure())
+from . import upstream as upstream  # what it says of xDSL's operations holds wherever ours are used

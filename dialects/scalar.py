@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .dtypes import bit_width, is_bool, is_float, is_unsigned, signless
-from .upstream.remf import RemFOp
+from .upstream.arith import RemFOp
 
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
 

@@ -30,9 +30,8 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.resources import elements_to_numpy
-from ..dialects.upstream.remf import RemFOp
-from ..dialects.upstream.vector_casts import CASTS
-from ..dialects.upstream.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ..dialects.upstream.arith import RemFOp, VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ..dialects.upstream.arith_casts import CASTS
 from ..errors import StepwellError
 from .evaluators import (
     Evaluator,

@@ -21,7 +21,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, im
 from xdsl.ir import Operation
 
 from ..dialects.resources import GLOBAL_VALUE, elements_to_numpy
-from ..dialects.upstream.prefetch import PrefetchOp
+from ..dialects.upstream.memref import PrefetchOp
 from ..errors import StepwellError
 from .evaluators import Evaluator, EvaluatorMaker, poisoned, value_dtype, with_evaluators
 from .memory import (

@@ -42,8 +42,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
-from ..dialects.upstream.fence import FenceOp
-from ..dialects.upstream.vector_ops import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
+from ..dialects.upstream.llvm import ExtractElementOp, FenceOp, VectorFCmpOp, VectorLlvmSelectOp
 from ..errors import StepwellError
 from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL

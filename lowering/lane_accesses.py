@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint
 from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.shaped import memref_type
-from ..dialects.upstream.vector_ops import VectorSelectOp
+from ..dialects.upstream.arith import VectorSelectOp
 from .lane_values import LaneValues, any_lane, extract
 
 

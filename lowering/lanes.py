@@ -22,8 +22,8 @@ from ..analysis.affine_isl import applied
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.combiner import Combiner
-from ..dialects.upstream.vector_casts import CASTS
-from ..dialects.upstream.vector_ops import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ..dialects.upstream.arith_casts import CASTS
 from .lane_accesses import LaneAccesses
 from .lane_count import is_written_out, powers_of_two
 from .lane_values import LaneValues, ScalarConverter, both, extract

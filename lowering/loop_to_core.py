@@ -19,7 +19,7 @@ from ..analysis.levels import Level
 from ..analysis.reductions import ReductionUpdate, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
-from ..dialects.upstream.prefetch import PrefetchOp
+from ..dialects.upstream.memref import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .lane_count import is_written_out, lane_block, lane_count

@@ -24,15 +24,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from ...dialects.upstream.vector_casts import CASTS
-from ...dialects.upstream.vector_ops import (
-    ExtractElementOp,
-    VectorCmpfOp,
-    VectorCmpiOp,
-    VectorFCmpOp,
-    VectorLlvmSelectOp,
-    VectorSelectOp,
-)
+from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
+from ...dialects.upstream.arith_casts import CASTS
+from ...dialects.upstream.llvm import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
 from .emitter import (
     NO_FASTMATH,
     NO_OVERFLOW,

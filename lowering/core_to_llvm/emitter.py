@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.upstream.fence import FenceOp
+from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from .types import (
     POINTER,

@@ -26,7 +26,7 @@ from ...dialects.resources import (
     numpy_to_elements,
     retyped,
 )
-from ...dialects.upstream.prefetch import PrefetchOp
+from ...dialects.upstream.memref import PrefetchOp
 from ...errors import StepwellError
 from .emitter import NSW, Emitter, Handler, unsupported
 from .types import (

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from ...dialects.upstream.remf import RemFOp
-from ...dialects.upstream.vector_ops import VectorFCmpOp
+from ...dialects.upstream.arith import RemFOp
+from ...dialects.upstream.llvm import VectorFCmpOp
 from .arith import float_constant, mangled, result_type, select, with_element
 from .emitter import NO_FASTMATH, Emitter, Handler
 from .types import is_vector

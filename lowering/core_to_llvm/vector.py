@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.upstream.vector_ops import ExtractElementOp
+from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.dialects import graph
-from stepwell.dialects.upstream.remf import RemFOp
+from stepwell.dialects.upstream.arith import RemFOp
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret

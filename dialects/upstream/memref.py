@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, i32
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..shaped import memref_type
+from .extended import extended
 
 
 @irdl_op_definition
@@ -106,5 +107,5 @@ def _parse_word(parser: Parser, yes: str, no: str) -> bool:
     return word == yes
 
 
-MemRef = Dialect("memref", [*memref.MemRef.operations, PrefetchOp], [*memref.MemRef.attributes])
+MemRef = extended(memref.MemRef, PrefetchOp)
 """xDSL's dialect with what it lacks."""

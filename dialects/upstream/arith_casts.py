@@ -1,7 +1,7 @@
 """
 Casts of `arith` on vectors, where xDSL allows scalars only.
 
-The text is upstream's. The operation registered under a name in `vector_ops.Arith` is parsed as xDSL's own
+The text is upstream's. The operation registered under a name in `arith.Arith` is parsed as xDSL's own
 when it is on scalars.
 """
 
