@@ -22,7 +22,7 @@ from stepwell.frontend.schedule_steps import parameter_type, type_text
 from stepwell.frontend.text import parse_file
 from stepwell.tools.opt import main as opt
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
-from stepwell.transforms.schedule import planning
+from stepwell.transforms.step_support import planning
 from stepwell.transforms.step_support.refusal import describe
 from stepwell.universe import STEPWELL_UNIVERSE
 from xdsl.context import Context
