@@ -46,7 +46,7 @@ class Options:
     @property
     def block_bytes(self) -> int:
         """What a block of rows may take: the target's second-level cache, or its first where there is no second."""
-        return [cache.bytes for cache in self.machine.caches if cache.level <= 2][-1]
+        return self.machine.cache(2).bytes
 
     @property
     def cache_bytes(self) -> int:

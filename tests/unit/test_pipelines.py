@@ -39,7 +39,8 @@ def test_kernels_are_formed_for_the_targets_caches():
 
 def test_a_target_given_as_an_object_is_what_kernels_are_scheduled_for():
     def widest_vector(bits: int) -> int:
-        machine = replace(Target.host(), vector_bits=bits)
+        host = Target.host()
+        machine = replace(host, core=replace(host.core, vector_bits=bits))
         text = sw.jit(lambda x: x + x, target=machine).lower(ROWS).as_text("core")
         return max(int(lanes) for lanes in re.findall(r"vector<(\d+)xf32>", text))
 
