@@ -10,12 +10,14 @@ commit 0da612d has too.
 from __future__ import annotations
 
 import fnmatch
+import importlib
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,8 @@ try:
 except ModuleNotFoundError:  # before there was a driver
     from stepwell.lowering.pass_manager import Instrumentation
     from stepwell.lowering.pipelines import lower_to
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 Phases = dict[str, float]
 """CPU seconds by what they were spent on."""
@@ -88,49 +92,15 @@ def compile_once(function: Callable[..., Any], arrays: list[Any], quick: bool) -
 # Programs.
 
 
-def transformer_block(
-    x: Any,
-    mask: Any,
-    wq: Any,
-    wk: Any,
-    wv: Any,
-    wo: Any,
-    w1: Any,
-    b1: Any,
-    w2: Any,
-    b2: Any,
-    *norms: Any,
-) -> Any:
-    """A layer of an encoder with 12 heads: masked attention, then gelu between two products."""
-    heads = 12
-    length, width = x.shape
-
-    def split(y: Any) -> Any:
-        return sw.transpose(sw.reshape(y, (length, heads, width // heads)), (1, 0, 2))
-
-    scale1, shift1, scale2, shift2 = norms
-    h = sw.layer_norm(x, scale1, shift1)
-    q, k, v = split(h @ wq), split(h @ wk), split(h @ wv)
-    scores = q @ sw.swapaxes(k, -1, -2) * np.float32((width // heads) ** -0.5) + mask
-    mixed = sw.transpose(sw.softmax(scores, axis=-1) @ v, (1, 0, 2))
-    x = x + sw.reshape(mixed, (length, width)) @ wo
-    h = sw.layer_norm(x, scale2, shift2)
-    return x + sw.gelu(h @ w1 + b1) @ w2 + b2
-
-
-BLOCK_ARGUMENTS = {"x": "128x768xf32", "mask": "128x128xf32"}
-BLOCK_WEIGHTS = {
-    **dict.fromkeys(("wq", "wk", "wv", "wo"), "768x768xf32"),
-    "w1": "768x3072xf32",
-    "b1": "3072xf32",
-    "w2": "3072x768xf32",
-    "b2": "768xf32",
-    **dict.fromkeys(("scale1", "shift1", "scale2", "shift2"), "768xf32"),
+NETWORKS = {
+    "mlp": {"x": "128x784xf32"},
+    "transformer": {"x": "128x768xf32", "mask": "128x128xf32"},
 }
+"""Functions of examples/networks.py, with the shapes of their arguments."""
 
 
 def programs() -> dict[str, Callable[[bool], Phases]]:
-    """What can be compiled, by name: the suite of this checkout and a transformer block."""
+    """What can be compiled, by name: the suite of this checkout and the networks of its examples."""
     found: dict[str, Callable[[bool], Phases]] = {}
 
     def add(name: str, function: Any, arguments: Any, weights: Any) -> None:
@@ -143,7 +113,10 @@ def programs() -> dict[str, Callable[[bool], Phases]]:
 
     for case in load_suite(SUITE):
         add(case.name, case.ours, case.arguments, case.weights)
-    add("transformer-block", transformer_block, BLOCK_ARGUMENTS, BLOCK_WEIGHTS)
+    sys.path.insert(0, str(EXAMPLES))
+    networks: Any = importlib.import_module("networks")
+    for name, arguments in NETWORKS.items():
+        add(f"networks-{name}", getattr(networks, name), arguments, {})
     return found
 
 
