@@ -37,6 +37,11 @@ except ModuleNotFoundError:  # before there was a driver
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
+try:
+    from stepwell.driver.options import Options
+except ModuleNotFoundError:  # before there was one object for them
+    Options = None
+
 Phases = dict[str, float]
 """CPU seconds by what they were spent on."""
 
@@ -72,14 +77,7 @@ def compile_once(function: Callable[..., Any], arrays: list[Any], quick: bool) -
     options = {"opt": "quick"} if quick else {}
     with clocked(phases, "trace"):
         module = sw.jit(function, **options).lower(*arrays).module("graph")
-    lower_to(
-        module,
-        Level.LLVM,
-        ctx=make_context(),
-        instrumentations=[CpuClock(phases)],
-        threads=1,
-        **options,
-    )
+    lower(module, CpuClock(phases), options)
     with clocked(phases, "emit LLVM IR"):
         native = native_code(module, constants="external", **options)
     with clocked(phases, LLVM + "optimise and select"):
@@ -87,6 +85,15 @@ def compile_once(function: Callable[..., Any], arrays: list[Any], quick: bool) -
     with clocked(phases, LLVM + "link and load"):
         sw.Executable(signature_of(entry_function(module)), native)
     return phases
+
+
+def lower(module: Any, clock: CpuClock, options: dict[str, Any]) -> None:
+    """To the llvm dialect, for one thread."""
+    arguments = {"ctx": make_context(), "instrumentations": [clock]}
+    if Options is None:
+        lower_to(module, Level.LLVM, threads=1, **arguments, **options)
+    else:
+        lower_to(module, Level.LLVM, Options(threads=1, **options), **arguments)
 
 
 # Programs.
