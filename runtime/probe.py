@@ -1,98 +1,77 @@
 """
-What this machine can do at most: fused multiply-adds per second, and bytes per second from each level of
-its memory. Measured with kernels of our own (`probe_kernels.py`), compiled like any other.
+What this machine can do: multiply-adds per second, bytes per second from each level of its memory, and how the
+inner loops of a matrix product run. Measured with kernels of our own (`probe_kernels.py`), compiled like any other.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import cast
-
-import numpy as np
-from xdsl.parser import Parser
 
 from ..errors import StepwellError
-from ..targets.core import Cache
+from ..targets.estimates import together
 from ..targets.machine import core_cpus
 from ..targets.measurements import load, merged, store
-from ..targets.rates import KINDS, Kind, Rate
+from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_slowdown
 from ..targets.target import Target
-from ..universe import make_context
-from .engine import aligned_empty
-from .executable import Executable
-from .jit import compile_module
-from .probe_kernels import UNROLL, copy_kernel, fma_kernel, read_kernel
+from . import probe_jobs
+from .probe_timing import Job, Load, LoadWatch, Sampled, implausible, sample
 
-_REPETITIONS, _LEAST_REPETITIONS = 40, 8
-_BUDGET = 0.1
-"""
-Seconds after which no more than the least number of repetitions are made. Where nothing else runs a few
-are enough; otherwise it takes many until one is not interrupted on any core.
-"""
+_PAUSE = 20e-3
+"""Seconds of rest before a burst: a core that has clocked down for wide vectors has recovered after 2 ms."""
 
-_SECONDS = 2e-3
-"""How long one repetition takes: long beside the start of a thread, short beside a time slice."""
+_BEYOND_L2 = (2, 4, 8)
+"""The sizes of what is read from beyond L2, in L2's."""
 
-_LARGEST = 256 << 20
-"""Bytes that memory is measured with, on machines whose last cache is not larger itself."""
+_LAST_START = 11.0
+"""Seconds after which no further group of rates is begun; each takes about one where nothing else runs."""
 
 _FASTEST_CLOCK = 8e9
 _MOST_FMAS_A_CYCLE = 4
-_BITS = {"f32": 32, "f64": 64}
 
 
 @dataclass(frozen=True)
-class _Job:
-    """A kernel, and how to make the arguments that one thread calls it with."""
+class Probed:
+    """The rates that were measured by name, and what else the machine did meanwhile."""
 
-    kernel: Executable
-    arguments: Callable[[], Sequence[np.ndarray]]
-    work: Callable[[Sequence[np.ndarray]], float]
-    """FLOPs or bytes of one round"""
-    check: Callable[[int, Sequence[np.ndarray]], bool]
-    """whether the arrays hold what they must after so many rounds"""
+    rates: dict[str, Rate]
+    load: Load
+
+    @property
+    def busy(self) -> list[str]:
+        """The names of the rates that are lower bounds, since the machine was busy with other work."""
+        return [name for name, rate in self.rates.items() if rate.source == "busy"]
 
 
-def probe(target: Target | None = None) -> dict[str, Rate]:
+def probe(target: Target | None = None) -> Probed:
     """
-    Measure this machine; it takes 2 to 4 seconds. Nothing is stored.
+    Measure this machine in 5 to 15 seconds. Nothing is stored. What a very busy machine leaves no time for is
+    not among the rates.
 
     Raises StepwellError when `target` does not run here, and for results that cannot be.
     """
     target = target or Target.host()
-    cores = len(core_cpus())
-    rates = fma_rates(target)
-    kernels: dict[Kind, Executable] = {
-        "read": _compiled(read_kernel(_lanes(target, "f32")), target),
-        "copy": _compiled(copy_kernel(_lanes(target, "f32")), target),
-    }
-    for name, alone, together in working_sets(target.caches, cores):
-        for kind, kernel in kernels.items():
-            rates[f"{kind}_{name.lower()}"] = _stream_rate(kernel, kind, (alone, together), cores)
+    watch, ends_at = LoadWatch(), perf_counter() + _LAST_START
+    rates: dict[str, Rate] = {}
+    for measure in _MEASUREMENTS:
+        if perf_counter() > ends_at:
+            break
+        rates |= measure(target, len(core_cpus()))
     check_plausible(rates, target)
-    return rates
+    return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
 
 
-def fma_rates(target: Target) -> dict[str, Rate]:
-    """FLOP/s of independent multiply-adds in f32 and f64, with the vectors and registers of the target."""
-    cores = len(core_cpus())
-    return {f"fma_{element}": _fma_rate(target, element, cores) for element in ("f32", "f64")}
-
-
-def probe_and_store() -> dict[str, Rate]:
+def probe_and_store() -> Probed:
     """
     Measure this machine and keep the better of this and what was measured before, which `Target.host()` has
     from then on.
     """
     target = Target.host()
     file = target.measured_file
-    measured = merged(load(file), probe(target))
+    probed = probe(target)
     try:
-        store(file, measured)
+        store(file, merged(load(file), probed.rates))
     except OSError as error:
         raise StepwellError(
             f"cannot store the measurements: {error.strerror}; set XDG_CACHE_HOME to a folder that can "
@@ -100,239 +79,137 @@ def probe_and_store() -> dict[str, Rate]:
             where=str(file),
         ) from error
     Target.forget_host()
-    return measured
+    return probed
 
 
-def working_sets(caches: Sequence[Cache], cores: int) -> list[tuple[str, int, int]]:
-    """
-    What each level is measured with: its name, and bytes for a core alone and for one of all cores.
+# One group of rates each.
 
-    Half of a cache stays free for what else is in it, and the cores that share it use equal parts. Memory's
-    are four times what the last cache holds.
-    """
-    sets: list[tuple[str, int, int]] = []
-    inner = 0
-    for cache in caches:
-        alone, sharing = cache.bytes // 2, min(cores, cache.shared_by)
-        # With less, the cache inside would serve them.
-        if alone >= 2 * inner:
-            sets.append((cache.name, alone, max(alone // sharing, 2 * inner)))
-            inner = cache.bytes
-    last = max(caches, key=lambda cache: cache.bytes)
-    alone = max(min(4 * last.bytes, _LARGEST), 2 * last.bytes)
-    return [*sets, ("memory", alone, max(alone // cores, 2 * last.bytes // last.shared_by))]
+_Quantile = Callable[[Sampled], float]
+
+
+def _median(sampled: Sampled) -> float:
+    return sampled.median
+
+
+def _best(sampled: Sampled) -> float:
+    return sampled.best
+
+
+def _rate(core: Sampled, machine: Sampled, quantile: _Quantile) -> Rate:
+    """Where the machine was busy, all cores together are known to have at least what one has."""
+    one, every = quantile(core), quantile(machine)
+    if core.is_busy or machine.is_busy:
+        return Rate(one, max(one, every), "busy")
+    return Rate(one, every)
+
+
+def _on_all(alone: Job, shared: Job, cores: int, quantile: _Quantile, pause: float = 0) -> Rate:
+    """With `alone` on one core, and `shared` on all at once."""
+    core = sample(alone, pause=pause)
+    return _rate(core, core if cores == 1 else sample(shared, cores, pause=pause), quantile)
+
+
+def _on_one(name: str, job: Job, cores: int) -> Rate:
+    """On one core, and what follows for all."""
+    sampled = sample(job)
+    rate = sampled.median
+    return Rate(rate, together(name, rate, cores), "busy" if sampled.is_busy else "measured")
+
+
+def _fma_rates(target: Target, cores: int) -> dict[str, Rate]:
+    rates: dict[str, Rate] = {}
+    for element in probe_jobs.BITS:
+        job = probe_jobs.fma_job(target, element, target.vector_bits)
+        rates[f"fma_{element}"] = _on_all(job, job, cores, _median)
+        rates[f"fma_{element}_burst"] = _on_all(job, job, cores, _best, _PAUSE)
+        if target.vector_bits > 256:
+            narrow = probe_jobs.fma_job(target, element, 256)
+            rates[f"fma_{element}_narrow"] = _on_all(narrow, narrow, cores, _median)
+    return rates
+
+
+def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
+    rates: dict[str, Rate] = {}
+    for kind in KINDS:
+        kernel = probe_jobs.stream_kernel(target, kind)
+        for level, alone, shared in probe_jobs.working_sets(target.caches, cores):
+            jobs = [probe_jobs.stream_job(kernel, kind, size) for size in (alone, shared)]
+            rates[f"{kind}_{level.lower()}"] = _on_all(jobs[0], jobs[1], cores, _best)
+    return rates
+
+
+def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
+    """The slowest size at a low quantile: a plan that relies on more stalls when it does not get it."""
+    kernel, level_2 = probe_jobs.stream_kernel(target, "read"), target.cache(2).bytes
+    jobs = [probe_jobs.stream_job(kernel, "read", times * level_2) for times in _BEYOND_L2]
+    rates = [_on_all(job, job, cores, lambda sampled: sampled.low) for job in jobs]
+    return {"beyond_l2": min(rates, key=lambda rate: rate.core)}
+
+
+def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
+    jobs = probe_jobs.tile_jobs(target)
+    named = {"near": jobs.near, "wide_far": jobs.wide_far, "narrow_far": jobs.narrow_far}
+    return {f"tile_{where}": _on_one(f"tile_{where}", job, cores) for where, job in named.items()}
+
+
+def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
+    jobs = zip(("pack_near", "pack_far"), probe_jobs.pack_jobs(target), strict=True)
+    return {name: _on_one(name, job, cores) for name, job in jobs}
+
+
+def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
+    rates: dict[str, Rate] = {}
+    for rows in STRIDED_ROWS:
+        together_, apart = (sample(job) for job in probe_jobs.strided_jobs(target, rows))
+        slowdown = max(apart.best / together_.best, 1.0)
+        is_busy = together_.is_busy or apart.is_busy
+        rates[f"strided_{rows}"] = Rate(slowdown, slowdown, "busy" if is_busy else "measured")
+    return rates
+
+
+_MEASUREMENTS = (_fma_rates, _stream_rates, _beyond_l2, _tile_rates, _pack_rates, _slowdowns)
+"""In the order of how much depends on them."""
+
+# What cannot be.
 
 
 def check_plausible(rates: Mapping[str, Rate], target: Target) -> None:
-    """Raises StepwellError for results that only a fault or a very busy machine explains."""
-    for element, bits in _BITS.items():
-        most = target.vector_bits / bits * 2 * _MOST_FMAS_A_CYCLE * _FASTEST_CLOCK
-        _check_rate(f"the {element} peak", rates[f"fma_{element}"], target.cores, most)
-    f32, f64 = rates["fma_f32"].core, rates["fma_f64"].core
-    if not 1.3 < f32 / f64 < 3:
-        raise _implausible(
-            f"a peak of {f32 / 1e9:.4g} GFLOP/s for f32 and {f64 / 1e9:.4g} for f64",
-            "twice as many for f32",
-        )
+    """Raises StepwellError for results that only a fault explains, or a very busy machine."""
+    flops = {
+        element: target.vector_bits / bits * 2 * _MOST_FMAS_A_CYCLE * _FASTEST_CLOCK
+        for element, bits in probe_jobs.BITS.items()
+    }
     # Three loads or stores of a vector in a cycle, and one to spare.
-    most = 4 * target.vector_bits / 8 * _FASTEST_CLOCK
+    moved = 4 * target.vector_bits / 8 * _FASTEST_CLOCK
     for name, rate in rates.items():
-        kind, _, level = name.partition("_")
-        if kind in KINDS:
-            _check_rate(f"the {kind} bandwidth of {level}", rate, target.cores, most)
-    first, last = rates["read_l1"].core, rates["read_memory"].core
-    if first < last:
-        raise _implausible(
-            f"{first / 1e9:.4g} GB/s from L1 and {last / 1e9:.4g} from memory", "L1 to be faster"
+        if is_slowdown(name):
+            continue
+        words = name.split("_")
+        most = (
+            flops[words[1]] if words[0] == "fma" else flops["f32"] if words[0] == "tile" else moved
         )
+        _check_rate(name, rate, target.cores, most)
+    _check_order(rates, "fma_f32", "fma_f64", 1.3, 3, "about twice as much of f32 as of f64")
+    _check_order(rates, "read_l1", "read_memory", 1, float("inf"), "L1 to be faster")
 
 
-def _check_rate(what: str, rate: Rate, cores: int, most: float) -> None:
+def _check_order(
+    rates: Mapping[str, Rate], first: str, second: str, least: float, most: float, expected: str
+) -> None:
+    """Two rates of one core, unless the machine was so busy that neither says much."""
+    if not {first, second} <= rates.keys() or "busy" in (rates[first].source, rates[second].source):
+        return
+    one, other = rates[first].core, rates[second].core
+    if not least < one / other < most:
+        raise implausible(f"{first} at {one:.4g} and {second} at {other:.4g} per second", expected)
+
+
+def _check_rate(name: str, rate: Rate, cores: int, most: float) -> None:
     if not 1e7 < rate.core < most:
-        raise _implausible(f"{what} at {rate.core:.3g} per second", f"at most {most:.3g}")
-    if not 0.5 * rate.core < rate.machine < 1.5 * cores * rate.core:
-        raise _implausible(
-            f"{what} at {rate.core:.3g} per second for one core and {rate.machine:.3g} for {cores}",
+        raise implausible(f"{name} at {rate.core:.3g} per second", f"at most {most:.3g}")
+    # While the machine is busy one of the two may be far too low, and the rate is marked.
+    if rate.source != "busy" and not 0.5 * rate.core < rate.machine < 1.5 * cores * rate.core:
+        raise implausible(
+            f"{name} at {rate.core:.3g} per second for one core and {rate.machine:.3g} for {cores}",
             f"between one and {cores} times as much",
         )
-
-
-def _implausible(found: str, expected: str) -> StepwellError:
-    return StepwellError(
-        f"the probe found {found}, expected {expected}; let other programs finish and probe again"
-    )
-
-
-# Kernels and their arguments.
-
-
-def _lanes(target: Target, element: str) -> int:
-    return target.vector_bits // _BITS[element]
-
-
-def _compiled(text: str, target: Target) -> Executable:
-    return compile_module(Parser(make_context(), text).parse_module(), target=target)
-
-
-def _fma_rate(target: Target, element: str, cores: int) -> Rate:
-    """
-    12 independent vectors where there are 16 registers, 24 where there are 32: more than latency times
-    throughput of any core's multiply-adds (10 on Intel's), and the two operands stay in registers too.
-    """
-    lanes, count = _lanes(target, element), 3 * target.vector_registers // 4
-    dtype = np.dtype(f"f{_BITS[element] // 8}")
-
-    def arguments() -> list[np.ndarray]:
-        # Whatever it begins with, x / 2 + 1 repeated comes to 2.
-        return [np.array([0.5, 1], dtype), _aligned(count * lanes, dtype).reshape(count, lanes)]
-
-    job = _Job(
-        _compiled(fma_kernel(element, lanes, count), target),
-        arguments,
-        lambda arrays: 2.0 * arrays[1].size,
-        lambda rounds, arrays: rounds < 100 or bool((arrays[1] == 2).all()),
-    )
-    return _rate(job, job, cores)
-
-
-def _stream_rate(kernel: Executable, kind: Kind, sizes: tuple[int, int], cores: int) -> Rate:
-    """`sizes` are the bytes of one core alone, and of one of all."""
-    alone, together = (_stream_job(kernel, kind, size) for size in sizes)
-    return _rate(alone, together, cores)
-
-
-def _stream_job(kernel: Executable, kind: Kind, size: int) -> _Job:
-    count = {"read": 1, "copy": 2}[kind]
-    # The last argument of the read kernel are its sums.
-    sums = cast("tuple[int, ...]", kernel.signature.inputs[-1].shape) if kind == "read" else ()
-    granule = UNROLL * 64
-
-    def arguments() -> list[np.ndarray]:
-        elements = max(1, size // 4 // count // granule) * granule
-        return [
-            *_staggered(count, elements),
-            *(np.zeros(shape, np.float32) for shape in [sums] if shape),
-        ]
-
-    def check(rounds: int, arrays: Sequence[np.ndarray]) -> bool:
-        if kind == "read":  # all ones: what is added goes on until a sum no longer changes
-            return bool(arrays[-1].min() >= min(rounds, 1 << 24))
-        last = arrays[count - 1]
-        return bool(last[0] == last[-1] == 1)
-
-    return _Job(kernel, arguments, lambda arrays: 4.0 * count * arrays[0].size, check)
-
-
-def _aligned(elements: int, dtype: np.dtype) -> np.ndarray:
-    array = aligned_empty(elements * dtype.itemsize).view(dtype)
-    array[...] = 0
-    return array
-
-
-def _staggered(count: int, elements: int) -> list[np.ndarray]:
-    """
-    Arrays of ones on cache lines that begin at different places of a page: loads at the address of a
-    store before it, modulo 4096, would wait for that.
-    """
-    arrays: list[np.ndarray] = []
-    for number in range(count):
-        raw = aligned_empty(4 * elements + 8192)
-        start = (-raw.ctypes.data + number * 1344) % 4096
-        array = raw[start : start + 4 * elements].view(np.float32)
-        array[...] = 1
-        arrays.append(array)
-    return arrays
-
-
-# Timing.
-
-
-def _rate(alone: _Job, together: _Job, cores: int) -> Rate:
-    core = _best_rate(alone, 1)
-    return Rate(core, core if cores == 1 else _best_rate(together, cores))
-
-
-def _enough_rounds(job: _Job) -> int:
-    """How many rounds take `_SECONDS`."""
-    arguments = job.arguments()
-    job.kernel(1, *arguments)
-    rounds = 1
-    while True:
-        start = perf_counter()
-        job.kernel(rounds, *arguments)
-        took = perf_counter() - start
-        if took > _SECONDS / 8:
-            return max(1, round(rounds * _SECONDS / took))
-        rounds *= 4
-
-
-def _best_rate(job: _Job, threads: int) -> float:
-    """The best of several repetitions, in each of which every thread works on arrays of its own."""
-    race = _Race(job, threads)
-    if threads == 1:
-        race.run()
-    else:
-        workers = [threading.Thread(target=race.run, args=(cpu,)) for cpu in core_cpus()[:threads]]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-    return race.best_rate()
-
-
-class _Race:
-    """Threads that begin each repetition together."""
-
-    def __init__(self, job: _Job, threads: int):
-        self._job = job
-        self._rounds = _enough_rounds(job)
-        self._barrier = threading.Barrier(threads, self._decide)
-        self._repetitions = 0
-        self._ends_at = 0.0
-        self._spans: list[list[tuple[float, float]]] = []
-        self._work: list[float] = []
-        self._errors: list[BaseException] = []
-
-    def _decide(self) -> None:
-        """Whether there is another repetition: called once before each, while all threads wait."""
-        if not self._repetitions:
-            self._ends_at = perf_counter() + _BUDGET
-        in_time = perf_counter() < self._ends_at and self._repetitions < _REPETITIONS
-        self._goes_on = self._repetitions < _LEAST_REPETITIONS or in_time
-        self._repetitions += self._goes_on
-
-    def run(self, cpu: int | None = None) -> None:
-        """What each thread does, on one CPU if it is told which and the system allows it."""
-        try:
-            if cpu is not None and hasattr(os, "sched_setaffinity"):
-                os.sched_setaffinity(0, {cpu})  # of this thread alone
-            self._run()
-        except BaseException as error:
-            self._errors.append(error)
-            self._barrier.abort()
-
-    def _run(self) -> None:
-        job, arrays = self._job, self._job.arguments()
-        job.kernel(1, *arrays)
-        spans: list[tuple[float, float]] = []
-        while True:
-            self._barrier.wait()
-            if not self._goes_on:
-                break
-            start = perf_counter()
-            job.kernel(self._rounds, *arrays)
-            spans.append((start, perf_counter()))
-        if not job.check(self._rounds * len(spans), arrays):
-            raise _implausible("a kernel with a wrong result", "what it computes")
-        self._spans.append(spans)
-        self._work.append(self._rounds * job.work(arrays))
-
-    def best_rate(self) -> float:
-        """Work per second of all threads in the best repetition, of which the slowest thread counts."""
-        # A thread that fails breaks the barrier for the others, whose errors say nothing.
-        self._errors.sort(key=lambda error: isinstance(error, threading.BrokenBarrierError))
-        for error in self._errors:
-            raise error
-        together = zip(*self._spans, strict=True)
-        seconds = min(max(e for _, e in each) - min(s for s, _ in each) for each in together)
-        return sum(self._work) / seconds

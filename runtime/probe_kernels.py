@@ -1,4 +1,4 @@
-"""The kernels that `probe.py` times, as text at core level: fused multiply-adds, and streams of loads and stores."""
+"""The kernels that `probe.py` times, as text at core level: multiply-adds, streams, packing and register tiles."""
 
 from __future__ import annotations
 
@@ -73,6 +73,111 @@ def copy_kernel(lanes: int) -> str:
         *_each(lambda n: f"vector.store %x{n}, %y[%i{n}] : memref<?xf32>, {vector}"),
     ]
     return _stream("copy", ("x", "y"), (), body, lanes)
+
+
+def tile_kernel(rows: int, vectors: int, lanes: int, depth: int) -> str:
+    """
+    `rounds` times, for each panel of `%wide` and each of `%narrow`, the product of the two in `%tile`: the
+    innermost loops of a matrix product, with the sums of one register tile in registers.
+
+    Panels are packed: of `depth` steps of the summation, each with what one step needs.
+    """
+    return _tiles(
+        rows, vectors, lanes, depth, f"memref<?x{depth}x{rows}xf32>", lambda row: f"%q, %k, %c{row}"
+    )
+
+
+def strided_tile_kernel(rows: int, vectors: int, lanes: int, depth: int) -> str:
+    """As `tile_kernel`, with the one panel of `%narrow` unpacked: a matrix with the tile's rows."""
+    return _tiles(rows, vectors, lanes, depth, "memref<?x?xf32>", lambda row: f"%c{row}, %k")
+
+
+def _tiles(
+    rows: int, vectors: int, lanes: int, depth: int, narrow: str, place: Callable[[int], str]
+) -> str:
+    vector, columns = f"vector<{lanes}xf32>", vectors * lanes
+    wide, tile = f"memref<?x{depth}x{columns}xf32>", f"memref<{rows}x{columns}xf32>"
+    is_packed = narrow.count("x") > 2
+    pairs = [(row, number) for row in range(rows) for number in range(vectors)]
+    sums = range(len(pairs))
+    lines = [
+        f"func.func @probe_tile(%rounds: index, %narrow: {narrow}, %wide: {wide}, %tile: {tile}) {{",
+        *_constants({0, 1, depth, *range(rows), *(n * lanes for n in range(vectors))}),
+        "%zero = arith.constant 0.000000e+00 : f32",
+        f"%zeros = vector.broadcast %zero : f32 to {vector}",
+        f"%wides = memref.dim %wide, %c0 : {wide}",
+        f"%narrows = memref.dim %narrow, %c0 : {narrow}" if is_packed else "",
+        "scf.for %round = %c0 to %rounds step %c1 {",
+        "scf.for %p = %c0 to %wides step %c1 {",
+        f"scf.for %q = %c0 to {'%narrows' if is_packed else '%c1'} step %c1 {{",
+        f"%last:{len(sums)} = scf.for %k = %c0 to %c{depth} step %c1",
+        f"iter_args({', '.join(f'%acc{n} = %zeros' for n in sums)}) -> ({_times(vector, sums)}) {{",
+        *(
+            f"%b{n} = vector.load %wide[%p, %k, %c{n * lanes}] : {wide}, {vector}"
+            for n in range(vectors)
+        ),
+        *(
+            line
+            for row in range(rows)
+            for line in _tile_row(row, vectors, f"[{place(row)}] : {narrow}", vector)
+        ),
+        f"scf.yield {_names('%next', sums)} : {_times(vector, sums)}",
+        "}",
+        *(
+            f"vector.store %last#{n}, %tile[%c{row}, %c{number * lanes}] : {tile}, {vector}"
+            for n, (row, number) in enumerate(pairs)
+        ),
+        *["}"] * 3,
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _tile_row(row: int, vectors: int, place: str, vector: str) -> list[str]:
+    """One step of the summation in one row of the tile: a register at a time holds an element of the narrow one."""
+    first = row * vectors
+    return [
+        f"%x{row} = memref.load %narrow{place}",
+        f"%a{row} = vector.broadcast %x{row} : f32 to {vector}",
+        *(
+            f"%next{first + n} = vector.fma %a{row}, %b{n}, %acc{first + n} : {vector}"
+            for n in range(vectors)
+        ),
+    ]
+
+
+def pack_kernel(vectors: int, lanes: int, depth: int, panels: int) -> str:
+    """
+    `rounds` times, each block of `%x`, which is a matrix of `depth` rows, copied to `panels` panels of so many
+    `vectors` columns: what packing the wide operand of a product is.
+    """
+    vector, columns = f"vector<{lanes}xf32>", vectors * lanes
+    block, packed = (
+        f"memref<?x{depth}x{panels * columns}xf32>",
+        f"memref<{panels}x{depth}x{columns}xf32>",
+    )
+    every = range(vectors)
+    lines = [
+        f"func.func @probe_pack(%rounds: index, %x: {block}, %panels: {packed}) {{",
+        *_constants({0, 1, depth, panels, columns, *(n * lanes for n in every)}),
+        f"%blocks = memref.dim %x, %c0 : {block}",
+        "scf.for %round = %c0 to %rounds step %c1 {",
+        "scf.for %b = %c0 to %blocks step %c1 {",
+        f"scf.for %p = %c0 to %c{panels} step %c1 {{",
+        f"%i = arith.muli %p, %c{columns} : index",
+        f"scf.for %k = %c0 to %c{depth} step %c1 {{",
+        *(_place(n, lanes) for n in every),
+        *(f"%x{n} = vector.load %x[%b, %k, %i{n}] : {block}, {vector}" for n in every),
+        *(
+            f"vector.store %x{n}, %panels[%p, %k, %c{n * lanes}] : {packed}, {vector}"
+            for n in every
+        ),
+        *["}"] * 4,
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
 
 
 def _stream(

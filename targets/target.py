@@ -121,6 +121,10 @@ class Target:
         """The target itself, or the one of that name; see `parse`."""
         return Target.parse(target) if isinstance(target, str) else target
 
+    def with_core(self, **facts: Any) -> Target:
+        """The target with other fields of its core."""
+        return replace(self, core=replace(self.core, **facts))
+
     def __str__(self) -> str:
         return f"{self.name} ({self.cpu}, {self.vector_bits}-bit vectors)"
 

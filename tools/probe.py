@@ -1,23 +1,43 @@
-"""`stepwell probe`: measures what this machine can do at most, and keeps it for schedules and benchmarks."""
+"""`stepwell probe`: what this machine can do at most, kept for later and drawn."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StepwellError
+from ..targets.rates import RATE_NAMES, STRIDED_ROWS
 
 if TYPE_CHECKING:
-    from ..targets.rates import Kind
+    from ..runtime.probe import Probed
     from ..targets.target import Target
 
 _DESCRIPTION = """
-Measures this machine with kernels of our own: fused multiply-adds per second, and bandwidths of each
-cache and of memory, for one core and for all. Takes a few seconds; the results are kept in the user's
-cache directory.
+Measures this machine with kernels of our own: fused multiply-adds per second, bandwidths of each cache and of
+memory, and the inner loops of a matrix product with their operands near and far. Takes 5 to 15 seconds. The better
+of this and of earlier runs is kept in the user's cache directory.
 """
+
+_KINDS = ("read", "copy")
+_FMAS = {
+    "f32": "fma_f32",
+    "f32, short": "fma_f32_burst",
+    "f32, 256 bits": "fma_f32_narrow",
+    "f64": "fma_f64",
+    "f64, short": "fma_f64_burst",
+    "f64, 256 bits": "fma_f64_narrow",
+}
+_PRODUCT = {
+    "tile kernel, operands in L2": "tile_near",
+    "tile kernel, wide one beyond L2": "tile_wide_far",
+    "tile kernel, narrow one beyond L2": "tile_narrow_far",
+    "packing from L2": "pack_near",
+    "packing from beyond L2": "pack_far",
+}
 
 
 def register(commands: Any) -> None:
@@ -27,7 +47,11 @@ def register(commands: Any) -> None:
     )
     add = parser.add_argument
     add("-o", "--output", metavar="FILE.png|.svg", help="draw the roofline, which needs matplotlib")
+    add("--json", type=Path, metavar="FILE", help="write the core and its rates")
     add("--stored", action="store_true", help="show what was measured before")
+    add(
+        "--target", metavar="NAME", help="show what is known of another target; nothing is measured"
+    )
     parser.set_defaults(command=run)
 
 
@@ -39,29 +63,43 @@ def run(args: argparse.Namespace) -> int:
     picture = Path(args.output) if args.output else None
     if picture:
         check_picture(picture)
-    if args.stored:
-        _check_stored()
+    if args.target:
+        target, notes = Target.parse(args.target), list[str]()
     else:
-        _measure()
-    target = Target.host()
-    print(table(target))
-    print(f"kept in {target.measured_file}")
+        notes = [] if args.stored else _measure()
+        target = Target.host()
+        _check_measured(target)
+        notes.append(f"kept in {target.measured_file}")
+    print("\n".join([table(target), "", *notes]).rstrip())
+    if args.json:
+        _write_json(args.json, target)
     if picture:
         draw_roofline(target, picture, title=f"Roofline of {target.cpu}")
         print(f"drawn in {picture}")
     return 0
 
 
-def _measure() -> None:
+def _measure() -> list[str]:
+    """Measure, and say how far to believe it."""
     from ..runtime.probe import probe_and_store
 
-    probe_and_store()
+    probed = probe_and_store()
+    return [*_busy(probed)]
 
 
-def _check_stored() -> None:
-    from ..targets.target import Target
+def _busy(probed: Probed) -> list[str]:
+    if not probed.busy:
+        return []
+    load = probed.load
+    return [
+        f"the machine was busy: {load.others:.0%} of its cores' time went to other programs and "
+        f"{load.stolen:.0%} to other virtual machines",
+        f"{len(probed.busy)} of {len(probed.rates)} rates of this run are lower bounds; "
+        "run it again when the machine is idle",
+    ]
 
-    target = Target.host()
+
+def _check_measured(target: Target) -> None:
     if not target.is_measured:
         raise StepwellError(
             "found no measurements of this machine, expected those of `stepwell probe`; run it without "
@@ -70,42 +108,82 @@ def _check_stored() -> None:
         )
 
 
+def _write_json(path: Path, target: Target) -> None:
+    """Raises StepwellError when the file cannot be written."""
+    facts = {"cpu": target.cpu, "core": asdict(target.core), "rates": asdict(target.rates)}
+    try:
+        path.write_text(json.dumps(facts, indent=1) + "\n")
+    except OSError as error:
+        raise StepwellError(
+            f"cannot write the measurements: {error.strerror}; name another file", where=str(path)
+        ) from error
+
+
 def table(target: Target) -> str:
-    """The rates for people: GFLOP/s and GB/s, of one core and of all."""
-    caches = ", ".join(f"{cache.name} {_size(cache.bytes)}" for cache in target.caches)
+    """
+    The rates for people: GFLOP/s and GB/s, of one core and of all. A mark says what was not measured on this
+    machine while it was idle.
+    """
+    core, rates = target.core, target.rates
+    caches = ", ".join(
+        f"{cache.name} {_size(cache.bytes)} {cache.ways}-way" for cache in core.caches
+    )
     threads = sorted({1, target.cores})
-    rows = [
-        ["", *(_cores(n) for n in threads)],
-        *(
-            [f"{dtype} FMA GFLOP/s", *(_giga(target.peak(dtype, n)) for n in threads)]
-            for dtype in ("f32", "f64")
-        ),
-    ]
-    heading = ["GB/s", *(f"{kind}, {_cores(n)}" for n in threads for kind in _KINDS)]
+
+    def cells(name: str) -> list[str]:
+        rate = rates.named(name)
+        mark = _MARKS[rate.source]
+        return [f"{rate.at(n, target.cores) / 1e9:.1f}{mark}" for n in threads]
+
+    levels = [level for level in ("L1", "L2", "L3") if core.has_cache(int(level[1]))]
     streams = [
-        [level, *(_giga(target.bandwidth(level, kind, n)) for n in threads for kind in _KINDS)]
-        for level in ("L1", "L2", "L3", "memory")
+        [level, *(cell for kind in _KINDS for cell in cells(f"{kind}_{level.lower()}"))]
+        for level in [*levels, "memory"]
     ]
+    beyond = ["beyond L2", *cells("beyond_l2"), *("" for _ in threads)]
+    of_all = [_cores(n) for n in threads]
+    strided = [rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
+    rows, vectors = core.probe_tile
+    used = {rates.named(name).source for name in RATE_NAMES}
     return "\n".join(
         [
-            f"{target.cpu}: {_cores(target.cores)}, {target.vector_bits}-bit vectors, {caches}",
+            f"{target.cpu}: {_cores(target.cores)}, {core.vector_registers} vector registers of "
+            f"{core.vector_bits} bits, {caches}",
             "",
-            *_aligned(rows),
+            *_aligned([["FMA GFLOP/s", *of_all], *([w, *cells(n)] for w, n in _FMAS.items())]),
             "",
-            *_aligned([heading, *streams]),
+            *_aligned([["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, beyond]),
+            "",
+            *_aligned(
+                [
+                    [f"{rows} x {vectors} vectors of f32", "1 core"],
+                    *([words, cells(name)[0]] for words, name in _PRODUCT.items()),
+                ]
+            ),
+            "",
+            *_aligned(
+                [
+                    ["rows 4096 bytes apart", *map(str, STRIDED_ROWS)],
+                    ["times as slow", *(f"{r.core:.2f}{_MARKS[r.source]}" for r in strided)],
+                ]
+            ),
+            *([""] if used - {"measured"} else []),
+            *(f"{_MARKS[source]} {words}" for source, words in _WORDS.items() if source in used),
         ]
     )
 
 
-_KINDS: tuple[Kind, ...] = ("read", "copy")
+_MARKS = {"measured": "", "busy": "?", "known": "*", "given": "=", "estimated": "~"}
+_WORDS = {
+    "busy": "measured while the machine was busy: a lower bound",
+    "known": "known of this kind of core",
+    "given": "given",
+    "estimated": "estimated",
+}
 
 
 def _cores(count: int) -> str:
     return "1 core" if count == 1 else f"{count} cores"
-
-
-def _giga(value: float) -> str:
-    return f"{value / 1e9:.1f}"
 
 
 def _size(bytes_: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ def floats(*shape: int, dtype: type = np.float32) -> np.ndarray:
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose caches a few thousand elements overflow."""
     caches = (Cache(1, 8 << 10), Cache(2, 8 << 10), Cache(3, 16 << 10))
-    machine = replace(Target.host(), core=replace(Target.host().core, caches=caches))
+    machine = Target.host().with_core(caches=caches)
     monkeypatch.setattr(Target, "parse", staticmethod(lambda name: machine))
 
 

@@ -1,0 +1,223 @@
+"""What the probe times: for each rate of a core, a kernel with arrays that lie where they must."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from xdsl.parser import Parser
+
+from ..targets.core import Cache
+from ..targets.rates import Kind
+from ..targets.target import Target
+from ..universe import make_context
+from .engine import aligned_empty
+from .executable import Executable
+from .jit import compile_module
+from .probe_kernels import (
+    UNROLL,
+    copy_kernel,
+    fma_kernel,
+    pack_kernel,
+    read_kernel,
+    strided_tile_kernel,
+    tile_kernel,
+)
+from .probe_timing import Job
+
+BITS = {"f32": 32, "f64": 64}
+
+_LARGEST = 256 << 20
+"""Bytes that memory is measured with, on machines whose last cache is not larger itself."""
+
+_DEPTH = 256
+"""Steps of the summation in a panel: usual for blocks of the summed axis in matrix products."""
+
+_FAR = 4
+"""What is beyond L2 is so many times as large."""
+
+_ROW_BYTES = 4096
+"""From one unpacked row to the next: a page, and what all ways of most first-level caches come to."""
+
+
+def compiled(text: str, target: Target) -> Executable:
+    return compile_module(Parser(make_context(), text).parse_module(), target=target)
+
+
+def working_sets(caches: Sequence[Cache], cores: int) -> list[tuple[str, int, int]]:
+    """
+    What each level is measured with: its name, and bytes for a core alone and for one of all cores.
+
+    Half of a cache stays free for what else is in it, and the cores that share it use equal parts. Memory's
+    are four times what the last cache holds.
+    """
+    sets: list[tuple[str, int, int]] = []
+    inner = 0
+    for cache in caches:
+        alone, sharing = cache.bytes // 2, min(cores, cache.shared_by)
+        # With less, the cache inside would serve them.
+        if alone >= 2 * inner:
+            sets.append((cache.name, alone, max(alone // sharing, 2 * inner)))
+            inner = cache.bytes
+    last = max(caches, key=lambda cache: cache.bytes)
+    alone = max(min(4 * last.bytes, _LARGEST), 2 * last.bytes)
+    return [*sets, ("memory", alone, max(alone // cores, 2 * last.bytes // last.shared_by))]
+
+
+def fma_job(target: Target, element: str, vector_bits: int) -> Job:
+    """
+    12 independent vectors where there are 16 registers, 24 where there are 32: more than latency times
+    throughput of any core's multiply-adds (10 on Intel's), and the two operands stay in registers too.
+    """
+    lanes, count = vector_bits // BITS[element], 3 * target.vector_registers // 4
+    dtype = np.dtype(f"f{BITS[element] // 8}")
+
+    def arguments() -> list[np.ndarray]:
+        # Whatever it begins with, x / 2 + 1 repeated comes to 2.
+        return [np.array([0.5, 1], dtype), _zeros((count, lanes), dtype)]
+
+    return Job(
+        compiled(fma_kernel(element, lanes, count), target),
+        arguments,
+        lambda arrays: 2.0 * arrays[1].size,
+        lambda rounds, arrays: rounds < 100 or bool((arrays[1] == 2).all()),
+    )
+
+
+def stream_kernel(target: Target, kind: Kind) -> Executable:
+    lanes = target.lanes(4)
+    return compiled(read_kernel(lanes) if kind == "read" else copy_kernel(lanes), target)
+
+
+def stream_job(kernel: Executable, kind: Kind, size: int) -> Job:
+    """Arrays of `size` bytes in all."""
+    count = 1 if kind == "read" else 2
+    # The last argument of the read kernel are its sums.
+    sums = cast("tuple[int, ...]", kernel.signature.inputs[-1].shape) if kind == "read" else ()
+    granule = UNROLL * 64
+
+    def arguments() -> list[np.ndarray]:
+        elements = max(1, size // 4 // count // granule) * granule
+        return [
+            *_staggered(count, elements),
+            *(np.zeros(shape, np.float32) for shape in [sums] if shape),
+        ]
+
+    def check(rounds: int, arrays: Sequence[np.ndarray]) -> bool:
+        if kind == "read":  # all ones: what is added goes on until a sum no longer changes
+            return bool(arrays[-1].min() >= min(rounds, 1 << 24))
+        last = arrays[count - 1]
+        return bool(last[0] == last[-1] == 1)
+
+    return Job(kernel, arguments, lambda arrays: 4.0 * count * arrays[0].size, check)
+
+
+@dataclass(frozen=True)
+class TileJobs:
+    """The kernel of one register tile: how much of each operand there is decides from where it comes."""
+
+    near: Job
+    wide_far: Job
+    narrow_far: Job
+
+
+def tile_jobs(target: Target) -> TileJobs:
+    """Near, each operand has a quarter of L2; one that is far has more than fits there, the other one panel."""
+    rows, vectors = target.core.probe_tile
+    lanes, level_2 = target.lanes(4), target.cache(2).bytes
+    kernel = compiled(tile_kernel(rows, vectors, lanes, _DEPTH), target)
+    columns = vectors * lanes
+
+    def job(narrow_bytes: int, wide_bytes: int) -> Job:
+        narrows = max(narrow_bytes // (4 * _DEPTH * rows), 1)
+        wides = max(wide_bytes // (4 * _DEPTH * columns), 1)
+        return Job(
+            kernel,
+            lambda: [
+                _ones((narrows, _DEPTH, rows)),
+                _ones((wides, _DEPTH, columns)),
+                _zeros((rows, columns)),
+            ],
+            lambda arrays: 2.0 * narrows * wides * _DEPTH * rows * columns,
+            lambda rounds, arrays: bool((arrays[2] == _DEPTH).all()),
+        )
+
+    return TileJobs(job(level_2 // 4, level_2 // 4), job(0, _FAR * level_2), job(_FAR * level_2, 0))
+
+
+def strided_jobs(target: Target, rows: int) -> tuple[Job, Job]:
+    """A register tile of so many unpacked rows: whose lines fall into one set of L1, and one line further apart."""
+    vectors, lanes = target.core.vectors_beside(rows), target.lanes(4)
+    kernel = compiled(strided_tile_kernel(rows, vectors, lanes, _DEPTH), target)
+
+    def job(row_bytes: int) -> Job:
+        return Job(
+            kernel,
+            lambda: [
+                _ones((rows, row_bytes // 4)),
+                _ones((1, _DEPTH, vectors * lanes)),
+                _zeros((rows, vectors * lanes)),
+            ],
+            lambda arrays: 2.0 * _DEPTH * arrays[2].size,
+            lambda rounds, arrays: bool((arrays[2] == _DEPTH).all()),
+        )
+
+    return job(_ROW_BYTES), job(_ROW_BYTES + target.cache(1).line_bytes)
+
+
+def pack_jobs(target: Target) -> tuple[Job, Job]:
+    """Panels of a quarter of L2, packed from an operand that is near, and from one beyond L2."""
+    vectors, lanes, level_2 = target.core.probe_tile[1], target.lanes(4), target.cache(2).bytes
+    columns = vectors * lanes
+    panels = max(level_2 // 4 // (4 * _DEPTH * columns), 1)
+    kernel = compiled(pack_kernel(vectors, lanes, _DEPTH, panels), target)
+    block = 4 * _DEPTH * panels * columns
+
+    def job(size: int) -> Job:
+        blocks = max(size // block, 1)
+        return Job(
+            kernel,
+            lambda: [
+                _ones((blocks, _DEPTH, panels * columns)),
+                _zeros((panels, _DEPTH, columns)),
+            ],
+            lambda arrays: 4.0 * arrays[0].size,
+            lambda rounds, arrays: bool((arrays[1] == 1).all()),
+        )
+
+    return job(block), job(_FAR * level_2)
+
+
+def _filled(shape: Sequence[int], dtype: np.dtype, value: float) -> np.ndarray:
+    size = int(np.prod(shape))
+    array = aligned_empty(size * dtype.itemsize).view(dtype).reshape(shape)
+    array[...] = value
+    return array
+
+
+_F32 = np.dtype(np.float32)
+
+
+def _zeros(shape: Sequence[int], dtype: np.dtype = _F32) -> np.ndarray:
+    return _filled(shape, dtype, 0)
+
+
+def _ones(shape: Sequence[int]) -> np.ndarray:
+    return _filled(shape, _F32, 1)
+
+
+def _staggered(count: int, elements: int) -> list[np.ndarray]:
+    """
+    Arrays of ones on cache lines that begin at different places of a page: loads at the address of a
+    store before it, modulo 4096, would wait for that.
+    """
+    arrays: list[np.ndarray] = []
+    for number in range(count):
+        raw = aligned_empty(4 * elements + 8192)
+        start = (-raw.ctypes.data + number * 1344) % 4096
+        array = raw[start : start + 4 * elements].view(np.float32)
+        array[...] = 1
+        arrays.append(array)
+    return arrays
