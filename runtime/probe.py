@@ -129,7 +129,8 @@ def _on_one(name: str, job: Job, cores: int) -> Rate:
     return Rate(rate, together(name, rate, cores), "busy" if sampled.is_busy else "measured")
 
 
-def _fma_rates(target: Target, cores: int) -> dict[str, Rate]:
+def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
+    """FLOP/s of independent multiply-adds, with the vectors and registers of the target; see `Rates`."""
     rates: dict[str, Rate] = {}
     for element in probe_jobs.BITS:
         job = probe_jobs.fma_job(target, element, target.vector_bits)
@@ -180,7 +181,7 @@ def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     return rates
 
 
-_MEASUREMENTS = (_fma_rates, _stream_rates, _beyond_l2, _tile_rates, _pack_rates, _slowdowns)
+_MEASUREMENTS = (fma_rates, _stream_rates, _beyond_l2, _tile_rates, _pack_rates, _slowdowns)
 """In the order of how much depends on them."""
 
 # What cannot be.

@@ -93,4 +93,4 @@ def roofs_of(target: Target, threads: int) -> Roofs:
     host = Target.host()
     if target == host or not host.is_measured:
         return Roofs(host, threads)
-    return Roofs(with_rates(host, fma_rates(target)), threads, only_ours=True)
+    return Roofs(with_rates(host, fma_rates(target, host.cores)), threads, only_ours=True)
