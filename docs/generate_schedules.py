@@ -18,12 +18,13 @@ from stepwell.dialects.schedule import STEPS, ScriptOp, Step
 from stepwell.dialects.schedule.parameters import meaning, parameters
 from stepwell.dialects.schedule.script_text import script_text
 from stepwell.driver.pass_manager import module_text
-from stepwell.frontend.schedule_steps import parameter_type, type_text
 from stepwell.frontend.text import parse_file
 from stepwell.tools.opt import main as opt
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
-from stepwell.transforms.step_support import planning
+from stepwell.transforms.step_support.made import SomeLoops
+from stepwell.transforms.step_support.planning import planner_of
 from stepwell.transforms.step_support.refusal import describe
+from stepwell.transforms.step_support.step_methods import made_by, parameter_type, type_text
 from stepwell.universe import STEPWELL_UNIVERSE
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -64,6 +65,16 @@ prints the script and the loops as they are now:
 ```
 {printed}```
 
+A step returns handles of what it made. They stay with their loop or buffer while later steps move, rename
+or copy it, and are taken wherever a name is; one whose loop is gone says which step took it. A loop's
+`copies` are all the loops that steps have cloned from it; `s.loop("k")` and `s.buffer("A")` give handles
+by name:
+
+```python
+{handles}```
+
+prints `{handles_printed}`.
+
 `s.step()` goes through a given script one line at a time, `s.undo()` and `s.redo()` go back and forth,
 `s.dependences()` lists what stands in the way, and `s.compile()` gives the callable.
 
@@ -96,6 +107,16 @@ s = sw.Schedule(sw.load("docs/schedules/tile.mlir"))
 s.split("i", 4, tail="perfect").reorder("i.inner", ["j", "i.inner"])
 print(s)
 print(s.outline())
+"""
+
+HANDLES = """\
+s = sw.Schedule(sw.load("docs/schedules/tile.mlir"))
+i, j = s.loop("i"), s.loop("j")
+io, ii = s.split(i, 4)
+s.reorder(ii, [j, ii])
+jo, ji = s.split(j, 6, tail="peel")
+s.parallel(io)
+print([copy.name for copy in ii.copies], j.is_gone)
 """
 
 
@@ -165,15 +186,38 @@ def table(step_class: type[Step]) -> str:
     rows = ["| parameter | type | default | |", "|---|---|---|---|"]
     for f in parameters(step_class):
         default = "" if f.default is MISSING else f"`{f.default!r}`".replace("'", '"')
-        type_ = type_text(parameter_type(step_class, f.name))
+        type_ = type_text(parameter_type(step_class, f.name)).replace("|", "or")
         rows.append(f"| `{f.name}` | `{type_}` | {default} | {meaning(step_class, f.name)} |")
     return "\n".join(rows)
+
+
+SEVERAL_LOOPS = {
+    "reorder": "the loops in their new order, outermost first",
+    "index_set_split": "the parts in order, the loop itself first",
+    "compute_at": "the producer's loops inside of the loop",
+    "reverse_compute_at": "the consumer's loops inside of the loop",
+    "decompose_reduction": "the loops of the initialisation, outermost first",
+    "prefetch": "the loops around the hints, outermost first; none where one hint is enough",
+}
+"""What the loops are that a step returns, where their number depends on the program."""
+
+
+def returned(step_class: type[Step]) -> str:
+    """What a step returns: what it unpacks into, and by which names the rest is there."""
+    parts: list[str] = []
+    for made in made_by(step_class):
+        names = ", ".join(f"`{name}`" for name in getattr(made, "__dataclass_fields__", {}))
+        text = " ".join((inspect.getdoc(made) or "").split())
+        if made is SomeLoops:
+            text = SEVERAL_LOOPS[step_class.keyword] + "."
+        parts.append(f"{names}: {text[:1].lower()}{text[1:]}" if names else "nothing: " + text)
+    return " Or ".join(parts)
 
 
 def section(step_class: type[Step]) -> str:
     """A step: what it does, when it is legal, what it is good for, and an example."""
     shown = example(step_class.keyword)
-    planner = planning._PLANNERS[step_class]
+    planner = planner_of(step_class)
     return f"""\
 ### {step_class.keyword}
 
@@ -184,6 +228,8 @@ def section(step_class: type[Step]) -> str:
 **Good for** {shown.good_for.removeprefix("Good for ")}
 
 {table(step_class)}
+
+**Returns** {returned(step_class)}
 
 ```mlir
 {shown.before}```
@@ -206,11 +252,11 @@ def forms() -> str:
 - a question: `stepwell-opt IN.mlir --why-not '{describe(step)}'`."""
 
 
-def printed() -> str:
-    """What the Python of the introduction prints, run in the repository's root."""
+def printed(python: str) -> str:
+    """What Python of the introduction prints, run in the repository's root."""
     stream = StringIO()
     with redirect_stdout(stream), chdir(DOCS.parent):
-        exec(compile(PYTHON, str(PAGE), "exec"), {})
+        exec(compile(python, str(PAGE), "exec"), {"sw": sw})
     return stream.getvalue()
 
 
@@ -249,7 +295,9 @@ def page() -> str:
     introduction = INTRODUCTION.format(
         forms=forms(),
         python=PYTHON,
-        printed=printed(),
+        handles=HANDLES,
+        handles_printed=printed(HANDLES).strip(),
+        printed=printed(PYTHON),
         question=question,
         refusal=refusal.replace("<string>", "docs/schedules/skew.mlir"),
     )

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.dependence_text import DependenceList
 from ..analysis.verify import verify
-from ..dialects.schedule import ScriptOp, Step
+from ..dialects.schedule import Named, ScriptOp, Step
 from ..dialects.schedule.call_syntax import parse_call
 from ..dialects.schedule.script_text import parse_script, script_text
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..transforms.loop.apply_schedule import numbered
-from ..transforms.step_support.nest import Nest, Nests
+from ..transforms.step_support.handles import (
+    BufferHandle,
+    Handle,
+    LoopHandle,
+    buffer_handle,
+    loop_handle,
+)
+from ..transforms.step_support.made import HandleT, Made
+from ..transforms.step_support.nest import Nest, Nests, Saved
 from ..transforms.step_support.planning import apply, plan
 from ..transforms.step_support.refusal import Refusal, describe
 from .lowered import Lowered
 from .outline import outline
-from .schedule_steps import StepMethods
+from .schedule_steps import ScheduleSteps
 from .text import parse_file, parse_text
 
 if TYPE_CHECKING:
@@ -35,10 +43,13 @@ class _Done(NamedTuple):
     """A step that was applied, and the module as it was before."""
 
     step: Step
-    before: ModuleOp
+    before: Saved
 
 
-class Schedule(StepMethods):
+MadeT = TypeVar("MadeT", bound=Made[Any], covariant=True)
+
+
+class Schedule(ScheduleSteps):
     """
     The loops of a program and the steps applied to them so far.
 
@@ -46,7 +57,11 @@ class Schedule(StepMethods):
         print(s)              # the script; stepwell-opt -p "apply-schedule{file=…}" applies it
         print(s.outline())    # the loops as they are now
 
-    There is a method for each step; each returns the schedule, and one that is refused changes nothing.
+    There is a method for each step; one that is refused changes nothing. Each returns the schedule, for the
+    next step, together with handles of what was made (`Applied`):
+
+        outer, inner = s.split("i", 8)
+        s.reorder(s.loop("j"), [inner, "j"])
 
     Parameters
     ----------
@@ -112,15 +127,15 @@ class Schedule(StepMethods):
 
     # Steps.
 
-    def apply(self, step: Step | str) -> Schedule:
+    def apply(self, step: Step | str) -> Applied[Made[Handle]]:
         """
         Apply one step, given as an object or as a call: `s.apply('split("f/i", factor=4)')`.
 
         What was undone before can no longer be redone. Raises StepwellError as the steps' methods do.
         """
-        self._apply(self._qualified(parse_call(step) if isinstance(step, str) else step))
+        made = self._apply(self._qualified(parse_call(step) if isinstance(step, str) else step))
         self._undone.clear()
-        return self
+        return Applied(self, made)
 
     def step(self) -> Step | None:
         """
@@ -152,7 +167,7 @@ class Schedule(StepMethods):
             raise StepwellError("there is no step to undo; apply one first")
         step, before = self._done.pop()
         self._undone.append(step)
-        self._nests = Nests(before)
+        self._nests.restore(before, "undo of " + describe(step))
         return self
 
     def redo(self) -> Schedule:
@@ -177,6 +192,18 @@ class Schedule(StepMethods):
     def can(self, step: Step | str) -> bool:
         """Whether a step is legal; see `why_not`."""
         return self.why_not(step) is None
+
+    # Loops and buffers.
+
+    def loop(self, name: str) -> LoopHandle:
+        """The loop called `name`, or `"function/name"`. Raises StepwellError when there is none."""
+        nest, own = self._nests.resolve(self._with_function(name))
+        return loop_handle(nest, nest.loop(own))
+
+    def buffer(self, name: str) -> BufferHandle:
+        """The buffer called `name` (without `%`), or `"function/name"`. Raises as `loop` does."""
+        nest, own = self._nests.resolve(self._with_function(name))
+        return buffer_handle(nest, nest.buffer(own))
 
     # Looking at it.
 
@@ -203,26 +230,32 @@ class Schedule(StepMethods):
 
     # How.
 
-    def _apply(self, step: Step) -> None:
-        before = self.module
+    def _apply(self, step: Step) -> Made[Handle]:
+        before = self._nests.saved()
         try:
-            apply(step, self._nests)
+            made = apply(step, self._nests)
         except StepwellError:
             raise
         except Exception as error:
-            self._nests = Nests(before)  # a fault in the step may have left anything
+            # A fault in the step may have left anything.
+            self._nests.restore(before, describe(step))
             error.add_note(f"in step {describe(step)}")
             raise
         self._done.append(_Done(step, before))
+        return made
 
     def _qualified(self, step: Step) -> Step:
         """The step with the function written out in the name of what it is about."""
         first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
         name: str = getattr(step, first)
-        function = self._function or self._only_function()
-        if "/" in name or first == "function" or function is None:
+        if first == "function":
             return step
-        return replace(step, **{first: f"{function}/{name}"})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        return replace(step, **{first: self._with_function(name)})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+
+    def _with_function(self, name: str) -> str:
+        """`"function/name"`, if the name has no function yet and it is clear which one is meant."""
+        function = self._function or self._only_function()
+        return name if "/" in name or function is None else f"{function}/{name}"
 
     def _functions(self) -> list[func.FuncOp]:
         module = self._nests.module
@@ -247,6 +280,35 @@ class Schedule(StepMethods):
         return [
             self._nests.resolve(f"{name}/")[0] for name in names if chosen is None or name == chosen
         ]
+
+
+class Applied(Schedule, Named, Generic[MadeT]):
+    """
+    A schedule after a step, and what the step made.
+
+    It is the schedule it came from under another name. It unpacks into the handles one goes on with;
+    `made` has all that was made, by names. A step that made one thing may be given in its place.
+    """
+
+    made: MadeT
+
+    def __init__(self, schedule: Schedule, made: MadeT):
+        # What a schedule consists of is changed in place, so that both see it.
+        vars(self).update(vars(schedule))
+        self.made = made
+
+    def __iter__(self: Applied[Made[HandleT]]) -> Iterator[HandleT]:
+        return iter(self.made)
+
+    @property
+    def name(self) -> str:
+        """The name of the one loop or buffer that was made. Raises StepwellError when it is none or several."""
+        return self.made.name
+
+    @property
+    def target(self) -> str:
+        """Its name with the function's."""
+        return self.made.target
 
 
 def _module_of(program: Lowered | ModuleOp | str | os.PathLike[str]) -> ModuleOp:

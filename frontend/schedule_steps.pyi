@@ -1,26 +1,38 @@
 """The methods of `Schedule` that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
 
-import inspect
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Literal
 
-from ..dialects.schedule import Step
+from ..dialects.schedule import Named, Step
+from ..transforms.step_support.handles import Handle
+from ..transforms.step_support.made import (
+    Made,
+    MergedLoop,
+    Nothing,
+    OneBuffer,
+    OneLoop,
+    PartialResults,
+    PeeledLoops,
+    SomeLoops,
+    SplitLoops,
+    StagedBuffer,
+    TiledLoops,
+    TwoLoops,
+    UnrolledLoop,
+    VectorLoop,
+)
+from .schedule import Applied
 
-def parameter_type(step_class: type[Step], name: str) -> Any: ...
-def type_text(type_: Any) -> str: ...
-def signature_of(step_class: type[Step]) -> inspect.Signature: ...
-def documentation_of(step_class: type[Step]) -> str: ...
-
-class StepMethods:
-    def apply(self, step: Step | str) -> Self: ...
+class ScheduleSteps:
+    def apply(self, step: Step | str) -> Applied[Made[Handle]]: ...
     def split(
         self,
-        loop: str,
+        loop: str | Named,
         factor: int,
         outer: str = "",
         inner: str = "",
         tail: Literal["guard", "peel", "pad", "perfect"] = "guard",
-    ) -> Self:
+    ) -> Applied[SplitLoops]:
         """
         Split a loop into an outer one over blocks of `factor` iterations and an inner one inside a block.
 
@@ -30,10 +42,10 @@ class StepMethods:
 
     def tile(
         self,
-        loop: str,
+        loop: str | Named,
         factors: Sequence[int],
         tail: Literal["guard", "peel", "pad", "perfect"] = "guard",
-    ) -> Self:
+    ) -> Applied[TiledLoops]:
         """
         Split perfectly nested loops and put the loops over tiles outside of those inside a tile.
 
@@ -41,14 +53,14 @@ class StepMethods:
         `for i.outer: for j.outer: for i.inner: for j.inner: S(i.inner, j.inner)`.
         """
 
-    def reorder(self, loop: str, order: Sequence[str]) -> Self:
+    def reorder(self, loop: str | Named, order: Sequence[str | Named]) -> Applied[SomeLoops]:
         """
         Put perfectly nested loops in the order given, outermost first (interchange).
 
         Before: `for i: for j: S(i, j)`. After `reorder("f/i", order=["j", "i"])`: `for j: for i: S(i, j)`.
         """
 
-    def fuse(self, loop: str, inner: str, into: str = "") -> Self:
+    def fuse(self, loop: str | Named, inner: str | Named, into: str = "") -> Applied[OneLoop]:
         """
         Fuse two perfectly nested loops into one (collapse).
 
@@ -58,11 +70,11 @@ class StepMethods:
 
     def unroll(
         self,
-        loop: str,
+        loop: str | Named,
         factor: int = 0,
         tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
         mark: bool = False,
-    ) -> Self:
+    ) -> Applied[Nothing] | Applied[UnrolledLoop]:
         """
         Write a loop's body out, once for each iteration, or `factor` times in a loop of larger step.
 
@@ -72,10 +84,10 @@ class StepMethods:
 
     def unroll_and_jam(
         self,
-        loop: str,
+        loop: str | Named,
         factor: int,
         tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
-    ) -> Self:
+    ) -> Applied[UnrolledLoop]:
         """
         Unroll an outer loop and join the copies of the loops inside of it.
 
@@ -85,31 +97,31 @@ class StepMethods:
 
     def vectorize(
         self,
-        loop: str,
+        loop: str | Named,
         width: int = 0,
         tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
-    ) -> Self:
+    ) -> Applied[VectorLoop]:
         """
         Mark a loop to run `width` iterations at a time in vector lanes; other lengths are split first.
 
         Before: `for i in 0..64: S(i)`. After, with width 8: `for i.outer step 8: for vector i.inner: S`.
         """
 
-    def parallel(self, loop: str) -> Self:
+    def parallel(self, loop: str | Named) -> Applied[OneLoop]:
         """
         Mark a loop to run its iterations on several threads.
 
         Before: `for i: S(i)`. After: `for threads i: S(i)`.
         """
 
-    def peel(self, loop: str, front: int = 0, back: int = 0) -> Self:
+    def peel(self, loop: str | Named, front: int = 0, back: int = 0) -> Applied[PeeledLoops]:
         """
         Take iterations off the front or the back of a loop into a loop of their own.
 
         Before: `for i in 0..10`. After `peel("f/i", front=1)`: `for i.front in 0..1; for i in 1..10`.
         """
 
-    def index_set_split(self, loop: str, at: str) -> Self:
+    def index_set_split(self, loop: str | Named, at: str) -> Applied[SomeLoops]:
         """
         Run a loop as two loops, before and from a point on, or where a condition of its body holds and not.
 
@@ -117,7 +129,7 @@ class StepMethods:
         `at` is an affine expression over the loops around and the function's index arguments.
         """
 
-    def fission(self, loop: str, after: str) -> Self:
+    def fission(self, loop: str | Named, after: str | Named) -> Applied[TwoLoops]:
         """
         Run the first part of a loop's body for all iterations, then the rest (distribution).
 
@@ -125,28 +137,33 @@ class StepMethods:
         `after` names the buffer the last statement of the first part stores to, or a loop of the body.
         """
 
-    def fuse_loops(self, loop: str, other: str, shift: int = 0) -> Self:
+    def fuse_loops(
+        self,
+        loop: str | Named,
+        other: str | Named,
+        shift: int = 0,
+    ) -> Applied[MergedLoop]:
         """
         Merge two loops that follow each other into one (fusion), the second `shift` iterations later.
 
         Before: `for i: S(i)` then `for j: T(j)`. After: `for i: S(i); T(i)`.
         """
 
-    def skew(self, loop: str, by: str, factor: int = 1) -> Self:
+    def skew(self, loop: str | Named, by: str | Named, factor: int = 1) -> Applied[OneLoop]:
         """
         Make an inner loop's variable run `factor` times the outer one's ahead.
 
         Before: `for i: for j in 0..M: S(i, j)`. After: `for i: for j in i..M + i: S(i, j - i)`.
         """
 
-    def reverse(self, loop: str) -> Self:
+    def reverse(self, loop: str | Named) -> Applied[OneLoop]:
         """
         Run a loop backwards.
 
         Before: `for i in 0..n: S(i)`. After: `for i in 0..n: S(n - 1 - i)`.
         """
 
-    def compute_at(self, buffer: str, at: str) -> Self:
+    def compute_at(self, buffer: str | Named, at: str | Named) -> Applied[SomeLoops]:
         """
         Compute a producer where a loop of its consumer needs it: only the part one iteration reads.
 
@@ -154,7 +171,7 @@ class StepMethods:
         `compute_at("f/B", at="j")`: `for j: for i in j..j + 2: B[i] = f(A[i]); C[j] = g(B[j], B[j + 1])`.
         """
 
-    def reverse_compute_at(self, buffer: str, at: str) -> Self:
+    def reverse_compute_at(self, buffer: str | Named, at: str | Named) -> Applied[SomeLoops]:
         """
         Compute a consumer inside a loop of its producer, as soon as what it reads is complete.
 
@@ -162,14 +179,14 @@ class StepMethods:
         `reverse_compute_at("f/C", at="i")`: `for i: (for j: B[i, j] = …); (for j: C[i, j] = g(B[i, j]))`.
         """
 
-    def inline(self, buffer: str) -> Self:
+    def inline(self, buffer: str | Named) -> Applied[Nothing]:
         """
         Compute a buffer's elements where they are read and do away with the buffer.
 
         Before: `for i: B[i] = f(A[i])` then `for j: C[j] = g(B[j])`. After: `for j: C[j] = g(f(A[j]))`.
         """
 
-    def reverse_inline(self, buffer: str) -> Self:
+    def reverse_inline(self, buffer: str | Named) -> Applied[Nothing]:
         """
         Compute an element-wise consumer where its operand is produced and do away with the operand's buffer.
 
@@ -178,16 +195,16 @@ class StepMethods:
 
     def stage(
         self,
-        buffer: str,
-        at: str = "",
+        buffer: str | Named,
+        at: str | Named = "",
         into: str = "",
         scope: str = "stack",
         order: Sequence[int] = (),
         panel: int = 0,
         pad: int = 0,
         pads: Sequence[int] = (),
-        along: str = "",
-    ) -> Self:
+        along: str | Named = "",
+    ) -> Applied[StagedBuffer]:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
@@ -200,7 +217,7 @@ class StepMethods:
         two operands that are one buffer.
         """
 
-    def rfactor(self, loop: str, into: str = "", axis: int = -1) -> Self:
+    def rfactor(self, loop: str | Named, into: str = "", axis: int = -1) -> Applied[PartialResults]:
         """
         Give each iteration of a reduction loop its own partial result, combined afterwards.
 
@@ -209,7 +226,7 @@ class StepMethods:
         among those of the partial results.
         """
 
-    def decompose_reduction(self, buffer: str, at: str) -> Self:
+    def decompose_reduction(self, buffer: str | Named, at: str | Named) -> Applied[SomeLoops]:
         """
         Move a reduction's initialisation in front of a loop, in a nest of its own.
 
@@ -217,7 +234,7 @@ class StepMethods:
         `for i.init: for j.init: C[i, j] = 0` then `for i: for j: for k: C[i, j] += …`.
         """
 
-    def double_buffer(self, buffer: str, at: str) -> Self:
+    def double_buffer(self, buffer: str | Named, at: str | Named) -> Applied[OneBuffer]:
         """
         Use two copies of a staged buffer in turn, filling the next while the present one is used.
 
@@ -225,7 +242,13 @@ class StepMethods:
         use T[i mod 2]`.
         """
 
-    def prefetch(self, buffer: str, at: str, distance: int = 1, locality: int = 3) -> Self:
+    def prefetch(
+        self,
+        buffer: str | Named,
+        at: str | Named,
+        distance: int = 1,
+        locality: int = 3,
+    ) -> Applied[SomeLoops]:
         """
         Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
@@ -233,21 +256,27 @@ class StepMethods:
         used once, to 3, used often: to which cache they come.
         """
 
-    def nontemporal(self, buffer: str) -> Self:
+    def nontemporal(self, buffer: str | Named) -> Applied[OneBuffer]:
         """
         Store to a buffer past the caches: what is stored is not used soon, and its lines need not be fetched.
 
         Before: `loop.store %v, %A[%i]`. After: `loop.store %v, %A[%i] {nontemporal}`.
         """
 
-    def set_scope(self, buffer: str, scope: str) -> Self:
+    def set_scope(self, buffer: str | Named, scope: str) -> Applied[OneBuffer]:
         """
         Decide where a scratch buffer lives: `register`, `stack`, `thread` or `arena`.
 
         Before: `alloc arena : memref<64xf32>`. After: `alloc stack : memref<64xf32>`.
         """
 
-    def storage_align(self, buffer: str, axis: int, factor: int, offset: int = 0) -> Self:
+    def storage_align(
+        self,
+        buffer: str | Named,
+        axis: int,
+        factor: int,
+        offset: int = 0,
+    ) -> Applied[OneBuffer]:
         """
         Pad an axis of a scratch buffer so that the next outer stride is `offset` modulo `factor` elements.
 
@@ -255,7 +284,7 @@ class StepMethods:
         `alloc : memref<8x65xf32>`.
         """
 
-    def tensorize(self, loop: str, kernel: str) -> Self:
+    def tensorize(self, loop: str | Named, kernel: str) -> Applied[Nothing]:
         """
         Replace a nest by a call of a function of the module that computes the same (a micro-kernel).
 
@@ -263,14 +292,14 @@ class StepMethods:
         `func.call @mm4x4(subviews)`.
         """
 
-    def pragma(self, loop: str, key: str, value: str = "") -> Self:
+    def pragma(self, loop: str | Named, key: str, value: str = "") -> Applied[OneLoop]:
         """
         Note something for later stages on a loop: `stepwell.pragma.<key> = value`.
 
         Before: `for i`. After `pragma("f/i", key="unroll_explicit", value="4")`: the loop with that attribute.
         """
 
-    def simplify(self, function: str) -> Self:
+    def simplify(self, function: str) -> Applied[Nothing]:
         """
         Normalise what other steps leave: steps of 1, bounds without redundant terms, no dead conditions, no
         loops of one iteration.

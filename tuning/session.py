@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects import loop
 from ..dialects.schedule import Step
-from ..transforms.step_support.handles import Handle
+from ..transforms.step_support.handles import (
+    BufferHandle,
+    Handle,
+    LoopHandle,
+    buffer_handle,
+    loop_handle,
+)
 from ..transforms.step_support.made import Made
 from ..transforms.step_support.nest import Nest, Nests
 from ..transforms.step_support.planning import apply
+from ..transforms.step_support.step_methods import StepMethods
 from ..transforms.step_support.trip_count import TripCount
 
 
-class Session:
+class Session(StepMethods):
     """
     The steps a rule takes on a function. Every one is proved legal as any other step is.
 
-    Loops and buffers are called by their names without the function's. A refusal leaves the session with
+    There is a method for each step, which returns what it made: `outer, inner = session.split(loop, 8)`.
+    Loops and buffers are called by their names without the function's, or given as handles. A refusal leaves the session with
     the steps before it; `rules.py` then puts the function back as it was.
     """
 
@@ -41,9 +51,26 @@ class Session:
     def apply(self, step: Step) -> Made[Handle]:
         """Apply one step; what it made. Raises its Refusal."""
         self._loops.clear()
+        step = self._qualified(step)
         made = apply(step, self._nests)
         self.steps.append(step)
         return made
+
+    def loop_handle(self, name: str) -> LoopHandle:
+        """The loop called `name`. Raises StepwellError when there is none."""
+        return loop_handle(self.nest, self.nest.loop(name))
+
+    def buffer_handle(self, name: str) -> BufferHandle:
+        """The buffer called `name`. Raises StepwellError when there is none."""
+        return buffer_handle(self.nest, self.nest.buffer(name))
+
+    def _qualified(self, step: Step) -> Step:
+        """The step with the function written out in the name of what it is about."""
+        first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
+        name: str = getattr(step, first)
+        if "/" in name or first == "function":
+            return step
+        return replace(step, **{first: self.named(name)})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 
     def loop(self, name: str) -> loop.ForOp | None:
         """The loop of that name, if there is one still."""

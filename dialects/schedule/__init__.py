@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from .ops import STEP_OPS, Schedule, ScriptOp, StepOp, op_for
-from .steps import STEPS, TAILS, Step
+from .steps import STEPS, TAILS, Named, Step
 
-__all__ = ["STEPS", "STEP_OPS", "TAILS", "Schedule", "ScriptOp", "Step", "StepOp", "op_for"]
+__all__ = [
+    "STEPS",
+    "STEP_OPS",
+    "TAILS",
+    "Named",
+    "Schedule",
+    "ScriptOp",
+    "Step",
+    "StepOp",
+    "op_for",
+]

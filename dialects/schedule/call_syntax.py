@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import MISSING, Field, fields
-from typing import Any, cast, get_type_hints
+from typing import Any, get_type_hints
 
 from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
 from .ops import fits, no_parameter, type_text
-from .steps import STEPS, Step
+from .steps import STEPS, Step, spelled
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
 
@@ -78,12 +78,12 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
 
 
 def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
-    """The values, lists as tuples, once each is of the type that its field has."""
+    """The values as scripts have them, once each is of the type that its field has."""
     hints = get_type_hints(step_class)
     result: dict[str, Any] = {}
+    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
     for name, value in values.items():
-        if isinstance(value, list):
-            value = tuple(cast("list[Any]", value))
+        value = spelled(value, is_target=name == known[0].name)
         if not fits(value, hints[name]):
             raise StepwellError(
                 f"found {name}={value!r} for step '{step_class.keyword}', expected "

@@ -57,6 +57,26 @@ _MEANINGS: dict[str, str] = {
 }
 
 
+_OF_LOOPS_OR_BUFFERS = (
+    "loop",
+    "buffer",
+    "at",
+    "other",
+    "by",
+    "after",
+    "along",
+    "fuse.inner",
+    "reorder.order",
+)
+
+
+def takes_handles(step_class: type[Step], name: str) -> bool:
+    """Whether the parameter names loops or buffers that are there, for which handles may be given."""
+    if f"{step_class.keyword}.{name}" == "index_set_split.at":
+        return False  # an expression
+    return name in _OF_LOOPS_OR_BUFFERS or f"{step_class.keyword}.{name}" in _OF_LOOPS_OR_BUFFERS
+
+
 def parameters(step_class: type[Step]) -> tuple[Field[Any], ...]:
     """The fields of a step's class, in order; those without a default come first."""
     return fields(step_class)  # pyright: ignore[reportArgumentType]

@@ -11,8 +11,9 @@ Loops are named `"function/loop"`, buffers `"function/buffer"`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
@@ -24,11 +25,39 @@ its own (`peel`), let it run over into padding (`pad`), or refuse unless it divi
 """
 
 
+class Named(ABC):
+    """What a parameter takes in the place of a name: a handle, which knows the name as it is now."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the loop or buffer."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """`"function/name"`, as the first parameter of a step has it."""
+
+
+def spelled(value: Any, *, is_target: bool) -> Any:
+    """A parameter as scripts have it: names in the place of handles, tuples in the place of lists."""
+    if isinstance(value, Named):
+        return value.target if is_target else value.name
+    if isinstance(value, list | tuple):
+        return tuple(spelled(each, is_target=False) for each in cast("list[Any]", value))
+    return value
+
+
 class Step:
-    """One named transformation with its parameters."""
+    """One named transformation with its parameters. A handle given as one stands for its name."""
 
     keyword: ClassVar[str]
     """The word for it in schedules, e.g. `unroll_and_jam`; with dashes, after `loop-`, the pass."""
+
+    def __post_init__(self) -> None:
+        for number, f in enumerate(fields(self)):  # pyright: ignore[reportArgumentType]
+            value = spelled(getattr(self, f.name), is_target=number == 0)
+            object.__setattr__(self, f.name, value)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Handles: what steps return, what survives them, and what is a copy of what."""
 
 import pytest
+import stepwell as sw
 from stepwell.dialects.schedule.call_syntax import parse_call
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -201,3 +202,70 @@ def test_buffers_have_handles_too() -> None:
     s('inline("f/A.staged_front")')
     assert not a.is_gone
     assert names(staged.copies) == ["A.staged"]
+
+
+def test_a_schedule_reads_as_a_straight_line() -> None:
+    s = sw.Schedule(PRODUCT)
+    i, j, k = (s.loop(name) for name in "ijk")
+    init, *_ = s.decompose_reduction("C", at=i)
+    io, ii = s.split(i, 4)
+    jo, ji = s.split(j, 5, tail="peel")
+    s.fission(ii, after=jo)
+    tail = s.loop("j.tail")
+    tile = s.stage("B", at=io, scope="stack")
+    s.set_scope(tile, "arena")
+    s.unroll_and_jam(ji, 5)
+    assert names(k.copies) == ["k", "k.tail"]
+    for each in k.copies_in(tail):
+        s.unroll(each, mark=True)
+    assert init.name == "i.init"
+    by_name = sw.Schedule(PRODUCT, script=str(s)).run()
+    assert str(by_name.module) == str(s.module)
+
+
+def test_a_chain_goes_on_from_what_a_step_returns() -> None:
+    s = sw.Schedule(COPIES)
+    then = s.split("i", 4).reorder("i.inner", ["j", "i.inner"]).parallel("i.outer")
+    assert str(then) == str(s) and len(s.steps) == 3
+    assert then.made.loop == s.loop("i.outer")
+    then.undo()
+    assert len(s.steps) == 2
+
+
+def test_handles_after_undo_and_redo() -> None:
+    s = sw.Schedule(COPIES)
+    i, j = s.loop("i"), s.loop("j")
+    outer, inner = s.split(i, 4)
+    s.reorder(inner, [j, inner])
+    assert i.is_gone
+    s.undo().undo()
+    assert (i.name, i.trips, j.name) == ("i", 20, "j")
+    assert i.op.parent_op().sym_name.data == "f"
+    with pytest.raises(StepwellError, match=r'undo of split\("f/i", factor=4\)'):
+        _ = outer.op
+    s.redo()
+    assert i.is_gone and s.loop("i.outer").trips == 5
+
+
+def test_a_gone_handle_given_to_a_step_is_one_clear_line() -> None:
+    s = sw.Schedule(COPIES)
+    i = s.loop("i")
+    s.split(i, 4)
+    with pytest.raises(StepwellError) as caught:
+        s.parallel(i)
+    assert str(caught.value) == (
+        "loop 'i' is gone since split(\"f/i\", factor=4); take a handle from what that step returned, "
+        "or by name"
+    )
+    with pytest.raises(
+        StepwellError, match="found what made 2 loops or buffers in the place of one"
+    ):
+        s.parallel(s.split("j", 4))
+
+
+def test_what_made_one_thing_stands_for_it() -> None:
+    s = sw.Schedule(COPIES)
+    staged = s.stage("A", at="i")
+    s.double_buffer(staged, at=s.loop("i"))
+    fused = sw.Schedule(COPIES).fuse("i", "j")
+    assert fused.parallel(fused).steps[-1].loop == "f/i.j"

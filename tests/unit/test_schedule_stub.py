@@ -1,6 +1,6 @@
-"""`frontend/schedule_steps.pyi` says of the methods of `Schedule` what the steps' classes say.
+"""The stubs say of the methods that apply steps what the steps' classes and plans say.
 
-`python tests/unit/test_schedule_stub.py` writes it anew.
+`python tests/unit/test_schedule_stub.py` writes them anew.
 """
 
 import inspect
@@ -11,25 +11,64 @@ import pytest
 import stepwell as sw
 from stepwell.dialects.schedule import STEPS, TAILS, Step
 from stepwell.dialects.schedule.parameters import meaning, parameters
-from stepwell.frontend.schedule_steps import documentation_of, parameter_type, type_text
+from stepwell.transforms.step_support.step_methods import (
+    documentation_of,
+    made_by,
+    parameter_type,
+    type_text,
+)
 
-STUB = Path(__file__).parents[2] / "frontend" / "schedule_steps.pyi"
+ROOT = Path(__file__).parents[2]
+STUB = ROOT / "transforms" / "step_support" / "step_methods.pyi"
+SCHEDULE_STUB = ROOT / "frontend" / "schedule_steps.pyi"
 
-HEADER = '''"""The methods of `Schedule` that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
+MADE = sorted({made.__name__ for step_class in STEPS.values() for made in made_by(step_class)})
+
+HEADER = f'''"""Methods that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from ..dialects.schedule import Step
+from ...dialects.schedule import Named, Step
+from .handles import Handle
+from .made import (
+    Made,
+    {
+    """,
+    """.join(MADE)
+},
+)
 
 def parameter_type(step_class: type[Step], name: str) -> Any: ...
 def type_text(type_: Any) -> str: ...
+def made_by(step_class: type[Step]) -> tuple[type[Made[Any]], ...]: ...
 def signature_of(step_class: type[Step]) -> inspect.Signature: ...
 def documentation_of(step_class: type[Step]) -> str: ...
+def add_methods(cls: type) -> None: ...
 
 class StepMethods:
-    def apply(self, step: Step | str) -> Self: ...
+    def apply(self, step: Step) -> Made[Handle]: ...
+'''
+
+SCHEDULE_HEADER = f'''"""The methods of `Schedule` that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ..dialects.schedule import Named, Step
+from ..transforms.step_support.handles import Handle
+from ..transforms.step_support.made import (
+    Made,
+    {
+    """,
+    """.join(MADE)
+},
+)
+from .schedule import Applied
+
+class ScheduleSteps:
+    def apply(self, step: Step | str) -> Applied[Made[Handle]]: ...
 '''
 
 
@@ -42,23 +81,27 @@ def parameter(step_class: type[Step], name: str, default: object) -> str:
     return f"{name}: {type_} = " + (f'"{default}"' if isinstance(default, str) else repr(default))
 
 
-def method(step_class: type[Step]) -> str:
+def method(step_class: type[Step], form: str) -> str:
+    made = " | ".join(form.format(made.__name__) for made in made_by(step_class))
     entries = [parameter(step_class, f.name, f.default) for f in parameters(step_class)]
-    head = f"    def {step_class.keyword}(self, {', '.join(entries)}) -> Self:"
+    head = f"    def {step_class.keyword}(self, {', '.join(entries)}) -> {made}:"
     if len(head) > 100:
         inner = "".join(f"        {entry},\n" for entry in ["self", *entries])
-        head = f"    def {step_class.keyword}(\n{inner}    ) -> Self:"
+        head = f"    def {step_class.keyword}(\n{inner}    ) -> {made}:"
     lines = (inspect.getdoc(step_class) or "").splitlines()
     text = "\n".join(f"        {line}".rstrip() for line in lines)
     return f'{head}\n        """\n{text}\n        """\n'
 
 
-def stub() -> str:
-    return HEADER + "\n".join(method(step_class) for step_class in STEPS.values())
+def stubs() -> dict[Path, str]:
+    own = "\n".join(method(step_class, "{}") for step_class in STEPS.values())
+    schedules = "\n".join(method(step_class, "Applied[{}]") for step_class in STEPS.values())
+    return {STUB: HEADER + own, SCHEDULE_STUB: SCHEDULE_HEADER + schedules}
 
 
-def test_the_stub_is_what_the_steps_say() -> None:
-    assert STUB.read_text() == stub()
+def test_the_stubs_are_what_the_steps_say() -> None:
+    for path, text in stubs().items():
+        assert path.read_text() == text
 
 
 @pytest.mark.parametrize("keyword", STEPS)
@@ -76,4 +119,5 @@ def test_every_step_is_a_method_with_documentation(keyword: str) -> None:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub())
+    for path, text in stubs().items():
+        path.write_text(text)

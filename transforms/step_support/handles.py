@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import loop
+from ...dialects.schedule import Named
 from ...errors import StepwellError
 from .identities import Identity
 from .nest import Nest, loops_around
@@ -15,7 +16,7 @@ from .trip_count import TripCount
 
 
 @dataclass(frozen=True)
-class Handle:
+class Handle(Named):
     """
     A loop or buffer that stays the same while steps move, rename or copy it.
 
@@ -32,13 +33,7 @@ class Handle:
         return bool(self.identity.ended_by)
 
     @property
-    def name(self) -> str:
-        """The name it has now. Raises StepwellError when it is gone."""
-        raise NotImplementedError
-
-    @property
     def target(self) -> str:
-        """The name as the first parameter of a step has it: `"function/name"`."""
         return f"{self.nest.function.sym_name.data}/{self.name}"
 
     def __str__(self) -> str:
@@ -63,6 +58,7 @@ class LoopHandle(Handle):
 
     @property
     def name(self) -> str:
+        """The name it has now. Raises StepwellError when it is gone."""
         return self.op.loop_name.data
 
     @property
@@ -116,6 +112,7 @@ class BufferHandle(Handle):
 
     @property
     def name(self) -> str:
+        """The name it has now. Raises StepwellError when it is gone."""
         return self.value.name_hint or ""
 
     @property

@@ -30,13 +30,6 @@ class Identity:
         return self.origin or self
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The identities of a function at some time, each with what stands for it in a clone of the function."""
-
-    subjects: Mapping[Identity, Subject]
-
-
 class Identities:
     """
     The identities of a function's loops and buffers, made when they are first asked for.
@@ -75,18 +68,25 @@ class Identities:
         for subject in [subject for subject in self._of if not _is_there(subject)]:
             self._of.pop(subject).ended_by = step
 
-    def kept(self, clones: Mapping[Subject, Subject]) -> Kept:
-        """All identities as they are, for `restore`; `clones` are the function's loops and buffers in a clone."""
-        return Kept({identity: clones[subject] for subject, identity in self._of.items()})
+    def all(self) -> dict[Identity, Subject]:
+        """The identities of what is there, each with what it is, for `restore`."""
+        return {identity: subject for subject, identity in self._of.items()}
 
-    def restore(self, kept: Kept, undone: str) -> None:
-        """Let the identities stand for the loops and buffers of the clone; what is newer is undone."""
+    def restore(
+        self, saved: Mapping[Identity, Subject], clones: Mapping[Subject, Subject], undone: str
+    ) -> None:
+        """
+        Go back to when `saved` was all there was, in a clone of the function as it was then.
+
+        What came later is gone since `undone`, but for what was there already and got a handle since.
+        """
+        later = {identity: subject for identity, subject in self.all().items() if subject in clones}
         for identity in self._of.values():
             identity.ended_by = undone
         self._of = {}
-        for identity, subject in kept.subjects.items():
-            identity.subject, identity.ended_by = subject, ""
-            self._of[subject] = identity
+        for identity, subject in (later | dict(saved)).items():
+            identity.subject, identity.ended_by = clones[subject], ""
+            self._of[identity.subject] = identity
 
 
 def subjects_in(root: Operation) -> Iterator[Subject]:
@@ -94,9 +94,10 @@ def subjects_in(root: Operation) -> Iterator[Subject]:
     for op in root.walk():
         if isinstance(op, loop.ForOp):
             yield op
-        for result in op.results:
-            if isinstance(result.type, MemRefType):
-                yield result
+        arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
+        for value in (*arguments, *op.results):
+            if isinstance(value.type, MemRefType):
+                yield value
 
 
 def _is_there(subject: Subject) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ...dialects.schedule import Named
+from ...errors import StepwellError
 from .handles import BufferHandle, Handle, LoopHandle
 
 HandleT = TypeVar("HandleT", bound=Handle, covariant=True)
@@ -13,11 +15,12 @@ HandleT = TypeVar("HandleT", bound=Handle, covariant=True)
 Loops = tuple[LoopHandle, ...]
 
 
-class Made(Generic[HandleT]):
+class Made(Named, Generic[HandleT]):
     """
     What a step made. It unpacks into the handles one goes on with: `outer, inner = s.split("i", 8)`.
 
     What else there is has a field. Of several loops the outer one, or the first in the text, comes first.
+    Where it is one thing it stands for that as a parameter of the next step.
     """
 
     @property
@@ -27,6 +30,25 @@ class Made(Generic[HandleT]):
 
     def __iter__(self) -> Iterator[HandleT]:
         return iter(self.handles)
+
+    @property
+    def name(self) -> str:
+        """The name of the one thing made. Raises StepwellError when it is none or several."""
+        return self._only.name
+
+    @property
+    def target(self) -> str:
+        """Its name with the function's."""
+        return self._only.target
+
+    @property
+    def _only(self) -> HandleT:
+        if len(self.handles) != 1:
+            raise StepwellError(
+                f"found what made {len(self.handles)} loops or buffers in the place of one; "
+                "give one of them"
+            )
+        return self.handles[0]
 
 
 @dataclass(frozen=True)

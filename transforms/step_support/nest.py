@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from xdsl.dialects import func
@@ -13,7 +14,7 @@ from ...analysis.dependence import Dependences, dependences
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
-from .identities import Identities
+from .identities import Identities, Identity, Subject, subjects_in
 
 
 class Nest:
@@ -160,6 +161,18 @@ def _known(what: str, names: list[str], wanted: str) -> str:
     return f"expected one of its {what}; did you mean {', '.join(repr(n) for n in listed)}?"
 
 
+@dataclass(frozen=True)
+class Saved:
+    """A module at some time."""
+
+    module: ModuleOp
+    """a clone of it"""
+    clones: Mapping[Subject, Subject]
+    """by the loops and buffers of the module, those of the clone"""
+    identities: Mapping[Nest, Mapping[Identity, Subject]]
+    """what handles stood for"""
+
+
 class Nests:
     """The functions of a module by name."""
 
@@ -190,6 +203,28 @@ class Nests:
             f'found {found}, expected "function/name" with one of the functions {names}; '
             "name one of them"
         )
+
+    def saved(self) -> Saved:
+        """The module as it is, for `restore`."""
+        module = self.module.clone()
+        clones: dict[Subject, Subject] = dict(
+            zip(subjects_in(self.module), subjects_in(module), strict=True)
+        )
+        return Saved(module, clones, {nest: nest.identities.all() for nest in self.known()})
+
+    def restore(self, saved: Saved, undone: str) -> None:
+        """
+        Go back to a module saved before. Handles stand for what they stood for then; those of what came
+        later are gone, and say that `undone` took it.
+        """
+        self.module = saved.module
+        functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, func.FuncOp)}
+        nests = list(self.known())
+        for nest in nests:
+            nest.invalidate()
+            nest.function = functions[nest.function.sym_name.data]
+            nest.identities.restore(saved.identities.get(nest, {}), saved.clones, undone)
+        self._nests = {nest.function: nest for nest in nests}
 
     def _nest(self, function: func.FuncOp) -> Nest:
         if function not in self._nests:

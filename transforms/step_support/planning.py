@@ -49,6 +49,13 @@ def planner(step_class: type[StepT]) -> Callable[[Callable[[StepT, Nests], Plan]
     return register
 
 
+def planner_of(step_class: type[Step]) -> Planner:
+    """The function that plans steps of a class."""
+    if step_class not in _PLANNERS:
+        import_module(f"..loop.{step_class.keyword}", __package__)
+    return _PLANNERS[step_class]
+
+
 def plan(step: Step, nests: Nests) -> Plan:
     """
     Decide what the step will do.
@@ -56,11 +63,10 @@ def plan(step: Step, nests: Nests) -> Plan:
     Raises StepwellError when its parameters make no sense here, and Refusal (one of them) when it would
     change results. A refusal says where the loop or buffer stands that the step is about.
     """
-    if type(step) not in _PLANNERS:
-        import_module(f"..loop.{step.keyword}", __package__)
+    decide = planner_of(type(step))
     try:
         _check_tail(step)
-        return _PLANNERS[type(step)](step, nests)
+        return decide(step, nests)
     except Refusal as refusal:
         refusal.where = refusal.where or place_of(step, nests)
         raise

@@ -1,0 +1,310 @@
+"""Methods that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ...dialects.schedule import Named, Step
+from .handles import Handle
+from .made import (
+    Made,
+    MergedLoop,
+    Nothing,
+    OneBuffer,
+    OneLoop,
+    PartialResults,
+    PeeledLoops,
+    SomeLoops,
+    SplitLoops,
+    StagedBuffer,
+    TiledLoops,
+    TwoLoops,
+    UnrolledLoop,
+    VectorLoop,
+)
+
+def parameter_type(step_class: type[Step], name: str) -> Any: ...
+def type_text(type_: Any) -> str: ...
+def made_by(step_class: type[Step]) -> tuple[type[Made[Any]], ...]: ...
+def signature_of(step_class: type[Step]) -> inspect.Signature: ...
+def documentation_of(step_class: type[Step]) -> str: ...
+def add_methods(cls: type) -> None: ...
+
+class StepMethods:
+    def apply(self, step: Step) -> Made[Handle]: ...
+    def split(
+        self,
+        loop: str | Named,
+        factor: int,
+        outer: str = "",
+        inner: str = "",
+        tail: Literal["guard", "peel", "pad", "perfect"] = "guard",
+    ) -> SplitLoops:
+        """
+        Split a loop into an outer one over blocks of `factor` iterations and an inner one inside a block.
+
+        Before: `for i in 0..10`. After, with factor 4 and tail `guard`:
+        `for i.outer in 0..10 step 4: for i.inner in i.outer..min(i.outer + 4, 10)`.
+        """
+
+    def tile(
+        self,
+        loop: str | Named,
+        factors: Sequence[int],
+        tail: Literal["guard", "peel", "pad", "perfect"] = "guard",
+    ) -> TiledLoops:
+        """
+        Split perfectly nested loops and put the loops over tiles outside of those inside a tile.
+
+        Before: `for i: for j: S(i, j)`. After, with factors (4, 8):
+        `for i.outer: for j.outer: for i.inner: for j.inner: S(i.inner, j.inner)`.
+        """
+
+    def reorder(self, loop: str | Named, order: Sequence[str | Named]) -> SomeLoops:
+        """
+        Put perfectly nested loops in the order given, outermost first (interchange).
+
+        Before: `for i: for j: S(i, j)`. After `reorder("f/i", order=["j", "i"])`: `for j: for i: S(i, j)`.
+        """
+
+    def fuse(self, loop: str | Named, inner: str | Named, into: str = "") -> OneLoop:
+        """
+        Fuse two perfectly nested loops into one (collapse).
+
+        Before: `for i in 0..N: for j in 0..M: S(i, j)`. After:
+        `for i.j in 0..N*M: S(i.j floordiv M, i.j mod M)`.
+        """
+
+    def unroll(
+        self,
+        loop: str | Named,
+        factor: int = 0,
+        tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
+        mark: bool = False,
+    ) -> Nothing | UnrolledLoop:
+        """
+        Write a loop's body out, once for each iteration, or `factor` times in a loop of larger step.
+
+        Before: `for i in 0..4: S(i)`. After: `S(0); S(1); S(2); S(3)`.
+        With `mark` the loop stays as it is, marked `unroll`, and is written out on the way down.
+        """
+
+    def unroll_and_jam(
+        self,
+        loop: str | Named,
+        factor: int,
+        tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
+    ) -> UnrolledLoop:
+        """
+        Unroll an outer loop and join the copies of the loops inside of it.
+
+        Before: `for i: for j: S(i, j)`. After, with factor 2:
+        `for i step 2: for j: S(i, j); S(i + 1, j)`.
+        """
+
+    def vectorize(
+        self,
+        loop: str | Named,
+        width: int = 0,
+        tail: Literal["guard", "peel", "pad", "perfect"] = "peel",
+    ) -> VectorLoop:
+        """
+        Mark a loop to run `width` iterations at a time in vector lanes; other lengths are split first.
+
+        Before: `for i in 0..64: S(i)`. After, with width 8: `for i.outer step 8: for vector i.inner: S`.
+        """
+
+    def parallel(self, loop: str | Named) -> OneLoop:
+        """
+        Mark a loop to run its iterations on several threads.
+
+        Before: `for i: S(i)`. After: `for threads i: S(i)`.
+        """
+
+    def peel(self, loop: str | Named, front: int = 0, back: int = 0) -> PeeledLoops:
+        """
+        Take iterations off the front or the back of a loop into a loop of their own.
+
+        Before: `for i in 0..10`. After `peel("f/i", front=1)`: `for i.front in 0..1; for i in 1..10`.
+        """
+
+    def index_set_split(self, loop: str | Named, at: str) -> SomeLoops:
+        """
+        Run a loop as two loops, before and from a point on, or where a condition of its body holds and not.
+
+        Before: `for i in 0..10`. After `index_set_split("f/i", at="4")`: `for i in 0..4; for i.rest in 4..10`.
+        `at` is an affine expression over the loops around and the function's index arguments.
+        """
+
+    def fission(self, loop: str | Named, after: str | Named) -> TwoLoops:
+        """
+        Run the first part of a loop's body for all iterations, then the rest (distribution).
+
+        Before: `for i: S(i); T(i)`. After `fission("f/i", after="S")`: `for i: S(i)` then `for i.rest: T(i)`.
+        `after` names the buffer the last statement of the first part stores to, or a loop of the body.
+        """
+
+    def fuse_loops(self, loop: str | Named, other: str | Named, shift: int = 0) -> MergedLoop:
+        """
+        Merge two loops that follow each other into one (fusion), the second `shift` iterations later.
+
+        Before: `for i: S(i)` then `for j: T(j)`. After: `for i: S(i); T(i)`.
+        """
+
+    def skew(self, loop: str | Named, by: str | Named, factor: int = 1) -> OneLoop:
+        """
+        Make an inner loop's variable run `factor` times the outer one's ahead.
+
+        Before: `for i: for j in 0..M: S(i, j)`. After: `for i: for j in i..M + i: S(i, j - i)`.
+        """
+
+    def reverse(self, loop: str | Named) -> OneLoop:
+        """
+        Run a loop backwards.
+
+        Before: `for i in 0..n: S(i)`. After: `for i in 0..n: S(n - 1 - i)`.
+        """
+
+    def compute_at(self, buffer: str | Named, at: str | Named) -> SomeLoops:
+        """
+        Compute a producer where a loop of its consumer needs it: only the part one iteration reads.
+
+        Before: `for i: B[i] = f(A[i])` then `for j: C[j] = g(B[j], B[j + 1])`. After
+        `compute_at("f/B", at="j")`: `for j: for i in j..j + 2: B[i] = f(A[i]); C[j] = g(B[j], B[j + 1])`.
+        """
+
+    def reverse_compute_at(self, buffer: str | Named, at: str | Named) -> SomeLoops:
+        """
+        Compute a consumer inside a loop of its producer, as soon as what it reads is complete.
+
+        Before: `for i: for j: B[i, j] = …` then `for i: for j: C[i, j] = g(B[i, j])`. After
+        `reverse_compute_at("f/C", at="i")`: `for i: (for j: B[i, j] = …); (for j: C[i, j] = g(B[i, j]))`.
+        """
+
+    def inline(self, buffer: str | Named) -> Nothing:
+        """
+        Compute a buffer's elements where they are read and do away with the buffer.
+
+        Before: `for i: B[i] = f(A[i])` then `for j: C[j] = g(B[j])`. After: `for j: C[j] = g(f(A[j]))`.
+        """
+
+    def reverse_inline(self, buffer: str | Named) -> Nothing:
+        """
+        Compute an element-wise consumer where its operand is produced and do away with the operand's buffer.
+
+        Before: `for i: B[i] = f(A[i])` then `for j: C[j] = g(B[j])`. After: `for i: C[i] = g(f(A[i]))`.
+        """
+
+    def stage(
+        self,
+        buffer: str | Named,
+        at: str | Named = "",
+        into: str = "",
+        scope: str = "stack",
+        order: Sequence[int] = (),
+        panel: int = 0,
+        pad: int = 0,
+        pads: Sequence[int] = (),
+        along: str | Named = "",
+    ) -> StagedBuffer:
+        """
+        Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
+
+        Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
+        `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
+        at the end when the region is written. Without `at` each call of the function gets a copy. `order`
+        permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
+        rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
+        the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
+        two operands that are one buffer.
+        """
+
+    def rfactor(self, loop: str | Named, into: str = "", axis: int = -1) -> PartialResults:
+        """
+        Give each iteration of a reduction loop its own partial result, combined afterwards.
+
+        Before: `for i: for k.o: for k.i: C[i] += A[i, k]`. After `rfactor("f/k.i")`: partial results
+        `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`. `axis` is where the loop's axis is
+        among those of the partial results.
+        """
+
+    def decompose_reduction(self, buffer: str | Named, at: str | Named) -> SomeLoops:
+        """
+        Move a reduction's initialisation in front of a loop, in a nest of its own.
+
+        Before: `for i: for j: C[i, j] = 0; for k: C[i, j] += …`. After `decompose_reduction("f/C", at="i")`:
+        `for i.init: for j.init: C[i, j] = 0` then `for i: for j: for k: C[i, j] += …`.
+        """
+
+    def double_buffer(self, buffer: str | Named, at: str | Named) -> OneBuffer:
+        """
+        Use two copies of a staged buffer in turn, filling the next while the present one is used.
+
+        Before: `for i: copy A → T; use T`. After: `copy → T[0]; for i: copy next → T[(i + 1) mod 2];
+        use T[i mod 2]`.
+        """
+
+    def prefetch(
+        self,
+        buffer: str | Named,
+        at: str | Named,
+        distance: int = 1,
+        locality: int = 3,
+    ) -> SomeLoops:
+        """
+        Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
+
+        Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0,
+        used once, to 3, used often: to which cache they come.
+        """
+
+    def nontemporal(self, buffer: str | Named) -> OneBuffer:
+        """
+        Store to a buffer past the caches: what is stored is not used soon, and its lines need not be fetched.
+
+        Before: `loop.store %v, %A[%i]`. After: `loop.store %v, %A[%i] {nontemporal}`.
+        """
+
+    def set_scope(self, buffer: str | Named, scope: str) -> OneBuffer:
+        """
+        Decide where a scratch buffer lives: `register`, `stack`, `thread` or `arena`.
+
+        Before: `alloc arena : memref<64xf32>`. After: `alloc stack : memref<64xf32>`.
+        """
+
+    def storage_align(
+        self,
+        buffer: str | Named,
+        axis: int,
+        factor: int,
+        offset: int = 0,
+    ) -> OneBuffer:
+        """
+        Pad an axis of a scratch buffer so that the next outer stride is `offset` modulo `factor` elements.
+
+        Before: `alloc : memref<8x64xf32>`. After `storage_align("f/T", axis=1, factor=16, offset=1)`:
+        `alloc : memref<8x65xf32>`.
+        """
+
+    def tensorize(self, loop: str | Named, kernel: str) -> Nothing:
+        """
+        Replace a nest by a call of a function of the module that computes the same (a micro-kernel).
+
+        Before: `for i in 0..4: for j in 0..4: …`. After `tensorize("f/i", kernel="mm4x4")`:
+        `func.call @mm4x4(subviews)`.
+        """
+
+    def pragma(self, loop: str | Named, key: str, value: str = "") -> OneLoop:
+        """
+        Note something for later stages on a loop: `stepwell.pragma.<key> = value`.
+
+        Before: `for i`. After `pragma("f/i", key="unroll_explicit", value="4")`: the loop with that attribute.
+        """
+
+    def simplify(self, function: str) -> Nothing:
+        """
+        Normalise what other steps leave: steps of 1, bounds without redundant terms, no dead conditions, no
+        loops of one iteration.
+
+        Before: `for i in max(0, 4)..min(8, 16): if (i >= 0): S(i)`. After: `for i in 4..8: S(i)`.
+        """
