@@ -282,11 +282,11 @@ def _host_core() -> tuple[Core, KnownCore | None]:
 def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
     """What was measured counts, but on a busy machine only where it is more than what is known."""
     doubtful = {
-        name
+        name: Rate(known[name].core, max(known[name].machine, rate.machine), "known")
         for name, rate in measured.items()
         if rate.source == "busy" and name in known and known[name].core > rate.core
     }
-    return {**known, **{name: rate for name, rate in measured.items() if name not in doubtful}}
+    return {**known, **measured, **doubtful}
 
 
 def _triple_of(architecture: str) -> str:
