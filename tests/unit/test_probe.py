@@ -264,6 +264,7 @@ BUSY = probe.Probed(MEASURED | {"beyond_l2": Rate(9e9, 12e9, "busy")}, probe_tim
 def test_command(empty_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(probe, "probe", lambda target=None, have=(): BUSY)
     monkeypatch.setattr(target_module, "core_cpus", lambda: [0, 1])
+    monkeypatch.setattr(target_module, "known_core", lambda *_: None)
     assert main(["probe", "--stored"]) == 1
     assert "found no measurements of this machine" in capsys.readouterr().err
     assert main(["probe"]) == 0
