@@ -100,6 +100,7 @@ def test_rows_collide():
     assert rows_collide(17, 2048) and not rows_collide(16, 2048)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", [31, 33, 49, 100, 255, 300])
 @pytest.mark.parametrize("turned", ["", "left", "right"])
 def test_one_buffer_as_both_operands(n: int, turned: str):

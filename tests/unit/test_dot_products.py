@@ -53,6 +53,7 @@ def test_no_spills() -> None:
     assert sum("%zmm" in line for line in fused) >= 20
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("m", [2, 3, 5, 17, 100])
 @pytest.mark.parametrize("n", [2, 3, 5, 7])
 @pytest.mark.parametrize("k", [33, 64, 100, 129])

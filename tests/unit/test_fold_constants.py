@@ -108,6 +108,7 @@ PRODUCTS: dict[str, tuple[Callable[[np.ndarray], Callable[..., object]], bool]] 
 """Functions of x for a constant w; and whether w is the left operand."""
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64])
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 17, 33), (5, 2, 7), (31, 100, 3), (33, 31, 100)])

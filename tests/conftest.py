@@ -1,0 +1,27 @@
+"""
+What all tests share: `@pytest.mark.sampled(COUNT)` above a test with many parameters. A seeded sample of so many
+of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, of_test in cases.items():
+        marker = of_test[0].get_closest_marker("sampled")
+        assert marker is not None
+        (count,) = marker.args
+        # By the test's name, so that every worker of pytest-xdist draws the same.
+        drawn = Random(name).sample(range(len(of_test)), min(count, len(of_test)))
+        for number in set(range(len(of_test))) - set(drawn):
+            of_test[number].add_marker(pytest.mark.slow)
