@@ -29,7 +29,7 @@ class Options:
     fp: str = DEFAULT_FP
     """What may be done to floating-point results; see `FpContract`."""
     threads: int = 0
-    """What parallel loops are made for: 0 is the OpenMP library's choice."""
+    """What parallel loops are made for: 0 is as many as `omp_get_max_threads` says."""
     schedule: bool = True
     """Whether rules schedule kernels."""
 

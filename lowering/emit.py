@@ -42,7 +42,13 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
 from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
-from ..dialects.upstream.llvm import ExtractElementOp, FenceOp, VectorFCmpOp, VectorLlvmSelectOp
+from ..dialects.upstream.llvm import (
+    AtomicRMWOp,
+    ExtractElementOp,
+    FenceOp,
+    VectorFCmpOp,
+    VectorLlvmSelectOp,
+)
 from ..errors import StepwellError
 from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL
@@ -361,6 +367,11 @@ def _emit_fence(e: _FunctionEmitter, op: Operation) -> None:
     e.builder.fence("seq_cst")
 
 
+def _emit_atomic_addition(e: _FunctionEmitter, op: Operation) -> None:
+    pointer, value = e.operands(op)
+    e.values[op.results[0]] = e.builder.atomic_rmw("add", pointer, value, "monotonic")
+
+
 def _emit_remainder(e: _FunctionEmitter, op: Operation) -> None:
     """Processors have no instruction for it."""
     e.generated.add("fmod")
@@ -455,6 +466,7 @@ def _emit_extract_element(e: _FunctionEmitter, op: Operation) -> None:
 _HANDLERS: dict[type[Operation], _Handler] = {
     llvm.AddressOfOp: _emit_address_of,
     llvm.StoreOp: _emit_store,
+    AtomicRMWOp: _emit_atomic_addition,
     FenceOp: _emit_fence,
     ExtractElementOp: _emit_extract_element,
     VectorFCmpOp: _emit_fcmp,

@@ -13,6 +13,7 @@ import ctypes
 import ctypes.util
 import itertools
 import math
+import os
 import shutil
 import subprocess
 import tempfile
@@ -28,11 +29,12 @@ from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from ..errors import StepwellError
-from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL
+from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL, OPENMP_FUNCTIONS
 from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
 from ..targets.target import Target
 from .arguments import address_of
-from .threads import glue
+from .thread_pool import RESET
+from .threads import thread_code
 
 _link_lock = threading.RLock()
 _library_numbers = itertools.count()
@@ -55,7 +57,7 @@ class NativeCode:
 
     @property
     def needs_openmp(self) -> bool:
-        """Whether the code calls an OpenMP library."""
+        """Whether the code calls functions of OpenMP: an object file is then to be linked with a library of it."""
         return GOMP_PARALLEL in self.source.imports
 
     def llvm_ir(self) -> str:
@@ -148,9 +150,9 @@ class LoadedCode:
             jit = _jit()
             known: dict[str, int] = {}
             if GOMP_PARALLEL in source.imports:
-                known = _openmp_functions()
-                for name, address in known.items():
-                    library.import_symbol(name, address)
+                known = _thread_functions()
+                for name in OPENMP_FUNCTIONS:
+                    library.import_symbol(name, known[name])
             _check_imports([name for name in source.imports if name not in known])
             try:
                 self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
@@ -173,12 +175,15 @@ def _check_imports(names: Sequence[str]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _openmp_functions() -> dict[str, int]:
+def _thread_functions() -> dict[str, int]:
     """The addresses that code calls for OpenMP's functions. Called under the lock."""
-    needed = glue()
-    addresses = dict(needed.direct)
-    if needed.defined:
-        addresses |= link_for_good(needed.text, needed.imported, needed.defined)
+    code = thread_code()
+    addresses = link_for_good(code.text, code.imported, code.exported)
+    if code.is_pool:
+        reset = ctypes.CFUNCTYPE(None, ctypes.c_int32)(addresses[RESET])
+        reset(1)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: reset(0))
     return addresses
 
 

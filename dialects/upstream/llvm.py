@@ -1,6 +1,6 @@
 """
 `llvm` as upstream has it: comparisons and selections on vectors, where xDSL allows scalars only, an element of
-a vector by its number, and the fence.
+a vector by its number, the fence, and the atomic addition.
 
 The operation registered here under a name of xDSL's is parsed as xDSL's own when it is on scalars, so that all
 that is written for those goes on working.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -164,5 +164,59 @@ class FenceOp(IRDLOperation):
         return op
 
 
-Llvm = extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp)
+_ADD, _MONOTONIC = IntegerAttr(1, i64), IntegerAttr(2, i64)
+"""Upstream's numbers of the operation and of the ordering."""
+
+
+@irdl_op_definition
+class AtomicRMWOp(IRDLOperation):
+    """
+    `%before = llvm.atomicrmw add %place, %number monotonic : !llvm.ptr, i64`
+
+    Adds to a number in memory in one step, in no order with other accesses: what claiming iterations needs.
+    """
+
+    name = "llvm.atomicrmw"
+
+    ptr = operand_def(llvm.LLVMPointerType)
+    val = operand_def(I64)
+    res = result_def(I64)
+    bin_op = prop_def(IntegerAttr)
+    ordering = prop_def(IntegerAttr)
+
+    def __init__(self, ptr: SSAValue, val: SSAValue) -> None:
+        super().__init__(
+            operands=[ptr, val],
+            result_types=[i64],
+            properties={"bin_op": _ADD, "ordering": _MONOTONIC},
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" add ")
+        printer.print_list((self.ptr, self.val), printer.print_ssa_value)
+        printer.print_string(" monotonic")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list((self.ptr.type, self.val.type), printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtomicRMWOp:
+        parser.parse_keyword("add")
+        ptr = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        val = parser.parse_unresolved_operand()
+        parser.parse_keyword("monotonic")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        pointer_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        op = cls(
+            parser.resolve_operand(ptr, pointer_type),
+            parser.resolve_operand(val, parser.parse_type()),
+        )
+        op.attributes |= attributes
+        return op
+
+
+Llvm = extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp, AtomicRMWOp)
 """xDSL's dialect with what it lacks."""

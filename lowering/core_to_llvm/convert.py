@@ -45,8 +45,8 @@ class ConvertCoreToLLVMPass(StepwellPass):
     Lower scf, cf, arith, math, memref, vector and func to the llvm dialect.
 
     An scf.parallel runs on `threads` threads: its body becomes a private function that is passed to
-    `GOMP_parallel`. 0 threads are as many as the OpenMP library chooses, for which OMP_NUM_THREADS is
-    asked; for 1 there is no call, but a loop. See parallel.py for what stays a loop in any case.
+    `GOMP_parallel`. 0 threads are as many as `omp_get_max_threads` says when the code runs; for 1 there is
+    no call, but a loop. See parallel.py for what stays a loop in any case.
 
     Raises StepwellError for an operation or type without a rule, and leaves the module as it was.
     """

@@ -53,7 +53,7 @@ class Symbols:
     """
     The functions of a module: those there are, and those that lowering adds, declared or outlined.
 
-    `threads` is how many run an `scf.parallel`: 0 leaves it to the OpenMP library, 1 needs none.
+    `threads` is how many run an `scf.parallel`: 0 leaves it to `omp_get_max_threads`, 1 needs none.
     """
 
     def __init__(self, types: Mapping[str, FunctionType], threads: int = 0):

@@ -1,16 +1,21 @@
 """
-`scf.parallel` to `llvm`: its iterations one after the other, or on the threads of an OpenMP library.
+`scf.parallel` to `llvm`: its iterations one after the other, or on threads.
 
-On threads, the body becomes a function of its own, which one call of `GOMP_parallel` runs on every thread:
+On threads, the body becomes a function of its own, which one call of `GOMP_parallel` runs on several threads:
 
-    f:                     store the number of iterations and what the body uses of f in a struct;
+    f:                     store the next iteration (0), how many there are, how many are claimed at a time and
+                           what the body uses of f in a struct;
                            GOMP_parallel(f.threads0, struct, number of threads, 0)
-    f.threads0:            load them; call f.threads0.share(first, last, ...) with this thread's share
-    f.threads0.share:      the iterations from first up to last, in order
+    f.threads0:            claim iterations, or return when none are left; load what the body uses;
+                           call f.threads0.share(first claimed, struct, ...)
+    f.threads0.share:      the claimed iterations in order; then claim more, until none are left
 
-GCC's libgomp, LLVM's libomp and Intel's libiomp5 all have `GOMP_parallel` (the ABI of GCC's `-fopenmp`;
-https://gcc.gnu.org/onlinedocs/libgomp/Implementing-PARALLEL-construct.html). The share is that of
-`schedule(static)`: contiguous, and of the team that the library gives, which may be smaller than asked.
+A thread claims the next few iterations by one atomic addition to the first field of the struct, which is dynamic
+self-scheduling in chunks of one size (Polychronopoulos and Kuck, "Guided Self-Scheduling", IEEE Transactions on
+Computers 1987, compare the ways). So any number of threads does all the work, even one: in this process the caller
+never waits for a thread that the system has not scheduled yet (runtime/thread_pool.py). `GOMP_parallel` is the ABI
+of GCC's `-fopenmp` (https://gcc.gnu.org/onlinedocs/libgomp/Implementing-PARALLEL-construct.html): object files run
+on GCC's libgomp, LLVM's libomp or Intel's libiomp5, which all have it.
 """
 
 from __future__ import annotations
@@ -32,16 +37,26 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.upstream.llvm import AtomicRMWOp
 from .emitter import NSW, Emitter, unsupported
 from .memref import BUFFER_ALIGNMENT
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
 
 GOMP_PARALLEL = "GOMP_parallel"
-THREAD_NUMBER = "omp_get_thread_num"
-TEAM_SIZE = "omp_get_num_threads"
-OPENMP_FUNCTIONS = (GOMP_PARALLEL, THREAD_NUMBER, TEAM_SIZE)
-"""All that the code calls of an OpenMP library; runtime/threads.py finds them."""
+MAX_THREADS = "omp_get_max_threads"
+OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
+"""All that the code calls of an OpenMP library; runtime/thread_pool.py has them for this process."""
+
+CLAIMS = 16
+"""
+How often each thread claims iterations, if there are enough of them and all threads are equally fast. At the end a
+thread waits for one claim of another at most; a claim itself takes about a tenth of a microsecond.
+"""
+
+_NEXT, _COUNT, _CLAIM = range(3)
+"""The fields of the struct before what the body uses."""
 
 _SUNK = (
     arith.ConstantOp,
@@ -85,20 +100,27 @@ def with_team(module: ModuleOp, threads: int) -> ModuleOp:
     A level-5 module that asks for so many threads, whatever it was lowered for: a copy, or the module
     itself when it asks for none.
     """
-    if not any(isinstance(op, llvm.CallOp) and _calls_openmp(op) for op in module.walk()):
+    if not any(_called_function(op) == GOMP_PARALLEL for op in module.walk()):
         return module
     module = module.clone()
     for op in list(module.walk()):
-        if isinstance(op, llvm.CallOp) and _calls_openmp(op):
-            constant = llvm.ConstantOp(IntegerAttr(threads, i32), i32)
-            assert op.parent is not None
-            op.parent.insert_op_before(constant, op)
+        name = _called_function(op)
+        if name not in OPENMP_FUNCTIONS:
+            continue
+        constant = llvm.ConstantOp(IntegerAttr(threads, i32), i32)
+        Rewriter.insert_op(constant, InsertPoint.before(op))
+        if name == GOMP_PARALLEL:
             op.operands[2] = constant.result
+        else:
+            op.results[0].replace_all_uses_with(constant.result)
+            Rewriter.erase_op(op)
     return module
 
 
-def _calls_openmp(op: llvm.CallOp) -> bool:
-    return op.callee is not None and op.callee.string_value() == GOMP_PARALLEL
+def _called_function(op: Operation) -> str | None:
+    if isinstance(op, llvm.CallOp) and op.callee is not None:
+        return op.callee.string_value()
+    return None
 
 
 # One after the other.
@@ -203,15 +225,15 @@ def _captures(op: scf.ParallelOp) -> _Captures:
 
 
 def _convert_on_threads(e: Emitter, op: scf.ParallelOp) -> None:
-    for name, type_ in _DECLARATIONS.items():
-        e.symbols.declare(name, type_, op)
+    e.symbols.declare(GOMP_PARALLEL, llvm.LLVMFunctionType((POINTER, POINTER, i32, i32)), op)
     captures = _captures(op)
     passed = e.flatten(captures.values)
     name = e.symbols.new_name(f"{_function_name(op)}.threads")
-    data_type = llvm.LLVMStructType.from_type_list([i64, *(value.type for value in passed)])
+    before = [i64] * len((_NEXT, _COUNT, _CLAIM))
+    data_type = llvm.LLVMStructType.from_type_list([*before, *(value.type for value in passed)])
     _define_share(e, op, f"{name}.share", captures, passed)
     _define_entry(e, name, data_type)
-    count = _count(e, op)
+    count, team = _count(e, op), _team(e, op)
     data = llvm.AllocaOp.create(
         operands=(e.constant(1),),
         result_types=(POINTER,),
@@ -219,18 +241,13 @@ def _convert_on_threads(e: Emitter, op: scf.ParallelOp) -> None:
     )
     data.results[0].name_hint = "data"
     e.prologue(data)
-    for number, value in enumerate((count, *passed)):
+    fields = (e.constant(0), e.ssa(count), e.ssa(_claim_size(e, count, team)), *passed)
+    for number, value in enumerate(fields):
         place = e.pointer_at(data.results[0], (0, number), data_type)
         e.store(value, place, _alignment(value.type))
     entry = e.emit(llvm.AddressOfOp, (), POINTER, {"global_name": SymbolRefAttr(name)})
-    e.call(GOMP_PARALLEL, (entry, data.results[0], _team(e, count), e.constant(0, i32)), None)
-
-
-_DECLARATIONS = {
-    GOMP_PARALLEL: llvm.LLVMFunctionType((POINTER, POINTER, i32, i32)),
-    THREAD_NUMBER: llvm.LLVMFunctionType((), i32),
-    TEAM_SIZE: llvm.LLVMFunctionType((), i32),
-}
+    threads = _useful_threads(e, count, team)
+    e.call(GOMP_PARALLEL, (entry, data.results[0], threads, e.constant(0, i32)), None)
 
 
 def _function_name(op: Operation) -> str:
@@ -246,11 +263,11 @@ def _alignment(type_: Attribute) -> int:
     return 1 if is_vector(type_) or isinstance(type_, llvm.LLVMStructType) else element_bytes(type_)
 
 
-def _count(e: Emitter, op: scf.ParallelOp) -> SSAValue:
+def _count(e: Emitter, op: scf.ParallelOp) -> Index:
     """How many iterations the first dimension has: ceil((upper - lower) / step), at least 0."""
     known = _static_count(e, op)
     if known is not None:
-        return e.constant(known)
+        return known
     lower, upper, step = (e.index(bound[0]) for bound in (op.lowerBound, op.upperBound, op.step))
     distance: Index = upper
     if lower != 0:
@@ -259,52 +276,73 @@ def _count(e: Emitter, op: scf.ParallelOp) -> SSAValue:
         last = e.add(step, -1)
         rounded = e.add(distance, last)
         distance = e.emit(llvm.SDivOp, (e.ssa(rounded), e.ssa(step)), i64)
-    count = e.call_intrinsic("llvm.smax.i64", (e.ssa(distance), e.constant(0)), i64)
-    assert count is not None
-    return count
+    return _extreme(e, "llvm.smax.i64", distance, 0)
 
 
-def _team(e: Emitter, count: SSAValue) -> SSAValue:
-    """The number of threads to ask for, 0 for the library's choice: one does for one iteration."""
-    asked = e.constant(e.symbols.threads, i32)
-    if isinstance(count.owner, llvm.ConstantOp):
-        return asked
-    several = e.compare("sgt", count, e.constant(1), i1)
-    return e.emit(llvm.SelectOp, (several, asked, e.constant(1, i32)), i32)
+def _extreme(e: Emitter, intrinsic: str, a: Index, b: Index) -> SSAValue:
+    """The larger or the smaller of two numbers."""
+    value = e.call_intrinsic(intrinsic, (e.ssa(a), e.ssa(b)), i64)
+    assert value is not None
+    return value
+
+
+def _team(e: Emitter, op: Operation) -> Index:
+    """How many threads there are: as many as the code is lowered for, or as the library says."""
+    if e.symbols.threads:
+        return e.symbols.threads
+    e.symbols.declare(MAX_THREADS, llvm.LLVMFunctionType((), i32), op)
+    threads = e.call(MAX_THREADS, (), i32)
+    assert threads is not None
+    return e.emit(llvm.ZExtOp, (threads,), i64)
+
+
+def _claim_size(e: Emitter, count: Index, team: Index) -> Index:
+    """ceil(count / (team * CLAIMS)): how many iterations a thread claims at a time."""
+    claims = e.mul(team, CLAIMS)
+    if isinstance(count, int) and isinstance(claims, int):
+        return -(-count // claims)
+    rounded = e.add(count, e.add(claims, -1))
+    return e.emit(llvm.UDivOp, (e.ssa(rounded), e.ssa(claims)), i64)
+
+
+def _useful_threads(e: Emitter, count: Index, team: Index) -> SSAValue:
+    """The threads to ask for: no more than there are iterations, and one where there are none."""
+    if isinstance(count, int) and isinstance(team, int):
+        return e.constant(min(count, team), i32)
+    useful = count if isinstance(count, int) else _extreme(e, "llvm.smax.i64", count, 1)
+    threads = _extreme(e, "llvm.smin.i64", useful, team)
+    return e.emit(llvm.TruncOp, (threads,), i32, {"overflowFlags": llvm.OverflowAttr(None)})
 
 
 def _define_entry(e: Emitter, name: str, data_type: llvm.LLVMStructType) -> None:
-    """The function that each thread of the team calls with the struct."""
+    """The function that each thread calls with the struct. One that comes late finds no iteration left."""
     inner = Emitter(e.handlers, e.symbols)
     inner.entry.insert_arg(POINTER, 0)
     data = inner.entry.args[0]
     data.name_hint = "data"
-    types = list(data_type.types)
-    count, *passed = [
-        inner.load(inner.pointer_at(data, (0, number), data_type), type_, _alignment(type_))
-        for number, type_ in enumerate(types)
-    ]
-    thread, size = (
-        inner.emit(llvm.ZExtOp, (_called(inner, function),), i64)
-        for function in (THREAD_NUMBER, TEAM_SIZE)
-    )
-    least = inner.emit(llvm.UDivOp, (count, size), i64)
-    rest = inner.emit(llvm.URemOp, (count, size), i64)
-    # The first `rest` threads have one iteration more than the others.
-    before = inner.call_intrinsic("llvm.umin.i64", (thread, rest), i64)
-    assert before is not None
-    first = inner.add(inner.mul(thread, least), before)
-    has_more = inner.emit(llvm.ZExtOp, (inner.compare("ult", thread, rest, i1),), i64)
-    last = inner.add(inner.add(first, least), has_more)
-    inner.call(f"{name}.share", (inner.ssa(first), inner.ssa(last), *passed), None)
+
+    def field_of(number: int) -> SSAValue:
+        type_ = data_type.types.data[number]
+        return inner.load(inner.pointer_at(data, (0, number), data_type), type_, _alignment(type_))
+
+    count, claim = field_of(_COUNT), field_of(_CLAIM)
+    first = _claimed(inner, data, claim)
+    some, none = Block(), Block()
+    inner.branch_if(inner.compare("slt", first, count, i1), some, none)
+    inner.start(some)
+    passed = map(field_of, range(_CLAIM + 1, len(data_type.types)))
+    inner.call(f"{name}.share", (first, data, count, claim, *passed), None)
+    inner.branch(none)
+    inner.start(none)
     inner.append(llvm.ReturnOp())
     _define(e, name, [POINTER], inner)
 
 
-def _called(e: Emitter, name: str) -> SSAValue:
-    value = e.call(name, (), i32)
-    assert value is not None
-    return value
+def _claimed(e: Emitter, data: SSAValue, claim: SSAValue) -> SSAValue:
+    """The first of the iterations that this thread has now, if there are any left."""
+    first = AtomicRMWOp(data, claim)
+    e.append(first)
+    return first.res
 
 
 def _define_share(
@@ -314,36 +352,55 @@ def _define_share(
     captures: _Captures,
     passed: Sequence[SSAValue],
 ) -> None:
-    """The function of the iterations from its first argument up to its second."""
+    """The function of a thread that has claimed iterations already: those from `first` on, and all it can claim."""
     inner = Emitter(e.handlers, e.symbols)
     inner.in_parallel = True
-    for type_ in (i64, i64, *(value.type for value in passed)):
+    for type_ in (i64, POINTER, i64, i64, *(value.type for value in passed)):
         inner.entry.insert_arg(type_, len(inner.entry.args))
-    first, last, *arguments = inner.entry.args
-    first.name_hint, last.name_hint = "first", "last"
+    first, data, count, claim, *arguments = inner.entry.args
+    for argument, hint in zip((first, data, count, claim), _SHARE_ARGUMENTS, strict=True):
+        argument.name_hint = hint
     inner.unflatten(captures.values, arguments)
     for sunk in captures.sunk:
         inner.handlers[type(sunk)](inner, sunk)
     with _allocated_once(inner, _heap_buffers(inner, op.body.block)):
-        _lower_share(inner, op, first, last)
+        _lower_claims(inner, op, first, data, count, claim)
     inner.append(llvm.ReturnOp())
-    promises = [DictionaryAttr({})] * 2 + _promises(e, captures.values, passed)
+    promises = [DictionaryAttr({})] * len(_SHARE_ARGUMENTS) + _promises(e, captures.values, passed)
     types = [argument.type for argument in inner.entry.args]
     _define(e, name, types, inner, promises)
 
 
-def _lower_share(e: Emitter, op: scf.ParallelOp, first: SSAValue, last: SSAValue) -> None:
-    header, inside, after = Block(arg_types=[i64]), Block(), Block()
-    e.branch(header, (first,))
+_SHARE_ARGUMENTS = ("first", "data", "count", "claim")
+
+
+def _lower_claims(
+    e: Emitter,
+    op: scf.ParallelOp,
+    first: SSAValue,
+    data: SSAValue,
+    count: SSAValue,
+    claim: SSAValue,
+) -> None:
+    """The loop over what this thread claims, around the loop over the iterations of a claim."""
+    claimed, after = Block(arg_types=[i64]), Block()
+    header, inside, done = Block(arg_types=[i64]), Block(), Block()
+    e.branch(claimed, (first,))
+    e.start(claimed)
+    last = _extreme(e, "llvm.smin.i64", e.add(claimed.args[0], claim), count)
+    e.branch(header, (claimed.args[0],))
     e.start(header)
     counter = header.args[0]
-    e.branch_if(e.compare("slt", counter, last, i1), inside, after)
+    e.branch_if(e.compare("slt", counter, last, i1), inside, done)
     e.start(inside)
     lower, step = e.index(op.lowerBound[0]), e.index(op.step[0])
     e.bind(op.body.block.args[0], e.ssa(e.add(e.mul(counter, step), lower)))
     _lower_dimensions(e, op, 1)
     following = e.add(counter, 1)
     e.branch(header, (e.ssa(following),))
+    e.start(done)
+    next_claimed = _claimed(e, data, claim)
+    e.branch_if(e.compare("slt", next_claimed, count, i1), claimed, after, (next_claimed,))
     e.start(after)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sysconfig
@@ -14,9 +13,6 @@ from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
-
-# Threads that wait should sleep: tests share the processors. OpenMP libraries read it when they are loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def _mlir_opt() -> str | None:

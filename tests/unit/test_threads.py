@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import itertools
+import re
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import stepwell
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from stepwell.analysis.levels import Level
 from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
@@ -19,18 +23,20 @@ from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.jit import compile_module
+from stepwell.runtime.thread_pool import REGIONS
 from stepwell.transforms.loop.plan_memory import LoopPlanMemoryPass
 
 from .thread_programs import (
     COUNTS,
+    TALLY,
     WHO,
     check_sums,
     lowered,
-    needs_openmp,
+    needs_threads,
     numbers,
     running_sums,
-    shares,
     sums_of,
+    who_ran,
 )
 
 THREADS = (1, 2, 3, 8)
@@ -282,32 +288,109 @@ func.func @f(%A: memref<6x50xindex>) {
         np.testing.assert_array_equal(found, np.multiply.outer(np.arange(6), np.arange(50)))
 
 
+def test_loops_of_functions_run_on_the_thread_that_calls(
+    compiled: Callable[..., Executable],
+) -> None:
+    text = """
+func.func private @pthread_self() -> i64
+func.func private @row(%A: memref<6x50xi64>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c50 = arith.constant 50 : index
+  "scf.parallel"(%c0, %c50, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%j: index):
+    %t = func.call @pthread_self() : () -> i64
+    memref.store %t, %A[%i, %j] : memref<6x50xi64>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+func.func @f(%A: memref<6x50xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  "scf.parallel"(%c0, %c6, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    func.call @row(%A, %i) : (memref<6x50xi64>, index) -> ()
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}"""
+    executable = compiled(text)
+    for _ in range(100):
+        found = np.zeros((6, 50), np.int64)
+        executable(found)
+        assert found.all() and (found == found[:, :1]).all()
+
+
 # The threads.
 
 
-@needs_openmp
-def test_shares_are_contiguous_and_differ_by_one() -> None:
+@pytest.fixture(scope="module")
+def tallies() -> dict[tuple[int, int], Executable]:
+    """By the loop's step and the number of threads."""
+    pairs = itertools.product((1, 3), THREADS)
+    return {
+        (step, threads): lowered(TALLY.replace("STEP", str(step))).compile(threads=threads)
+        for step, threads in pairs
+    }
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    low=st.integers(0, 300),
+    high=st.integers(0, 300),
+    step=st.sampled_from((1, 3)),
+    threads=st.sampled_from(THREADS),
+)
+def test_each_iteration_runs_once(
+    tallies: dict[tuple[int, int], Executable], low: int, high: int, step: int, threads: int
+) -> None:
+    found, expected = np.zeros(300, np.int32), np.zeros(300, np.int32)
+    expected[low:high:step] = 1
+    tallies[step, threads](found, low, high)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("count", [2, 15, 16, 17, 31, 32, 33, 127, 128, 129, 1000])
+def test_each_iteration_runs_once_where_the_count_is_known(count: int) -> None:
+    """Around multiples of how many claims there are."""
+    text = TALLY.replace("STEP", "1").replace("%low to %high", f"0 to {count}")
+    program = lowered(text)
+    for threads in THREADS:
+        executable = program.compile(threads=threads)
+        for _ in range(20):
+            found = np.zeros(count + 1, np.int32)
+            executable(found, 0, 0)
+            assert found.tolist() == [1] * count + [0]
+
+
+@needs_threads
+def test_no_more_threads_run_it_than_were_asked_for() -> None:
     program = lowered(WHO)
-    assert shares(program.compile(threads=1)) == [17]
-    assert shares(program.compile(threads=2)) == [9, 8]
-    assert shares(program.compile(threads=3)) == [6, 6, 5]
-    assert shares(program.compile(threads=8)) == [3, 2, 2, 2, 2, 2, 2, 2]
+    for threads in THREADS:
+        executable = program.compile(threads=threads)
+        assert all(len(who_ran(executable)) <= threads for _ in range(200))
 
 
-@needs_openmp
+@needs_threads
+def test_others_do_take_part() -> None:
+    """Sooner or later: a thread may come too late for a loop as short as this one."""
+    executable = lowered(WHO).compile(threads=2)
+    end = time.monotonic() + 60
+    while len(who_ran(executable)) < 2:
+        assert time.monotonic() < end, "the caller ran everything alone for a minute"
+
+
 def test_the_number_can_be_chosen_at_every_level() -> None:
     for level in (Level.CORE, Level.LLVM):
         module = lowered(WHO).module(level)
-        assert shares(Lowered(module).compile(threads=3)) == [6, 6, 5]
-        assert shares(compile_module(module, threads=2)) == [9, 8]
-        assert shares(compile_module(module, threads=3)) == [6, 6, 5]
-
-
-@needs_openmp
-def test_all_processors_are_the_default() -> None:
-    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    expected = int(os.environ.get("OMP_NUM_THREADS", len(affinity(0))))
-    assert len(shares(lowered(WHO).compile())) == min(17, expected)
+        code = Lowered(module).compile(threads=3).native.llvm_ir()
+        assert re.search(r"@GOMP_parallel\(.*i32 3, i32 0\)", code)
+        assert "omp_get_max_threads" not in code
+        for threads in (2, 3):
+            assert len(who_ran(compile_module(module, threads=threads))) <= threads
+    assert "omp_get_max_threads" in lowered(WHO).compile().native.llvm_ir()
 
 
 def test_one_thread_needs_no_library() -> None:
@@ -341,12 +424,14 @@ def test_python_threads_at_once() -> None:
 
     def work(executable: Executable, count: int) -> None:
         try:
+            rows = numbers(count)
             for _ in range(100):
-                check_sums(executable, numbers(count))
+                check_sums(executable, rows)
         except BaseException as error:
             failures.append(error)
 
-    pairs = [(programs[0], 17), (programs[1], 33), (programs[0], 17)]
+    # More of them than the pool has regions.
+    pairs = [(programs[0], 17), (programs[1], 33)] * REGIONS
     workers = [threading.Thread(target=work, args=pair) for pair in pairs]
     for worker in workers:
         worker.start()
