@@ -46,6 +46,12 @@ class ReductionUpdate:
     store: loop.StoreOp
 
 
+def operator_name(op: Operation) -> str | None:
+    """The name of an operator that reductions use, whether or not its flags let it be reordered."""
+    exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return exact or _WITH_REASSOCIATION.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
 def operator_of(op: Operation) -> str | None:
     """The name of the operator when the operation may be reordered with others of its kind."""
     exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -45,12 +45,13 @@ class Core:
     One core as code sees it.
 
     `fma_ports`, `load_ports` and `store_ports` are how many multiply-adds, loads and stores of full vectors
-    (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles.
+    (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles, and
+    so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores.
     `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
     `vnni` says whether there are instructions that sum products of bytes.
 
     The defaults of ports and latency are those of most cores with FMA since Intel's Haswell. (Fog,
-    "Instruction tables", agner.org/optimize; uops.info.)
+    "Instruction tables" and "The microarchitecture of Intel, AMD and VIA CPUs", agner.org/optimize; uops.info.)
     """
 
     vector_bits: int
@@ -60,6 +61,7 @@ class Core:
     store_ports: float = 1
     fma_latency: int = 4
     caches: tuple[Cache, ...] = DEFAULT_CACHES
+    mispredict: int = 16
     page_bytes: int = 4096
     huge_pages: HugePages | None = None
     vnni: bool = False

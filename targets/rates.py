@@ -101,10 +101,10 @@ class Rates:
         """Bytes/s; `level` is one of `LEVELS`."""
         return self.named(f"{kind}_{level.lower()}").at(threads, self.cores)
 
-    def slowdown(self, rows: int) -> float:
+    def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""
         measured = next((count for count in STRIDED_ROWS if count >= rows), STRIDED_ROWS[-1])
-        return self.named(f"strided_{measured}").core
+        return self.named(f"strided_{measured}")
 
 
 RATE_NAMES = tuple(field.name for field in fields(Rates) if field.name != "cores")

@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir.affine import AffineDimExpr
 
+from ..analysis.facts import facts_of_loops
 from ..analysis.levels import Level
-from ..dialects import loop
 from ..dialects.schedule import Step
 from ..errors import StepwellError
 from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
-from .contraction import recognise
-from .contraction_schedule import schedule_contraction
-from .facts import PerfectNest, moving_axes, top_nests
+from .families import FAMILIES, Choice
 from .row_blocks import row_blocks
 from .rows import rows
 from .session import Session
@@ -33,56 +30,7 @@ Rule = Callable[[Session, Target], bool]
 """Schedules the session's function; False when the function is not what the rule is for."""
 
 
-def contraction(session: Session, target: Target) -> bool:
-    """One matrix product, with the nests that initialise and finish its result."""
-    nests = list(top_nests(session.nest.function))
-    found = [(n, c) for n, nest in enumerate(nests) if (c := recognise(nest, shared=True))]
-    if len(found) != 1 or len(nests) > 3:
-        return False
-    position, update = found[0]
-    if 1 in (update.rows.constant_trip_count(), update.columns.constant_trip_count()):
-        return False  # a matrix by a vector reads each element once: what counts is its order
-    before, after = nests[:position], nests[position + 1 :]
-    if len(before) > 1 or len(after) > 1:
-        return False
-    init = before[0] if before else None
-    if init is not None and not _is_like(init, update.store):
-        return False
-    finish = after[0] if after and _reads_as(after[0], update.store) else None
-    schedule_contraction(session, target, update, init, finish)
-    return True
-
-
-def _is_like(nest: PerfectNest, store: loop.StoreOp) -> bool:
-    """Whether the nest sets the stored buffer's elements, by loops in the order of its axes."""
-    return (
-        nest.is_flat
-        and len(nest.stores) == 1
-        and nest.stores[0].buffer is store.buffer
-        and len(nest.loops) == len(moving_axes(store))
-    )
-
-
-def _reads_as(nest: PerfectNest, store: loop.StoreOp) -> bool:
-    """Whether the nest reads the stored buffer's elements, by loops in the order of its axes."""
-    loads = [load for load in nest.loads if load.buffer is store.buffer]
-    return (
-        nest.is_flat
-        and len(nest.loops) == len(moving_axes(store))
-        and bool(loads)
-        and all(_goes_with(load, nest) for load in loads)
-    )
-
-
-def _goes_with(load: loop.LoadOp, nest: PerfectNest) -> bool:
-    """Whether the subscripts that are no constants are the loops' variables, in their order."""
-    results, operands = load.map.data.results, list(load.operands_)
-    moving = [results[axis] for axis in moving_axes(load)]
-    variables = [operands[e.position] for e in moving if isinstance(e, AffineDimExpr)]
-    return len(moving) == len(variables) and variables == [f.induction_variable for f in nest.loops]
-
-
-RULES: tuple[Rule, ...] = (contraction, row_blocks, rows)
+RULES: tuple[Rule, ...] = (row_blocks, rows)
 """In the order in which they are tried."""
 
 
@@ -137,9 +85,33 @@ def name_apart(function: func.FuncOp) -> None:
         value.name_hint = name
 
 
+def schedule_with(
+    module: ModuleOp, function: func.FuncOp, choice: Choice, target: Target
+) -> Session | None:
+    """Schedule one function by a plan; None, and the function as it was, when a step is refused."""
+    before = function.body.clone()
+    session = Session(module, function)
+    try:
+        choice.family.schedule(session, choice.plan, facts_of_loops(function), target)
+        remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
+        return session
+    except StepwellError as error:
+        remark(function, f"{choice.family.name}: {error.message}", missed=True)
+    function.detach_region(function.body)
+    function.add_region(before)
+    return None
+
+
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first rule that fits; None when none does."""
     name_apart(function)
+    facts = facts_of_loops(function).facts
+    for family in FAMILIES:
+        choices = family.propose(facts, target, 3)
+        if choices:
+            session = schedule_with(module, function, choices[0], target)
+            if session is not None:
+                return session
     for rule in RULES:
         before = function.body.clone()
         session = Session(module, function)

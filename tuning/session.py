@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Literal
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ..dialects import loop
 from ..dialects.schedule import Step
@@ -16,11 +18,13 @@ from ..transforms.step_support.handles import (
     buffer_handle,
     loop_handle,
 )
-from ..transforms.step_support.made import Made
-from ..transforms.step_support.nest import Nest, Nests
+from ..transforms.step_support.made import Made, SplitLoops
+from ..transforms.step_support.nest import Nest, Nests, loops_around
 from ..transforms.step_support.planning import apply
 from ..transforms.step_support.step_methods import StepMethods
 from ..transforms.step_support.trip_count import TripCount
+
+Tail = Literal["guard", "peel", "pad", "perfect"]
 
 
 class Session(StepMethods):
@@ -28,8 +32,8 @@ class Session(StepMethods):
     The steps a rule takes on a function. Every one is proved legal as any other step is.
 
     There is a method for each step, which returns what it made: `outer, inner = session.split(loop, 8)`.
-    Loops and buffers are called by their names without the function's, or given as handles. A refusal leaves the session with
-    the steps before it; `rules.py` then puts the function back as it was.
+    Loops and buffers are given as handles, or called by their names without the function's. A refusal leaves the
+    session with the steps before it; `rules.py` then puts the function back as it was.
     """
 
     def __init__(self, module: ModuleOp, function: func.FuncOp):
@@ -64,6 +68,28 @@ class Session(StepMethods):
         """The buffer called `name`. Raises StepwellError when there is none."""
         return buffer_handle(self.nest, self.nest.buffer(name))
 
+    def handle(self, op: loop.ForOp) -> LoopHandle:
+        """The handle of a loop."""
+        return loop_handle(self.nest, op)
+
+    def buffer(self, value: SSAValue) -> BufferHandle:
+        """The handle of a buffer."""
+        return buffer_handle(self.nest, value)
+
+    def cut(
+        self, of: LoopHandle, factor: int, outer: str, inner: str, tail: Tail = "guard"
+    ) -> SplitLoops:
+        """Split a loop; `outer` and `inner` are words for the two, which follow the first part of its name."""
+        first = of.name.split(".")[0]
+        into, within = self.nest.chosen_names([of.op], [f"{first}.{w}" for w in (outer, inner)])
+        return self.split(of, factor, into, within, tail)
+
+    def order(self, *loops: LoopHandle) -> None:
+        """Put perfectly nested loops in this order, outermost first, unless they are in it already."""
+        outermost = min(loops, key=lambda handle: len(loops_around(handle.op)))
+        if [handle.op for handle in loops] != _chain(outermost.op, len(loops)):
+            self.reorder(outermost, loops)
+
     def _qualified(self, step: Step) -> Step:
         """The step with the function written out in the name of what it is about."""
         first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
@@ -94,3 +120,14 @@ class Session(StepMethods):
             return 1, 1
         count = for_op.constant_trip_count()
         return (count, count) if count is not None else TripCount(self.nest, for_op).range()
+
+
+def _chain(outermost: loop.ForOp, length: int) -> list[loop.ForOp]:
+    """A loop and the first loops of the bodies inside of it, at most so many."""
+    chain = [outermost]
+    while len(chain) < length:
+        inner = next((op for op in chain[-1].body.block.ops if isinstance(op, loop.ForOp)), None)
+        if inner is None:
+            break
+        chain.append(inner)
+    return chain

@@ -1,65 +1,81 @@
-"""The rule for threads: from how much work they pay, and which loops of a nest have as much for each."""
+"""Which loops of scheduled nests run on threads, from how much work each iteration is."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from ..analysis.plans.threads import PARALLEL_WORK, team
 from ..dialects import loop
 from ..dialects.loop import LoopKind
-from ..dialects.schedule.steps import Parallel
 from ..targets.target import Target
+from ..transforms.step_support.handles import LoopHandle
+from ..transforms.step_support.trip_count import TripCount
 from .session import Session
-
-PARALLEL_WORK = 1 << 20
-"""Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
 
 PARALLEL_BYTES = 1 << 19
 """Memory traffic from which threads pay: tens of microseconds of one core."""
+
+COPYING = 16
+"""Multiply-adds in the time of an element that is copied."""
 
 MANY = 8
 """Iterations for each thread from which it matters little that one has one more."""
 
 
-def team(target: Target) -> int:
-    """The threads that a schedule deals its work to; it is the same for fewer."""
-    return max(target.cores, 2)
+def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] = ()) -> None:
+    """
+    Run each nest of a contraction's function on threads that is worth it, copies of operands included.
+
+    Loops `without`, and their copies, stay serial: a line at the border of their iterations would be written by
+    both threads.
+    """
+    serial = {copy.op for handle in without for copy in handle.copies}
+    for op in top_loops(s):
+        loops = [inner for inner in op.walk() if isinstance(inner, loop.ForOp)]
+        is_copy = not any(inner.kind.data is LoopKind.REDUCTION for inner in loops)
+        if iterations(s, op) * (COPYING if is_copy else 1) >= PARALLEL_WORK:
+            parallel(s, target, op, serial)
 
 
-def top_loops(session: Session) -> list[loop.ForOp]:
+def top_loops(s: Session) -> list[loop.ForOp]:
     """The outermost loops of the function, in order."""
-    block = session.nest.function.body.block
-    return [op for op in block.ops if isinstance(op, loop.ForOp)]
+    return [op for op in s.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
 
 
-def iterations(session: Session, for_op: loop.ForOp) -> int:
+def iterations(s: Session, for_op: loop.ForOp) -> int:
     """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
-    count = for_op.constant_trip_count()
-    if count is None:
-        count = session.trips(for_op.loop_name.data)[1] or 0
+    count = _trips(s, for_op)[1] or 0
     inner = [op for op in for_op.body.block.ops if isinstance(op, loop.ForOp)]
-    return count * (sum(iterations(session, op) for op in inner) if inner else 1)
+    return count * (sum(iterations(s, op) for op in inner) if inner else 1)
 
 
-def parallel(session: Session, target: Target, for_op: loop.ForOp, without: str = "") -> None:
+def _trips(s: Session, for_op: loop.ForOp) -> tuple[int, int | None]:
+    """The least and the greatest number of iterations."""
+    count = for_op.constant_trip_count()
+    return (count, count) if count is not None else TripCount(s.nest, for_op).range()
+
+
+def parallel(
+    s: Session, target: Target, for_op: loop.ForOp, serial: Collection[loop.ForOp] = ()
+) -> None:
     """
     Run a nest on threads: the outermost of its loops that has many iterations for each thread, or as many for
-    all; without one, the outermost that has one for each. Loops made of the one called `without` stay serial.
+    all; without one, the outermost that has one for each. Loops that are `serial` are left out.
     """
     threads = team(target)
-    names = [
-        n for n in _free_loops(session, for_op) if not without or not n.startswith(f"{without}.")
-    ]
-    free = [(name, session.trips(name)[0]) for name in names]
-    enough = [(name, trips) for name, trips in free if trips >= threads]
-    even = [n for n, trips in enough if trips >= MANY * threads or trips % threads == 0]
-    chosen = even or [name for name, _ in enough]
+    free = [(op, _trips(s, op)[0]) for op in _free_loops(s, for_op) if op not in serial]
+    enough = [(op, trips) for op, trips in free if trips >= threads]
+    even = [op for op, trips in enough if trips >= MANY * threads or trips % threads == 0]
+    chosen = even or [op for op, _ in enough]
     if chosen:
-        session.apply(Parallel(session.named(chosen[0])))
+        s.parallel(s.handle(chosen[0]))
 
 
-def _free_loops(session: Session, for_op: loop.ForOp | None) -> list[str]:
+def _free_loops(s: Session, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     """The loops from this one inwards, where most of the work is, as long as they are parallel."""
-    names: list[str] = []
+    found: list[loop.ForOp] = []
     while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
-        names.append(for_op.loop_name.data)
+        found.append(for_op)
         inner = [op for op in for_op.body.block.ops if isinstance(op, loop.ForOp)]
-        for_op = max(inner, key=lambda op: iterations(session, op), default=None)
-    return names
+        for_op = max(inner, key=lambda op: iterations(s, op), default=None)
+    return found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.targets.target import Target
-from stepwell.tuning.blocking import blocking, rows_collide
+from stepwell.analysis.plans.cost import most_in_a_set
+from stepwell.analysis.plans.threads import dealt
+from stepwell.targets.core import Cache
 
 TARGET = "x86-64-v4"
 
@@ -39,11 +41,9 @@ def test_a_long_sum_goes_by_blocks():
 
 
 def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
+    # A block of B stays in L2, and each tile of rows goes to all of it.
     text = loops(2000, 256, 512)
-    assert order(text, "right.in1.panel", "i.block", "j.tile", "right.prefetch0", "i.row")
-    text = loops(64, 256, 512)
-    assert order(text, "j.block", "right.in1.panel", "j.tile")
-    assert "prefetch" not in text
+    assert order(text, "j.block", "right.panel", "i.block", "j.tile", "i.row")
     text = loops(2000, 64, 512)  # all of B stays in L2
     assert order(text, "i.block", "j.tile", "i.row") and "prefetch" not in text
 
@@ -65,7 +65,7 @@ def test_the_last_rows_and_columns_have_tiles_of_their_own():
     [
         (256, 256, False, False),
         (257, 256, False, False),
-        (1999, 256, False, True),  # several blocks that do not come to whole tiles
+        (1999, 256, False, False),
         (256, 256, True, True),  # read across
         (672, 1024, False, True),  # fourteen rows a page apart
         (672, 1000, False, False),
@@ -87,17 +87,19 @@ def test_a_vector_is_no_contraction():
 
 
 def test_threads_have_as_much_to_do():
-    for rows in (1024, 1000, 999, 2048, 700):
-        sizes = blocking(Target.parse(TARGET), rows, 512, 1024, 4)
-        blocks = -(-rows // sizes.block_rows)
-        share = -(-blocks // 2) * sizes.block_rows
-        assert share <= rows / 2 * 1.07, (rows, sizes)
+    for rows in range(200, 2000, 37):
+        size = dealt(rows, 256, 14, 2, 14)
+        blocks = math.ceil(rows / size)
+        share = math.ceil(blocks / 2) * size
+        assert share <= rows / 2 * 1.12, (rows, size)
 
 
-def test_rows_collide():
-    assert rows_collide(9, 4096) and not rows_collide(8, 4096)
-    assert rows_collide(14, 8192) and not rows_collide(14, 4096 + 64)
-    assert rows_collide(17, 2048) and not rows_collide(16, 2048)
+def test_lines_in_a_set():
+    level_1 = Cache(1, 32 << 10, 8)
+    assert most_in_a_set(level_1, 9, 4096) == 9
+    assert most_in_a_set(level_1, 14, 4096 + 64) == 1
+    assert most_in_a_set(level_1, 16, 2048) == 8
+    assert most_in_a_set(level_1, 4, 4096, 128) == 4
 
 
 @pytest.mark.sampled(6)

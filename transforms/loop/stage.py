@@ -102,8 +102,10 @@ class StagePlan:
             self.buffer.owner.erase()
         return StagedBuffer(
             buffer_handle(self.nest, scratch),
-            tuple(loop_handle(self.nest, op) for op in copy_in),
-            tuple(loop_handle(self.nest, op) for op in copy_out),
+            tuple(loop_handle(self.nest, op) for _, op in copy_in),
+            tuple(loop_handle(self.nest, op) for _, op in copy_out),
+            tuple(axis for axis, _ in copy_in),
+            tuple(axis for axis, _ in copy_out),
         )
 
     def _ends(self) -> tuple[InsertPoint, InsertPoint]:
@@ -129,9 +131,14 @@ class StagePlan:
         op.operands[position] = scratch
         set_subscripts(op, exprs, used)
 
-    def _copy(self, builder: Builder, scratch: SSAValue, *, into_scratch: bool) -> list[loop.ForOp]:
-        """Loops over the box that copy its elements, those outside of the buffer left out."""
-        made: list[loop.ForOp] = []
+    def _copy(
+        self, builder: Builder, scratch: SSAValue, *, into_scratch: bool
+    ) -> list[tuple[int, loop.ForOp]]:
+        """
+        Loops over the box that copy its elements, those outside of the buffer left out; each with the dimension
+        it is over.
+        """
+        made: list[tuple[int, loop.ForOp]] = []
         fill = into_scratch and self.fills_padding
         variables: list[SSAValue] = []
         offsets: list[AffineExpr] = []
@@ -142,7 +149,7 @@ class StagePlan:
                 offsets.append(AffineExpr.constant(0))
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
-            made.append(builder.insert(for_op))
+            made.append((axis, builder.insert(for_op)))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))

@@ -187,11 +187,25 @@ class OneBuffer(Made[BufferHandle]):
 
 @dataclass(frozen=True)
 class StagedBuffer(Made[BufferHandle]):
-    """The scratch buffer, and the loops that fill it and that copy it back, outermost first."""
+    """
+    The scratch buffer, and the loops that fill it and that copy it back, outermost first.
+
+    Each is over one dimension of the buffer that was staged; dimensions of one element have none.
+    """
 
     buffer: BufferHandle
     copy_in: Loops
     copy_out: Loops
+    in_axes: tuple[int, ...] = ()
+    out_axes: tuple[int, ...] = ()
+
+    def copy_along(self, axis: int) -> LoopHandle | None:
+        """The loop over a dimension of the buffer that fills the copy."""
+        return dict(zip(self.in_axes, self.copy_in, strict=True)).get(axis)
+
+    def out_along(self, axis: int) -> LoopHandle | None:
+        """The loop over a dimension of the buffer that copies it back."""
+        return dict(zip(self.out_axes, self.copy_out, strict=True)).get(axis)
 
     @property
     def handles(self) -> tuple[BufferHandle, ...]:

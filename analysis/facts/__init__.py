@@ -1,0 +1,41 @@
+"""
+What a kernel is, as data: its statements, their axes, how each access moves through memory.
+
+`kernel.py` has the data, `from_loops.py` and `from_te.py` make it, `contraction.py` finds the roles of axes.
+"""
+
+from .contraction import Contraction, find_contractions
+from .from_loops import LoopFacts, facts_of_loops
+from .from_te import facts_of_kernel
+from .kernel import (
+    Access,
+    Axis,
+    BufferFacts,
+    Extent,
+    Home,
+    KernelFacts,
+    Role,
+    Statement,
+    Subscript,
+    Symbol,
+    canonical,
+)
+
+__all__ = [
+    "Access",
+    "Axis",
+    "BufferFacts",
+    "Contraction",
+    "Extent",
+    "Home",
+    "KernelFacts",
+    "LoopFacts",
+    "Role",
+    "Statement",
+    "Subscript",
+    "Symbol",
+    "canonical",
+    "facts_of_kernel",
+    "facts_of_loops",
+    "find_contractions",
+]

@@ -1,0 +1,164 @@
+"""
+Contractions: statements that add up (or otherwise join) products of two operands, and the roles of their axes.
+
+The roles are those of BLIS and of tensor contraction in general: M axes are the left operand's and the result's,
+N axes the right operand's and the result's, K axes are summed over, batch axes are everybody's. A window
+axis (of a convolution) shares a subscript with another axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from .kernel import Access, KernelFacts, Role, Statement
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """
+    One contraction. Axes are numbers of the statement's axes, in the order of its loops.
+
+    `initialised` is the statement that sets the result before the first update, None when there is none or it
+    is not a nest over just the result's axes; `finished` the one that alone reads the result, element by element.
+    """
+
+    facts: KernelFacts
+    number: int
+    left: Access
+    right: Access
+    batch: tuple[int, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+    window: tuple[int, ...]
+    initialised: int | None
+    finished: int | None
+
+    @property
+    def statement(self) -> Statement:
+        return self.facts.statements[self.number]
+
+    @property
+    def result(self) -> Access:
+        return self.statement.write
+
+    def extent(self, axes: tuple[int, ...]) -> int:
+        """The product of the axes' extents, which are numbers: contractions of others are not found."""
+        sizes = [self.statement.axes[axis].extent for axis in axes]
+        return prod(size for size in sizes if isinstance(size, int))
+
+    @property
+    def left_bytes(self) -> int:
+        return self.facts.element_bytes(self.left)
+
+    @property
+    def right_bytes(self) -> int:
+        return self.facts.element_bytes(self.right)
+
+    @property
+    def result_bytes(self) -> int:
+        return self.facts.element_bytes(self.result)
+
+    def stride(self, access: Access, axis: int) -> int | None:
+        return self.facts.stride(access, axis)
+
+    def turned(self) -> Contraction:
+        """The same with left and right exchanged: `Cᵀ = Bᵀ Aᵀ`."""
+        return replace(self, left=self.right, right=self.left, m=self.n, n=self.m)
+
+
+def find_contractions(facts: KernelFacts) -> list[Contraction]:
+    """
+    The contractions among a kernel's statements, oriented so that the result's innermost axis is one of N.
+
+    Only of static extents, and with subscripts that are single axes: a window axis makes a statement no
+    contraction yet that schedules know.
+    """
+    found = [_contraction(facts, number) for number in range(len(facts.statements))]
+    return [contraction for contraction in found if contraction is not None]
+
+
+def _contraction(facts: KernelFacts, number: int) -> Contraction | None:
+    statement = facts.statements[number]
+    if statement.combiner is None or len(statement.reads) != 2 or statement.extents is None:
+        return None
+    if not facts.is_perfect(number) or 0 in statement.extents:
+        return None
+    accesses = (*statement.reads, statement.write)
+    if not all(access.is_permutation and not access.is_guarded for access in accesses):
+        return None
+    parts = _roles(statement, accesses)
+    if parts is None:
+        return None
+    batch, m, n, k = parts
+    left, right = statement.reads
+    made = Contraction(facts, number, left, right, batch, m, n, k, (), None, None)
+    if not any(made.stride(statement.write, axis) == 1 for axis in n):
+        made = made.turned()
+    if not made.m or not made.n or not made.k:
+        return None
+    return replace(made, initialised=_initialised(facts, number), finished=_finished(facts, number))
+
+
+_Roles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _roles(statement: Statement, accesses: tuple[Access, ...]) -> _Roles | None:
+    """Batch, M, N and K axes; None when some axis has another role."""
+    patterns = {
+        (True, True, True): 0,
+        (True, False, True): 1,
+        (False, True, True): 2,
+        (True, True, False): 3,
+    }
+    parts: tuple[list[int], ...] = ([], [], [], [])
+    for number, axis in enumerate(statement.axes):
+        role = patterns.get(tuple(access.moves_along(number) for access in accesses))  # pyright: ignore[reportArgumentType]
+        if role is None or (axis.role is Role.SERIAL):
+            return None
+        parts[role].append(number)
+    batch, m, n, k = (tuple(part) for part in parts)
+    return batch, m, n, k
+
+
+def _initialised(facts: KernelFacts, number: int) -> int | None:
+    """The statement right before that sets each element of the result."""
+    result = facts.statements[number].write
+    before = [n for n in facts.writers(result.buffer) if n != number]
+    if before != [number - 1]:
+        return None
+    first = facts.statements[number - 1]
+    is_whole = len(first.axes) == _rank(result) and facts.is_perfect(number - 1)
+    return number - 1 if is_whole and first.combiner is None and _is_in_order(first.write) else None
+
+
+def _finished(facts: KernelFacts, number: int) -> int | None:
+    """The statement right after, when it reads the result element by element and nothing else reads it."""
+    result = facts.statements[number].write
+    readers = facts.readers(result.buffer)
+    if readers != [number + 1] or not facts.is_perfect(number + 1):
+        return None
+    last = facts.statements[number + 1]
+    if last.combiner is not None or len(last.axes) != _rank(result):
+        return None
+    loads = [read for read in last.reads if read.buffer == result.buffer]
+    return number + 1 if all(_is_in_order(read) for read in loads) else None
+
+
+def _rank(access: Access) -> int:
+    """The dimensions whose subscripts are not numbers."""
+    return sum(s is None or any(s.coefficients) for s in access.subscripts)
+
+
+def _is_in_order(access: Access) -> bool:
+    """Whether the subscripts that are no numbers are the axes of the statement, in their order."""
+    moving = [s for s in access.subscripts if s is None or any(s.coefficients)]
+    return all(
+        s is not None and s.constant == 0 and s.coefficients == _unit(n, len(s.coefficients))
+        for n, s in enumerate(moving)
+    )
+
+
+def _unit(at: int, length: int) -> tuple[int, ...]:
+    return tuple(int(n == at) for n in range(length))

@@ -1,0 +1,296 @@
+"""The facts of a function of loops, whoever made them: te → loop, a person, or another compiler."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.dialects import affine, arith, func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from ...dialects import loop
+from ...dialects.affine_bounds import linear_form
+from ...dialects.shaped import memref_type
+from ..constants import constant_global
+from ..reductions import operator_name, operator_of
+from .kernel import (
+    Access,
+    Axis,
+    BufferFacts,
+    Extent,
+    Home,
+    KernelFacts,
+    Role,
+    Statement,
+    Subscript,
+    Symbol,
+    sort_key,
+)
+
+_ROLES = {
+    loop.LoopKind.PARALLEL: Role.PARALLEL,
+    loop.LoopKind.REDUCTION: Role.REDUCTION,
+    loop.LoopKind.SERIAL: Role.SERIAL,
+}
+
+
+@dataclass(frozen=True)
+class LoopFacts:
+    """A kernel's facts, and which loops, stores and buffers of the function they describe."""
+
+    facts: KernelFacts
+    loops: tuple[tuple[loop.ForOp, ...], ...]
+    """of each statement, outermost first: its axes"""
+    stores: tuple[loop.StoreOp, ...]
+    loads: tuple[tuple[loop.LoadOp, ...], ...]
+    """of each statement, in the order of its reads"""
+    buffers: tuple[SSAValue, ...]
+
+
+def facts_of_loops(function: func.FuncOp) -> LoopFacts:
+    """The facts of a function at the loop level. It is walked once."""
+    return _Reader(function).read()
+
+
+class _Reader:
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self.is_complete = True
+        self.statements: list[Statement] = []
+        self.loops: list[tuple[loop.ForOp, ...]] = []
+        self.stores: list[loop.StoreOp] = []
+        self.loads: list[tuple[loop.LoadOp, ...]] = []
+        self.buffers: dict[SSAValue, int] = {}
+        self.axes: dict[loop.ForOp, Axis] = {}
+        self.starts: dict[loop.ForOp, _Linear] = {}
+
+    def read(self) -> LoopFacts:
+        for argument in self.function.body.block.args:
+            if isinstance(argument.type, MemRefType):
+                self._number(argument)
+        self._block(self.function.body.block, ())
+        buffers = tuple(self._buffer(value) for value in self.buffers)
+        facts = KernelFacts(buffers, tuple(self.statements), self.is_complete)
+        return LoopFacts(
+            facts, tuple(self.loops), tuple(self.stores), tuple(self.loads), tuple(self.buffers)
+        )
+
+    def _block(self, block: Block, around: tuple[loop.ForOp, ...]) -> None:
+        for op in block.ops:
+            if isinstance(op, loop.ForOp):
+                self.axes[op] = Axis(_extent(op), _ROLES[op.kind.data])
+                self._block(op.body.block, (*around, op))
+            elif isinstance(op, loop.StoreOp):
+                self._statement(op, around)
+            elif isinstance(op, loop.IfOp) and not op.results:
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self._block(inner, around)
+            elif not _is_described(op):
+                self.is_complete = False
+
+    def _statement(self, store: loop.StoreOp, around: tuple[loop.ForOp, ...]) -> None:
+        behind = _operations_behind(store.value)
+        combine = store.value.owner
+        name = operator_name(combine) if isinstance(combine, Operation) else None
+        own = _own_load(store, combine) if name is not None else None
+        reads = [
+            (self._access(op, around), op)
+            for op in behind
+            if isinstance(op, loop.LoadOp) and op is not own
+        ]
+        reads.sort(key=lambda pair: sort_key(pair[0]))
+        loads = tuple(op for _, op in reads)
+        before = self.loops[-1] if self.loops else ()
+        shared = next(
+            (n for n, (a, b) in enumerate(zip(before, around, strict=False)) if a is not b),
+            min(len(before), len(around)),
+        )
+        is_update = own is not None
+        free = loop.LoadOp | loop.IfOp | arith.ConstantOp
+        counted = Counter(
+            op.name
+            for op in behind
+            if not isinstance(op, free) and not (is_update and op is combine)
+        )
+        self.statements.append(
+            Statement(
+                tuple(self.axes[for_op] for for_op in around),
+                shared,
+                tuple(access for access, _ in reads),
+                self._access(store, around),
+                name if is_update else None,
+                isinstance(combine, Operation) and is_update and operator_of(combine) is not None,
+                tuple(sorted(counted.items())),
+            )
+        )
+        self.loops.append(around)
+        self.stores.append(store)
+        self.loads.append(loads)
+
+    def _access(self, op: loop.LoadOp | loop.StoreOp, around: tuple[loop.ForOp, ...]) -> Access:
+        operands = tuple(op.operands_)
+        subscripts = tuple(self._subscript(expr, operands, around) for expr in op.map.data.results)
+        parent = op.parent_op()
+        return Access(
+            self._number(op.buffer), subscripts, not isinstance(parent, loop.ForOp | func.FuncOp)
+        )
+
+    def _subscript(
+        self, expr: AffineExpr, operands: tuple[SSAValue, ...], around: tuple[loop.ForOp, ...]
+    ) -> Subscript | None:
+        linear = self._linear(expr, operands)
+        if linear is None:
+            return None
+        return Subscript(tuple(linear.by.get(f, 0) for f in around), linear.constant)
+
+    def _linear(self, expr: AffineExpr, operands: tuple[SSAValue, ...]) -> _Linear | None:
+        """An expression over loop variables as one over the numbers of their loops' iterations."""
+        linear = linear_form(expr, len(operands))
+        if linear is None:
+            return None
+        total = _Linear({}, linear[1])
+        for factor, value in zip(linear[0], operands, strict=True):
+            if not factor:
+                continue
+            for_op = _loop_of(value)
+            if for_op is None:
+                return None
+            start = self._start(for_op)
+            if start is None:
+                return None
+            total = total.plus(start, factor).plus(
+                _Linear({for_op: for_op.step.value.data}, 0), factor
+            )
+        return total
+
+    def _start(self, for_op: loop.ForOp) -> _Linear | None:
+        """A loop's lower bound; None when it is a maximum or not linear."""
+        if for_op not in self.starts:
+            results = for_op.lower_map.data.results
+            start = (
+                self._linear(results[0], tuple(for_op.lower_operands))
+                if len(results) == 1
+                else None
+            )
+            if start is None:
+                return None
+            self.starts[for_op] = start
+        return self.starts[for_op]
+
+    def _number(self, buffer: SSAValue) -> int:
+        return self.buffers.setdefault(buffer, len(self.buffers))
+
+    def _buffer(self, value: SSAValue) -> BufferFacts:
+        type_ = memref_type(value)
+        shape: tuple[Extent, ...] = tuple(
+            None if size == DYNAMIC_INDEX else size for size in type_.get_shape()
+        )
+        return BufferFacts(shape, _strides(type_), type_.get_element_type(), self._home(value))
+
+    def _home(self, value: SSAValue) -> Home:
+        if constant_global(value) is not None:
+            return Home.CONSTANT
+        if not isinstance(value, BlockArgument):
+            return Home.SCRATCH
+        attributes = self.function.arg_attrs
+        own = None if attributes is None else attributes.data[value.index].data
+        return Home.RESULT if own is not None and loop.RESULT in own else Home.ARGUMENT
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A linear expression over numbers of iterations."""
+
+    by: dict[loop.ForOp, int]
+    constant: int
+
+    def plus(self, other: _Linear, factor: int) -> _Linear:
+        by = dict(self.by)
+        for for_op, coefficient in other.by.items():
+            by[for_op] = by.get(for_op, 0) + factor * coefficient
+        return _Linear(by, self.constant + factor * other.constant)
+
+
+@lru_cache(maxsize=256)
+def _strides(type_: MemRefType[Attribute]) -> tuple[int | None, ...]:
+    strides = type_.get_strides()
+    if strides is None:
+        return (None,) * len(type_.get_shape())
+    return tuple(None if s == DYNAMIC_INDEX else s for s in strides)
+
+
+def _extent(for_op: loop.ForOp) -> Extent:
+    """The trip count; a symbol for `0 to %n` over an index argument of the function."""
+    count = for_op.constant_trip_count()
+    if count is not None:
+        return count
+    upper, operands = for_op.upper_map.data, list(for_op.upper_operands)
+    starts_at_zero = all(e == AffineExpr.constant(0) for e in for_op.lower_map.data.results)
+    if not starts_at_zero or for_op.step.value.data != 1 or len(operands) != 1:
+        return None
+    if upper.results != (AffineExpr.dimension(0),):
+        return None
+    argument = operands[0]
+    if isinstance(argument, BlockArgument) and isinstance(argument.owner.parent_op(), func.FuncOp):
+        return Symbol(argument.index)
+    return None
+
+
+def _loop_of(value: SSAValue) -> loop.ForOp | None:
+    if not isinstance(value, BlockArgument):
+        return None
+    parent = value.owner.parent_op()
+    return parent if isinstance(parent, loop.ForOp) else None
+
+
+def _is_described(op: Operation) -> bool:
+    """Whether statements say all there is to say of an operation that is neither a loop nor a store."""
+    harmless = loop.AllocOp | loop.PrefetchOp | loop.LoadOp | memref.GetGlobalOp | affine.ApplyOp
+    if isinstance(op, harmless) or op.has_trait(IsTerminator):
+        return True
+    if isinstance(op, loop.IfOp):  # one that yields values, which statements use
+        return all(_is_described(inner) for inner in op.walk() if inner is not op)
+    return is_side_effect_free(op)
+
+
+def _operations_behind(value: SSAValue) -> list[Operation]:
+    """The operations that a stored value is made by, each once, inner regions included, in no set order."""
+    found: dict[Operation, None] = {}
+    pending = [value]
+    while pending:
+        op = pending.pop(0).owner
+        if not isinstance(op, Operation) or op in found:
+            continue
+        for inner in op.walk() if op.regions else (op,):
+            if inner.has_trait(IsTerminator):
+                pending += inner.operands
+                continue
+            found[inner] = None
+            if not isinstance(inner, loop.LoadOp):
+                pending += [operand for operand in inner.operands if not _is_buffer(operand)]
+    return list(found)
+
+
+def _is_buffer(value: SSAValue) -> bool:
+    return isinstance(value.type, MemRefType)
+
+
+def _own_load(store: loop.StoreOp, combine: object) -> loop.LoadOp | None:
+    """The load of the element that is stored, which the combination updates."""
+    if not isinstance(combine, Operation):
+        return None
+    for operand in combine.operands:
+        load = operand.owner
+        if (
+            isinstance(load, loop.LoadOp)
+            and load.buffer is store.buffer
+            and load.map == store.map
+            and tuple(load.operands_) == tuple(store.operands_)
+        ):
+            return load
+    return None

@@ -1,0 +1,187 @@
+"""The facts of a kernel from its tensor expressions, before there are loops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects import te
+from ...dialects.affine_bounds import bounds, box, linear_form
+from ...dialects.combiner import Combiner
+from ...dialects.dtypes import is_float
+from ...dialects.shaped import is_tensor, tensor_type
+from .kernel import (
+    Access,
+    Axis,
+    BufferFacts,
+    Extent,
+    Home,
+    KernelFacts,
+    Role,
+    Statement,
+    Subscript,
+    Symbol,
+    sort_key,
+)
+
+
+def facts_of_kernel(kernel: te.KernelOp, *, reassociates: bool = True) -> KernelFacts:
+    """
+    The facts of the function that te → loop makes of a kernel whose computes are nests of their own.
+
+    `reassociates` says whether the numerical contract lets sums of floats be reordered. Arg-reductions are one
+    updating statement here; as loops they are several, through scratch registers.
+    """
+    return _Reader(kernel, reassociates).read()
+
+
+class _Reader:
+    def __init__(self, kernel: te.KernelOp, reassociates: bool):
+        self.kernel = kernel
+        self.reassociates = reassociates
+        self.numbers: dict[SSAValue, int] = {}
+        self.buffers: list[BufferFacts] = []
+        self.statements: list[Statement] = []
+        self.is_complete = True
+
+    def read(self) -> KernelFacts:
+        for inner, outer in zip(self.kernel.body.block.args, self.kernel.inputs, strict=True):
+            if is_tensor(inner):
+                is_constant = isinstance(outer.owner, arith.ConstantOp)
+                self._add(inner, Home.CONSTANT if is_constant else Home.ARGUMENT)
+        for value in self.kernel.yielded:
+            if value not in self.numbers:
+                self._add(value, Home.RESULT)
+        for op in self.kernel.body.block.ops:
+            if isinstance(op, te.ComputeOp):
+                self._compute(op)
+            elif not isinstance(op, te.YieldOp | arith.ConstantOp):
+                self.is_complete = False
+        return KernelFacts(tuple(self.buffers), tuple(self.statements), self.is_complete)
+
+    def _add(self, value: SSAValue, home: Home) -> int:
+        type_ = tensor_type(value)
+        sizes = type_.get_shape()
+        shape: tuple[Extent, ...] = tuple(None if n == DYNAMIC_INDEX else n for n in sizes)
+        strides = tuple(
+            None if DYNAMIC_INDEX in sizes[n + 1 :] else prod(sizes[n + 1 :])
+            for n in range(len(sizes))
+        )
+        self.numbers[value] = len(self.buffers)
+        self.buffers.append(BufferFacts(shape, strides, type_.get_element_type(), home))
+        return self.numbers[value]
+
+    def _number(self, value: SSAValue) -> int:
+        if value not in self.numbers:
+            is_constant = isinstance(value.owner, arith.ConstantOp)
+            self._add(value, Home.CONSTANT if is_constant else Home.SCRATCH)
+        return self.numbers[value]
+
+    def _compute(self, op: te.ComputeOp) -> None:
+        parallel, extents = len(op.parallel), [_extent(it.extent) for it in op.iterators]
+        # A result's axis of one element has no loop.
+        every = [n for n, extent in enumerate(extents) if n >= parallel or extent != 1]
+        outer = [n for n in every if n < parallel]
+        result = self._number(op.result)
+        combiner = op.combining
+        if combiner is None:
+            axes, reads = _axes(extents, outer, parallel), self._reads(op, outer)
+            write = _write(result, parallel, outer)
+            self.statements.append(Statement(axes, 0, reads, write, None, False, _operations(op)))
+            return
+        first = Statement(
+            _axes(extents, outer, parallel), 0, (), _write(result, parallel, outer), None, False, ()
+        )
+        is_free = self.reassociates or not _is_sum_of_floats(op, combiner)
+        update = Statement(
+            _axes(extents, every, parallel),
+            0,
+            self._reads(op, every),
+            _write(result, parallel, every),
+            combiner.value,
+            is_free,
+            _operations(op),
+        )
+        self.statements += [first, update]
+
+    def _reads(self, op: te.ComputeOp, axes: Sequence[int]) -> tuple[Access, ...]:
+        used = [read for read, arg in zip(op.reads, op.read_args, strict=True) if arg.uses]
+        found = [self._read(op, read, axes) for read in used]
+        return tuple(sorted(found, key=sort_key))
+
+    def _read(self, op: te.ComputeOp, read: te.Read, axes: Sequence[int]) -> Access:
+        number = self._number(read.source)
+        if read.map is None:
+            rank = len(tensor_type(read.source).get_shape())
+            return Access(number, (None,) * rank)
+        subscripts = tuple(_subscript(read.map, n, axes) for n in range(len(read.map.results)))
+        return Access(number, subscripts, read.pad is not None and _leaves(op, read, read.map))
+
+
+def _extent(extent: int | SSAValue) -> Extent:
+    if isinstance(extent, int):
+        return extent
+    if isinstance(extent, BlockArgument) and isinstance(extent.type, IndexType):
+        return Symbol(extent.index)
+    return None
+
+
+def _axes(extents: Sequence[Extent], chosen: Iterable[int], parallel: int) -> tuple[Axis, ...]:
+    return tuple(
+        Axis(extents[n], Role.PARALLEL if n < parallel else Role.REDUCTION) for n in chosen
+    )
+
+
+def _write(buffer: int, rank: int, axes: Sequence[int]) -> Access:
+    """The result's element of the iteration; an axis without a loop has the subscript 0."""
+    return Access(
+        buffer,
+        tuple(
+            Subscript(tuple(int(axis == dimension) for axis in axes)) for dimension in range(rank)
+        ),
+    )
+
+
+def _subscript(map_: AffineMap, dimension: int, axes: Sequence[int]) -> Subscript | None:
+    linear = linear_form(map_.results[dimension], map_.num_dims)
+    if linear is None:
+        return None
+    return Subscript(tuple(linear[0][axis] for axis in axes), linear[1])
+
+
+def _leaves(op: te.ComputeOp, read: te.Read, map_: AffineMap) -> bool:
+    """Whether some iteration of the compute reads outside of the tensor."""
+    ranges = box(op.static_extents)
+    for expr, size in zip(map_.results, tensor_type(read.source).get_shape(), strict=True):
+        low, high = bounds(expr, ranges)
+        if low is None or low < 0 or high is None or high >= size:
+            return True
+    return False
+
+
+def _operations(op: te.ComputeOp) -> tuple[tuple[str, int], ...]:
+    """The scalar operations of one element, as loops have them."""
+    free = te.YieldOp | arith.ConstantOp
+    names = {tensor.ExtractOp.name: memref.LoadOp.name}
+    counted = Counter(
+        names.get(inner.name, inner.name)
+        for inner in op.body.block.ops
+        for inner in ([inner] if not inner.regions else inner.walk())
+        if not isinstance(inner, free) and _is_used(inner)
+    )
+    return tuple(sorted(counted.items()))
+
+
+def _is_used(op: Operation) -> bool:
+    return any(result.uses for result in op.results)
+
+
+def _is_sum_of_floats(op: te.ComputeOp, combiner: Combiner) -> bool:
+    type_ = op.result.type.get_element_type()
+    return combiner in (Combiner.ADD, Combiner.MUL) and is_float(type_)

@@ -1,0 +1,251 @@
+"""
+The facts of a kernel. They are frozen and hold no names and no operations: two kernels that differ in names,
+locations or the order of unrelated operations have equal facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import prod
+
+from xdsl.ir import Attribute
+
+from ...dialects.dtypes import bit_width
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """An extent that is known at run time: the number of the index argument that holds it, and its bounds."""
+
+    argument: int
+    least: int = 0
+    greatest: int | None = None
+
+
+Extent = int | Symbol | None
+"""A number, a symbol, or None where nothing is known. An unknown extent is never written as 0."""
+
+
+class Role(Enum):
+    """How the iterations of an axis relate to each other."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+    SERIAL = "serial"
+
+
+class Home(Enum):
+    """Where a buffer's elements come from or go to."""
+
+    ARGUMENT = "argument"
+    RESULT = "result"
+    CONSTANT = "constant"
+    SCRATCH = "scratch"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of an iteration space: how many iterations, and how they relate."""
+
+    extent: Extent
+    role: Role
+
+
+@dataclass(frozen=True)
+class Subscript:
+    """`constant + sum(coefficients[a] * iteration[a])` over the axes of the statement, outermost first."""
+
+    coefficients: tuple[int, ...]
+    constant: int = 0
+
+
+@dataclass(frozen=True)
+class BufferFacts:
+    """A buffer: its shape and strides in elements, its element type, where it lives."""
+
+    shape: tuple[Extent, ...]
+    strides: tuple[int | None, ...]
+    element: Attribute
+    home: Home
+
+    @property
+    def element_bytes(self) -> int:
+        return max(bit_width(self.element), 8) // 8
+
+    @property
+    def bytes(self) -> int | None:
+        """The bytes of all elements, None where an extent is not a number."""
+        sizes = [size for size in self.shape if isinstance(size, int)]
+        return prod(sizes) * self.element_bytes if len(sizes) == len(self.shape) else None
+
+
+@dataclass(frozen=True)
+class Access:
+    """
+    One read or write. A subscript is None where it is not affine in the axes. A guarded access happens only in
+    part of the iterations: its statement, or a padded read, tests a condition.
+    """
+
+    buffer: int
+    subscripts: tuple[Subscript | None, ...]
+    is_guarded: bool = False
+
+    def moves_along(self, axis: int) -> bool:
+        """Whether the element may differ from one iteration of the axis to the next."""
+        return any(s is None or s.coefficients[axis] for s in self.subscripts)
+
+    @property
+    def is_affine(self) -> bool:
+        return None not in self.subscripts
+
+    @property
+    def is_permutation(self) -> bool:
+        """Whether each subscript is one axis, each axis at most once, or a number."""
+        used: list[int] = []
+        for subscript in self.subscripts:
+            if subscript is None:
+                return False
+            moved = [axis for axis, by in enumerate(subscript.coefficients) if by]
+            if moved and (len(moved) > 1 or subscript.coefficients[moved[0]] != 1):
+                return False
+            used += moved
+        return len(used) == len(set(used))
+
+    def dimension_of(self, axis: int) -> int | None:
+        """The buffer's dimension whose subscript an axis moves; None when it moves none or several."""
+        found = [n for n, s in enumerate(self.subscripts) if s is not None and s.coefficients[axis]]
+        return found[0] if len(found) == 1 else None
+
+
+def sort_key(access: Access) -> tuple[object, ...]:
+    """By which reads of a statement are in order: buffers, then subscripts."""
+    return (
+        access.buffer,
+        [
+            (s is not None, s.coefficients if s else (), s.constant if s else 0)
+            for s in access.subscripts
+        ],
+        access.is_guarded,
+    )
+
+
+@dataclass(frozen=True)
+class Statement:
+    """
+    One store with the reads it is computed from, in the loops around it.
+
+    `combiner` is the operator that joins the value with the element stored before (`add`, `max` …): the
+    statement then updates, and that read is not among `reads`. `reassociates` says whether the order of these
+    updates is free. `shared` is how many of the outermost axes are loops that the statement before is in as well.
+    `operations` counts the scalar operations of one element by name.
+    """
+
+    axes: tuple[Axis, ...]
+    shared: int
+    reads: tuple[Access, ...]
+    write: Access
+    combiner: str | None
+    reassociates: bool
+    operations: tuple[tuple[str, int], ...]
+
+    @property
+    def extents(self) -> tuple[int, ...] | None:
+        """The extents when all are numbers, else None."""
+        sizes = tuple(axis.extent for axis in self.axes if isinstance(axis.extent, int))
+        return sizes if len(sizes) == len(self.axes) else None
+
+    @property
+    def points(self) -> int | None:
+        """How often it runs, guards apart; None when an extent is not a number."""
+        return None if self.extents is None else prod(self.extents)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.reads, self.write)
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """A kernel: its buffers (arguments first) and its statements in order of execution."""
+
+    buffers: tuple[BufferFacts, ...]
+    statements: tuple[Statement, ...]
+    is_complete: bool = True
+    """False where something of the kernel is not described: a call, a copy, control flow that is not affine"""
+
+    def stride(self, access: Access, axis: int) -> int | None:
+        """
+        How many elements further in memory the access is in the next iteration of the axis.
+
+        None when that varies, or when the buffer's layout is not known.
+        """
+        strides = self.buffers[access.buffer].strides
+        total = 0
+        for subscript, stride in zip(access.subscripts, strides, strict=True):
+            if subscript is None:
+                return None
+            if subscript.coefficients[axis]:
+                if stride is None:
+                    return None
+                total += subscript.coefficients[axis] * stride
+        return total
+
+    def element_bytes(self, access: Access) -> int:
+        return self.buffers[access.buffer].element_bytes
+
+    def is_perfect(self, number: int) -> bool:
+        """Whether the statement is alone in its loops: a perfect nest of its own."""
+        after = self.statements[number + 1 : number + 2]
+        return not self.statements[number].shared and all(not other.shared for other in after)
+
+    def writers(self, buffer: int) -> list[int]:
+        """The statements that write a buffer."""
+        return [n for n, s in enumerate(self.statements) if s.write.buffer == buffer]
+
+    def readers(self, buffer: int) -> list[int]:
+        """The statements that read a buffer, apart from updating it."""
+        return [
+            n for n, s in enumerate(self.statements) if any(r.buffer == buffer for r in s.reads)
+        ]
+
+
+def canonical(facts: KernelFacts) -> KernelFacts:
+    """
+    The facts with the axes of each statement in one order, whatever that of its loops is, and no loops shared.
+
+    Axes of the stored element come first, as its dimensions are; then the others, by how they move the reads.
+    Kernels that compute the same in another order of loops have equal canonical facts.
+    """
+    return KernelFacts(
+        facts.buffers, tuple(map(_canonical_statement, facts.statements)), facts.is_complete
+    )
+
+
+def _canonical_statement(statement: Statement) -> Statement:
+    def key(axis: int) -> tuple[object, ...]:
+        dimension = statement.write.dimension_of(axis)
+        moved = [
+            (read.buffer, [s.coefficients[axis] if s else 0 for s in read.subscripts])
+            for read in statement.reads
+        ]
+        return (dimension is None, dimension or 0, moved, str(statement.axes[axis].extent))
+
+    order = sorted(range(len(statement.axes)), key=key)
+    reads = (_with_axes(read, order) for read in statement.reads)
+    return replace(
+        statement,
+        axes=tuple(statement.axes[axis] for axis in order),
+        shared=0,
+        reads=tuple(sorted(reads, key=sort_key)),
+        write=_with_axes(statement.write, order),
+    )
+
+
+def _with_axes(access: Access, order: Sequence[int]) -> Access:
+    subscripts = (
+        s and Subscript(tuple(s.coefficients[axis] for axis in order), s.constant)
+        for s in access.subscripts
+    )
+    return replace(access, subscripts=tuple(subscripts))

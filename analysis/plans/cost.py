@@ -1,0 +1,81 @@
+"""The predicted time of a plan, and the parts of the model that families share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...targets.core import Cache
+from ...targets.target import Target
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one call by what they go to, in the order in which the model names them."""
+
+    terms: tuple[tuple[str, float], ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(seconds for _, seconds in self.terms)
+
+    @property
+    def bound(self) -> str:
+        """The term that the plan spends most time on."""
+        return max(self.terms, key=lambda term: term[1])[0]
+
+    def __str__(self) -> str:
+        parts = [f"{name} {time_text(s)}" for name, s in self.terms if s >= self.seconds / 1000]
+        return f"{time_text(self.seconds)} ({', '.join(parts)})"
+
+
+def time_text(seconds: float) -> str:
+    """A time with three digits and its unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
+    return Cost(tuple(terms))
+
+
+def cycles_per_second(target: Target) -> float:
+    """What the probed multiply-add peak says of the clock."""
+    return target.rates.fma_f32.core / target.core.flops_per_cycle(4)
+
+
+def kept_bytes(cache: Cache) -> int:
+    """
+    How much of a cache holds data that is used again while other data stream through it.
+
+    A quarter of the ways, and at least one, is left to the streams. (Low, Igual, Smith and Quintana-Ortí,
+    "Analytical Modeling Is Enough for High-Performance BLIS", ACM TOMS 43(2), 2016, count ways in this manner.)
+    """
+    return (cache.ways - max(cache.ways // 4, 1)) * cache.way_bytes
+
+
+def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
+    """
+    How many of the lines of `rows` pieces of `width` bytes, `stride` bytes apart, fall into one set.
+
+    Sets are chosen by the address modulo the size of a way, as in nearly all first and second levels.
+    """
+    sets = max(cache.way_bytes // cache.line_bytes, 1)
+    lines = -(-width // cache.line_bytes)
+    used = Counter(row * stride // cache.line_bytes % sets for row in range(rows))
+    if lines == 1 or not used:
+        return max(used.values(), default=0)
+    return max(sum(used[(first - n) % sets] for n in range(lines)) for first in used)
+
+
+def round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def balanced(extent: int, most: int, unit: int = 1) -> int:
+    """The size of equal blocks, multiples of `unit`, of which none is larger than `most` (or a unit)."""
+    blocks = -(-extent // max(most, unit))
+    return round_up(-(-extent // blocks), unit)

@@ -1,0 +1,137 @@
+"""Plans for contractions of few columns: dot products with the summed axis in vector lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log2
+
+from ...targets.target import Target
+from ..facts import Contraction
+from .contraction import Problem, problem_of
+from .cost import Cost, cost_of, cycles_per_second, kept_bytes
+
+
+@dataclass(frozen=True)
+class DotProductPlan:
+    """
+    Tiles of MR rows × NR columns, each element of which is a vector of `kr` partial sums.
+
+    `prefetch` is how many blocks of the sum ahead the next tile's rows are asked for, 0 for not at all.
+    """
+
+    mr: int
+    nr: int
+    kr: int
+    prefetch: int
+    locality: int
+
+    def __str__(self) -> str:
+        ahead = f", prefetches A {self.prefetch} blocks ahead" if self.prefetch else ""
+        return f"dot products, tile {self.mr}x{self.nr}, K in {self.kr} lanes{ahead}"
+
+
+def propose(contraction: Contraction, target: Target, n: int = 1) -> list[DotProductPlan]:
+    """The `n` plans of least predicted time, cheapest first; none where lanes of K do not fit the contraction."""
+    return list(_proposed(problem_of(contraction), target, n))
+
+
+def cost(plan: DotProductPlan, contraction: Contraction, target: Target) -> Cost:
+    """The predicted time of one call on one thread."""
+    return _Model(problem_of(contraction), target).cost(plan)
+
+
+@lru_cache(maxsize=1024)
+def _proposed(problem: Problem, target: Target, n: int) -> tuple[DotProductPlan, ...]:
+    left, right = problem.left, problem.right
+    width = target.core.lanes(problem.result_bytes)
+    if left.summed != 1 or not problem.reassociates or problem.sums != 1:
+        return ()
+    if problem.k < 2 * width or {left.element_bytes, right.element_bytes} != {problem.result_bytes}:
+        return ()
+    model = _Model(problem, target)
+    return tuple(sorted(model.plans(), key=lambda plan: model.cost(plan).seconds)[:n])
+
+
+class _Model:
+    def __init__(self, problem: Problem, target: Target):
+        self.problem, self.core, self.rates = problem, target.core, target.rates
+        self.width = self.core.lanes(problem.result_bytes)
+        self.clock = cycles_per_second(target)
+        self.near_load = 1 / self.core.load_ports
+        vector = self.width * problem.result_bytes
+        self.far_load = vector / (self.rates.read_l2.core / self.clock)
+
+    def is_near(self, rows: int) -> bool:
+        """Whether so many rows of either operand stay in L1."""
+        row = self.problem.k * self.problem.result_bytes
+        return rows * row <= kept_bytes(self.core.cache(1))
+
+    def plans(self) -> Iterator[DotProductPlan]:
+        """Tiles whose sums, the vectors of the axis written out inside, and one more fit the registers."""
+        problem, registers = self.problem, self.core.vector_registers
+        for nr in range(2, min(problem.n, registers) + 1):
+            for mr in range(2, min(problem.m, registers) + 1):
+                if mr * nr + min(mr, nr) + 1 > registers:
+                    break
+                yield self._fetching(mr, nr)
+
+    def _fetching(self, mr: int, nr: int) -> DotProductPlan:
+        """The rows of the next tile are asked for, as each is a stream that begins anew: to L1 if they fit."""
+        problem, row = self.problem, self.problem.left.along or 0
+        if problem.m * row * problem.left.element_bytes <= kept_bytes(self.core.cache(2)):
+            return DotProductPlan(mr, nr, self.width, 0, 0)
+        tile = 2 * mr * row * problem.left.element_bytes
+        locality = 3 if tile <= self.core.cache(1).bytes else 2
+        return DotProductPlan(mr, nr, self.width, max(mr * row // self.width, 1), locality)
+
+    def cost(self, plan: DotProductPlan) -> Cost:
+        """
+        A step of the sum loads a vector for each row and column of the tile. Columns come from L1 where all of
+        them stay there; rows come from beyond it for the first tile of columns, and for all where they do not.
+        """
+        problem, core = self.problem, self.core
+        wide, tall = plan.nr, plan.mr
+        others = -(-problem.n // wide) - 1
+        column_load = self.near_load if self.is_near(problem.n) else self.far_load
+        again = self.near_load if self.is_near(tall + problem.n) else self.far_load
+        row_load = (self.far_load + others * again) / (others + 1)
+        parts = [
+            (problem.m // tall * (problem.n // wide), tall, wide),
+            (problem.n // wide, problem.m % tall, wide),
+            (problem.m // tall, tall, problem.n % wide),
+            (1, problem.m % tall, problem.n % wide),
+        ]
+        steps = -(-problem.k // self.width)
+        cycles = 0.0
+        for count, rows, columns in parts:
+            if not rows or not columns:
+                continue
+            loads = rows * row_load + columns * column_load
+            step = max(rows * columns / core.fma_ports, loads, core.fma_latency + 1)
+            # Each sum is halved log2(lanes) times, by a shuffle and an addition.
+            ending = rows * columns * 2 * log2(max(self.width, 2)) + core.mispredict
+            cycles += count * (steps * step + ending)
+        copied = problem.n * problem.k
+        reading = problem.m * problem.k * problem.left.element_bytes
+        last = core.caches[-1]
+        rate = (
+            self.rates.read_l3
+            if reading <= last.bytes // last.shared_by
+            else self.rates.read_memory
+        )
+        computing = cycles / self.clock
+        waiting = max(0.0, reading / rate.core - computing) if not self._is_near_2(reading) else 0.0
+        packing = 0.0 if problem.right.is_constant else copied / self.clock
+        batch = problem.batch
+        return cost_of(
+            [
+                ("arithmetic", batch * computing),
+                ("streaming A", batch * waiting),
+                ("packing B", packing * (1 if problem.right.is_everybodys else batch)),
+            ]
+        )
+
+    def _is_near_2(self, size: int) -> bool:
+        return size <= kept_bytes(self.core.cache(2))

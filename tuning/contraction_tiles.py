@@ -1,0 +1,365 @@
+"""
+The steps of a contraction's plan: `for m: for n: for k` in blocks, panels and register tiles.
+
+See `analysis/plans/contraction.py` for the plan and its orders. Each step takes the loops and buffers that earlier
+steps made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..analysis.facts import Access, Contraction, Home, LoopFacts
+from ..analysis.plans.contraction import ContractionPlan
+from ..targets.target import Target
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from ..transforms.step_support.made import StagedBuffer
+from .panels import Packing, vectorize_packing
+from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, vector_span, write_out
+from .session import Session
+
+
+@dataclass(frozen=True)
+class Level:
+    """A loop around the register tile, over so many elements of M or of N in each iteration."""
+
+    axis: Literal["m", "n"]
+    size: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One of the nests that are run tile by tile together: its loops after it was cut."""
+
+    batch: dict[int, LoopHandle]
+    """the loops over the batch, by the axis of the contraction"""
+    levels: tuple[LoopHandle, ...]
+    row: LoopHandle
+    column: LoopHandle
+
+
+def schedule_tiles(
+    s: Session, plan: ContractionPlan, kernel: LoopFacts, found: Contraction, target: Target
+) -> tuple[LoopHandle, ...]:
+    """Carry out a plan; the loops over columns. Raises the Refusal of a step that is not legal."""
+    tiles = _Tiles(s, plan, kernel, found.turned() if plan.turned else found, target)
+    tiles.cut()
+    tiles.pack()
+    tiles.peel()
+    tiles.fetch_ahead()
+    tiles.keep_in_registers()
+    tiles.vectorize()
+    pairs = zip(tiles.levels, tiles.kept.levels, strict=True)
+    return tuple(loop for level, loop in pairs if level.axis == "n")
+
+
+class _Tiles:
+    def __init__(
+        self, s: Session, plan: ContractionPlan, kernel: LoopFacts, c: Contraction, target: Target
+    ):
+        self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
+        self.lanes = target.core.lanes(c.result_bytes)
+        self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
+        self.k = c.extent(c.k)
+        self.is_deep = plan.kc < self.k
+        self.by_panels = c.finished is not None or c.stride(c.result, c.n[-1]) != 1
+        self.result = s.buffer(kernel.buffers[c.result.buffer])
+        self.rank = len(c.result.subscripts)
+        row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
+        assert row is not None and column is not None, "a contraction's subscripts are single axes"
+        self.row_axis, self.column_axis = row, column
+        """dimensions of the result, or of a panel of it"""
+        self.panel_order: tuple[int, ...] = ()
+        if c.stride(c.result, c.n[-1]) != 1:
+            order = list(range(self.rank))
+            order[row], order[column] = column, row
+            self.panel_order = tuple(order)
+            self.row_axis, self.column_axis = column, row
+        self.loops = [s.handle(op) for op in kernel.loops[c.number]]
+        inner = (c.m[-1], c.n[-1], *c.k)
+        self.batch = [axis for axis in range(len(self.loops)) if axis not in inner]
+        self.levels = self._levels()
+        self.row_backs: list[LoopHandle] = []
+        self.column_backs: list[LoopHandle] = []
+        self.packings: list[Packing] = []
+        self.panels: BufferHandle | None = None
+        """the copy of B"""
+        self.deep_tiles: tuple[LoopHandle, ...] = ()
+        """the loop over tiles of rows where k is in blocks, which is inside of those"""
+        self.prefetches: tuple[LoopHandle, ...] = ()
+        self.tiles: list[tuple[Tile, StagedBuffer]] = []
+
+    # The loops.
+
+    def _levels(self) -> list[Level]:
+        """The loops around a tile, outermost first, without those over the batch and over k."""
+        plan = self.plan
+        levels = [Level("n", plan.nr, "tile")]
+        if plan.mc < self.m or self.is_deep:
+            levels.insert(0, Level("m", plan.mc, "block"))
+        if plan.nc < self.n:
+            levels.insert(0, Level("n", plan.nc, "block"))
+        if self.is_deep:
+            return levels
+        if self.by_panels:
+            levels.append(Level("m", plan.mr, "panel"))
+        return [*levels, Level("m", plan.mr, "tile")]
+
+    def cut(self) -> None:
+        """Cut the nests' axes into blocks and tiles, and run the nests block by block and tile by tile."""
+        c, levels = self.c, self.levels
+        shared = levels if self.is_deep else levels[:-1]
+        self.init = self.finish = None
+        if c.initialised is not None:
+            write = c.facts.statements[c.initialised].write
+            self.init = self._cut(c.initialised, write, levels, [], ("init", "init"))
+        self.update = self._cut_update()
+        if c.finished is not None:
+            reads = c.facts.statements[c.finished].reads
+            read = next(read for read in reads if read.buffer == c.result.buffer)
+            self.finish = self._cut(c.finished, read, shared, [], ("finish", "finish"))
+        nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
+        self.kept, *others = nests
+        for other in others:
+            for kept, joined in zip(self._outer(self.kept), self._outer(other), strict=False):
+                self.s.fuse_loops(kept, joined)
+        *_, self.shared, self.tile = (*self.kept.levels, *self.deep_tiles)
+
+    def _outer(self, nest: Nest) -> list[LoopHandle]:
+        """
+        The loops over the batch and those of the levels, outermost first.
+
+        A right operand that all of the batch shares is packed by blocks of columns once for all of it.
+        """
+        levels, batch = list(nest.levels), list(nest.batch.values())
+        if self.plan.nc < self.n and self._is_shared(self.c.right):
+            return [levels[0], *batch, *levels[1:]]
+        return [*batch, *levels]
+
+    def _cut_update(self) -> Nest:
+        c, s, plan = self.c, self.s, self.plan
+        summed = [self.loops[axis] for axis in c.k]
+        if not self.is_deep:
+            self.summed = summed[-1]
+            return self._cut(c.number, c.result, self.levels, summed)
+        block, step = s.cut(summed[0], plan.kc, "block", "step")
+        self.summed = step
+        nest = self._cut(c.number, c.result, self.levels, [block, step])
+        tile, row = s.cut(nest.row, plan.mr, "tile", "row")
+        s.order(block, tile, step, row, nest.column)
+        self.deep_tiles = (tile,)
+        return Nest(nest.batch, nest.levels, row, nest.column)
+
+    def _cut(
+        self,
+        number: int,
+        result: Access,
+        levels: Sequence[Level],
+        summed: Sequence[LoopHandle],
+        words: tuple[str, str] = ("row", "column"),
+    ) -> Nest:
+        """
+        Cut the loops over rows and columns of a statement, which has the result's element `result`.
+
+        `words` are for the loops over the rows and the columns that are left inside.
+        """
+        c = self.c
+        axes = {
+            result.dimension_of(axis): self.s.handle(op)
+            for axis, op in enumerate(self.kernel.loops[number])
+        }
+        row, column = (axes[c.result.dimension_of(axis)] for axis in (c.m[-1], c.n[-1]))
+        batch = {axis: axes[c.result.dimension_of(axis)] for axis in self.batch}
+        cuts, rests = list[LoopHandle](), {"m": row, "n": column}
+        for n, level in enumerate(levels):
+            is_last = all(later.axis != level.axis for later in levels[n + 1 :])
+            word = words["mn".index(level.axis)] if is_last else "rest"
+            outer, rests[level.axis] = self.s.cut(rests[level.axis], level.size, level.word, word)
+            cuts.append(outer)
+        nest = Nest(batch, tuple(cuts), rests["m"], rests["n"])
+        self.s.order(*self._outer(nest), *summed, nest.row, nest.column)
+        return nest
+
+    def _is_shared(self, operand: Access) -> bool:
+        """Whether all entries of the batch read the same elements."""
+        return not any(operand.moves_along(axis) for axis in self.batch)
+
+    def _level(self, axis: Literal["m", "n"], word: str = "") -> LoopHandle:
+        """The outermost loop of the levels along an axis, or the one that a word names."""
+        pairs = zip(self.levels, self.kept.levels, strict=True)
+        return next(h for level, h in pairs if level.axis == axis and word in ("", level.word))
+
+    # The operands.
+
+    def pack(self) -> None:
+        """Copy the operands to where the tiles read them one element after the other."""
+        plan, c = self.plan, self.c
+        by_rows = plan.mc < self.m and plan.innermost == "m"
+        if plan.pack_left:
+            block = self._level("m", "block") if by_rows or self.is_deep else None
+            self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc)
+        if plan.pack_right:
+            block = self._level("n", "block") if plan.nc < self.n else None
+            self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc).buffer
+
+    def _pack(
+        self,
+        into: Literal["left", "right"],
+        access: Access,
+        own: int,
+        size: int,
+        block: LoopHandle | None,
+        block_size: int,
+        *,
+        within: LoopHandle | None = None,
+    ) -> StagedBuffer:
+        """Stage an operand: in front of each block, of each entry of the batch that has its own, or once."""
+        c, buffer = self.c, self.c.facts.buffers[access.buffer]
+        is_constant = buffer.home is Home.CONSTANT
+        place = None if is_constant else within or block or self._innermost_batch(access)
+        order = self._order(access, own)
+        row_or_column = self.update.row if into == "left" else self.update.column
+        if within is not None:
+            (row_or_column,) = row_or_column.copies_in(within)
+        is_both = c.left.buffer == c.right.buffer
+        staged = self.s.stage(
+            self.s.buffer(self.kernel.buffers[access.buffer]),
+            place or "",
+            into=into,
+            order=order,
+            panel=0 if within is not None else size,
+            pad=size,
+            along=row_or_column if is_both else "",
+        )
+        if is_constant:
+            return staged  # copied when the program is compiled
+        extent = (
+            self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
+        )
+        is_cut = place is block and block is not None
+        self.packings.append(
+            Packing(
+                staged,
+                order,
+                size,
+                extent,
+                c.stride(access, own) == 1,
+                c.stride(access, c.k[-1]) == 1,
+                block if is_cut else None,
+                block_size if is_cut else 0,
+            )
+        )
+        return staged
+
+    def _innermost_batch(self, access: Access) -> LoopHandle | None:
+        """The innermost loop over the batch that the operand moves along."""
+        moving = [loop for axis, loop in self.kept.batch.items() if access.moves_along(axis)]
+        return moving[-1] if moving else None
+
+    def _order(self, access: Access, own: int) -> tuple[int, ...]:
+        """The operand's dimensions as packed: numbers, batch, summed ones, then rows or columns."""
+        axes = [axis for axis in (*self.batch, *self.c.k, own) if access.moves_along(axis)]
+        moving = [access.dimension_of(axis) for axis in axes]
+        dimensions = [n for n in moving if n is not None]
+        fixed = [n for n in range(len(access.subscripts)) if n not in dimensions]
+        return (*fixed, *dimensions)
+
+    def peel(self) -> None:
+        """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
+        plan, s = self.plan, self.s
+        if plan.peel_n:
+            peeled = s.peel(self._level("n", "tile"), back=1)
+            assert peeled.back is not None
+            self.column_backs.append(peeled.back)
+            rest = self.n % plan.nr
+            span = vector_span(rest, self.lanes)
+            if not plan.pack_right and span != rest:
+                c = self.c
+                self._pack("right", c.right, c.n[-1], span, None, 0, within=peeled.back)
+        if plan.peel_m:
+            for copy in self._level("m").copies:
+                back = s.peel(copy, back=1).back
+                assert back is not None
+                self.row_backs.append(back)
+
+    def fetch_ahead(self) -> None:
+        """While tiles use one panel of B, ask for the next one: to L2."""
+        if self.plan.prefetch and self.panels is not None:
+            self.prefetches = self.s.prefetch(self.panels, self.summed, self.k, locality=2).loops
+
+    # The tiles.
+
+    def keep_in_registers(self) -> None:
+        """Keep the tiles in registers; a result that is worked on further only exists by panels."""
+        for handle in self.tile.copies:
+            tile = self._tile(handle)
+            result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
+            pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
+            if self.by_panels:
+                result = self._panel(handle, pads)
+                tile = pad_loops(self.s, tile)
+                kept = keep_in_registers(self.s, result, tile, pads)
+            else:
+                kept = keep_in_registers(self.s, result, tile, pads)
+                tile = pad_loops(self.s, tile)
+            self.tiles.append((tile, kept))
+        self.s.simplify(self.s.name)
+
+    def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
+        """A copy of the part of the result that is initialised, summed up and finished together."""
+        around = next(copy for copy in self.shared.copies if _is_in(tile, copy))
+        scope = "arena" if self.is_deep else "stack"
+        staged = self.s.stage(
+            self.result, around, into="panel", scope=scope, order=self.panel_order, pads=pads
+        )
+        return staged.buffer
+
+    def _tile(self, at: LoopHandle) -> Tile:
+        """The tiles that are the iterations of one loop."""
+        plan = self.plan
+        is_last_row = any(_is_in(at, back) for back in self.row_backs)
+        is_last_column = any(_is_in(at, back) for back in self.column_backs)
+        rest_m, rest_n = self.m % plan.mr, self.n % plan.nr
+        nests = [self.update] if self.is_deep or self.init is None else [self.init, self.update]
+        wide = vector_span(rest_n, self.lanes) if is_last_column else plan.nr
+        return Tile(
+            at,
+            tuple(copy for nest in nests for copy in nest.row.copies_in(at)),
+            tuple(copy for nest in nests for copy in nest.column.copies_in(at)),
+            rest_m if is_last_row else plan.mr,
+            wide,
+            bool(rest_m) and not plan.peel_m,
+            wide != rest_n if is_last_column else bool(rest_n) and not plan.peel_n,
+        )
+
+    def vectorize(self) -> None:
+        """Columns in lanes, rows written out; the copies too."""
+        s = self.s
+        for tile, kept in self.tiles:
+            for loop in (
+                *tile.columns,
+                kept.copy_along(self.column_axis),
+                kept.out_along(self.column_axis),
+            ):
+                in_lanes(s, loop, tile.wide)
+        for nest in (self.finish, self.init if self.is_deep else None):
+            for copy in () if nest is None else nest.column.copies:
+                is_last = any(_is_in(copy, back) for back in self.column_backs)
+                columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
+                in_lanes(s, copy, vector_span(columns, self.lanes))
+        for packing in self.packings:
+            vectorize_packing(s, packing, self.lanes)
+        s.simplify(s.name)
+        for tile, kept in self.tiles:
+            for loop in (*tile.rows, kept.copy_along(self.row_axis), kept.out_along(self.row_axis)):
+                write_out(s, loop)
+        for loop in self.prefetches:
+            write_out(s, loop)
+
+
+def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
+    """Whether a loop is another, or stands inside of it."""
+    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))

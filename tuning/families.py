@@ -1,0 +1,112 @@
+"""
+The families of plans, and what a kernel's schedule is chosen from.
+
+A family proposes plans for a kernel from its facts and a target, with their predicted times, and takes the steps of
+one. A rule takes the first proposal of the first family that has one; a tuner or a benchmark may take another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..analysis.facts import Contraction, KernelFacts, LoopFacts, find_contractions
+from ..analysis.plans import contraction as tiles
+from ..analysis.plans import dot_products
+from ..analysis.plans.contraction import ContractionPlan
+from ..analysis.plans.cost import Cost
+from ..analysis.plans.dot_products import DotProductPlan
+from ..analysis.plans.threads import team
+from ..targets.target import Target
+from .contraction_tiles import schedule_tiles
+from .dot_products import schedule_dot_products
+from .session import Session
+from .threads import run_on_threads
+
+LONG_ROW = 1 << 15
+"""Multiply-adds in several times the time in which a line goes from one core to another and back."""
+
+Plan = Any
+"""A frozen dataclass that prints as what it decides."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A plan of a family, and its predicted time; None where the family has no model."""
+
+    family: Family
+    plan: Plan
+    cost: Cost | None
+
+    def __str__(self) -> str:
+        predicted = (
+            "" if self.cost is None else f"; predicted {self.cost}, bound by {self.cost.bound}"
+        )
+        return f"{self.family.name}: {self.plan}{predicted}"
+
+
+class Family(Protocol):
+    """One family of plans."""
+
+    @property
+    def name(self) -> str: ...
+
+    def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
+        """Up to `n` plans for a kernel, cheapest first; none when it is not of this family."""
+        ...
+
+    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        """Take the steps of a plan. Raises the Refusal of a step that is not legal."""
+        ...
+
+
+@dataclass(frozen=True)
+class Contractions:
+    """One contraction, with the statements that initialise and finish its result."""
+
+    name: str = "contraction"
+
+    def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
+        found = _the_contraction(facts)
+        if found is None:
+            return []
+        choices = [
+            Choice(self, plan, tiles.cost(plan, found, target))
+            for plan in tiles.propose(found, target, n)
+        ]
+        if found.finished is None:
+            choices += [
+                Choice(self, plan, dot_products.cost(plan, found, target))
+                for plan in dot_products.propose(found, target, n)
+            ]
+        return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else 0.0)[:n]
+
+    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        found = _the_contraction(kernel.facts)
+        assert found is not None, "a plan of this family is for a contraction"
+        match plan:
+            case DotProductPlan():
+                columns = schedule_dot_products(s, plan, kernel, found, target)
+            case ContractionPlan():
+                columns = schedule_tiles(s, plan, kernel, found, target)
+            case _:
+                raise TypeError(f"found {plan!r}, expected a plan for a contraction")
+        # By columns only where a row of them is long work: both threads write the line at the border.
+        row = found.extent(found.n[-1:]) * found.extent(found.k)
+        run_on_threads(s, target, columns if row < LONG_ROW * team(target) else ())
+
+
+def _the_contraction(facts: KernelFacts) -> Contraction | None:
+    """The kernel's only contraction, where what else there is initialises and finishes its result."""
+    found = find_contractions(facts)
+    if len(found) != 1 or len(facts.statements) > 3 or not facts.is_complete:
+        return None
+    (contraction,) = found
+    if contraction.number > 1 or (contraction.number == 1 and contraction.initialised is None):
+        return None
+    after = len(facts.statements) - contraction.number - 1
+    return contraction if after <= 1 else None
+
+
+FAMILIES: tuple[Family, ...] = (Contractions(),)
+"""In the order in which they are asked."""

@@ -1,0 +1,120 @@
+"""Copies of operands in panels: made where a plan says, in vectors, transposed in registers where that is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..transforms.step_support.handles import LoopHandle
+from ..transforms.step_support.made import StagedBuffer
+from .session import Session
+
+COPIED_ROWS = 8
+"""Rows of a panel copied at a time: those of all panels before the next ones, as a row's page is the same."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """
+    A copy of an operand whose last axis is padded to a multiple of `size`, and cut into panels of that many.
+
+    `order` are the operand's dimensions as the copy has them. `reads_last` says that neighbours in memory follow
+    each other along the last of these; `reads_summed`, along the one before: then blocks are transposed in
+    registers. Where the copy is made in a loop over blocks of the last axis, `block` is that loop, and
+    `block_size` the elements of an iteration.
+    """
+
+    staged: StagedBuffer
+    order: tuple[int, ...]
+    size: int
+    extent: int
+    reads_last: bool
+    reads_summed: bool
+    block: LoopHandle | None = None
+    block_size: int = 0
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some panel is not whole."""
+        return bool(self.extent % self.size or (self.block and self.extent % self.block_size))
+
+
+def vectorize_packing(s: Session, packing: Packing, width: int) -> None:
+    """Run a copy in vectors of up to `width` lanes. Its loops are as `stage` has made them."""
+    last = packing.staged.copy_along(packing.order[-1])
+    summed = packing.staged.copy_along(packing.order[-2]) if len(packing.order) > 1 else None
+    if last is None or last.is_gone or packing.size == 1:
+        return
+    count = min(packing.extent, packing.block_size) if packing.block else packing.extent
+    if count <= packing.size:
+        _in_lanes(s, packing, last, summed, width, None)
+        return
+    panel, element = s.cut(last, packing.size, "panel", "element", tail="perfect")
+    s.simplify(s.name)
+    rows = summed.trips if summed is not None and not summed.is_gone else None
+    if packing.reads_last and summed is not None and rows is not None and rows > COPIED_ROWS:
+        block, row = s.cut(summed, COPIED_ROWS, "block", "row")
+        s.order(block, panel, row, element)
+        summed = None
+    _in_lanes(s, packing, element, summed, width, panel)
+
+
+def _in_lanes(
+    s: Session,
+    packing: Packing,
+    stored: LoopHandle,
+    summed: LoopHandle | None,
+    width: int,
+    panel: LoopHandle | None,
+) -> None:
+    """Run the loop along which neighbours are stored in lanes, and the one along which they are read."""
+    transposes = packing.reads_summed and not packing.reads_last
+    lane = None
+    if transposes and summed is not None and not summed.is_gone:
+        lane = _blocks_to_transpose(s, panel, stored, summed, width)
+    elif not packing.reads_last:
+        return
+    whole = {stored}
+    if panel is not None and packing.is_padded and not panel.is_gone:
+        whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
+        whole = {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
+    elif packing.is_padded and panel is None and lane is not None:
+        whole.clear()
+    s.simplify(s.name)
+    for copy in stored.copies:
+        around = None if lane is None else _around(lane, copy)
+        # What is not whole runs seldom: in one direction only, so that the code stays small.
+        if copy in whole or around is None or not packing.is_padded:
+            s.vectorize(copy)
+        if around is not None:
+            s.vectorize(around)
+
+
+def _around(lane: LoopHandle, inner: LoopHandle) -> LoopHandle | None:
+    """The copy of the loop over lanes that the inner loop stands in."""
+    return next((copy for copy in lane.copies if inner in inner.copies_in(copy)), None)
+
+
+def _is_whole(packing: Packing, panel: LoopHandle) -> str:
+    """The condition under which a panel has no padding."""
+    start = ""
+    if packing.block is not None and not packing.block.is_gone:
+        start = f" - {packing.block_size} * {packing.block.name}"
+    return f"{packing.extent - packing.size} - {packing.size} * {panel.name}{start} >= 0"
+
+
+def _blocks_to_transpose(
+    s: Session, panel: LoopHandle | None, stored: LoopHandle, summed: LoopHandle, width: int
+) -> LoopHandle | None:
+    """`for stored: for summed` → `for summed.block: for summed.lane: for stored`; the loop over lanes."""
+    first = () if panel is None or panel.is_gone else (panel,)
+    count = summed.trips
+    if count is None:
+        return None
+    if count <= width:
+        s.order(*first, summed, stored)
+        return summed
+    block, lane = s.cut(summed, width, "block", "lane")
+    s.order(*first, block, lane, stored)
+    if count % width:
+        s.peel(block, back=1)
+    return lane

@@ -1,0 +1,67 @@
+"""Register tiles: a part of a result that stays in registers while a loop adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..analysis.plans.cost import round_up
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from ..transforms.step_support.made import StagedBuffer
+from .session import Session
+
+
+@dataclass(frozen=True)
+class Tile:
+    """
+    The tiles of one size that a loop `at` goes through, MR (`tall`) × NR (`wide`) elements each.
+
+    `rows` and `columns` are the loops inside that go over a tile's rows and columns, of each nest that is done
+    there. Of ragged ones some tiles have fewer, and are padded.
+    """
+
+    at: LoopHandle
+    rows: tuple[LoopHandle, ...]
+    columns: tuple[LoopHandle, ...]
+    tall: int
+    wide: int
+    ragged_rows: bool
+    ragged_columns: bool
+
+
+def keep_in_registers(
+    s: Session, result: BufferHandle, tile: Tile, pads: tuple[int, ...], into: str = "tile"
+) -> StagedBuffer:
+    """Keep the tile's part of a result in registers for an iteration of the loop around it."""
+    return s.stage(result, tile.at, into=into, scope="register", pads=pads)
+
+
+def pad_loops(s: Session, tile: Tile) -> Tile:
+    """Run the loops of ragged rows and columns to the end of the tile: what is beyond is padding."""
+    if tile.ragged_rows:
+        rows = tuple(s.cut(loop, tile.tall, "one", "each", tail="pad").inner for loop in tile.rows)
+        tile = replace(tile, rows=rows)
+    if tile.ragged_columns:
+        columns = (s.cut(loop, tile.wide, "one", "each", tail="pad") for loop in tile.columns)
+        tile = replace(tile, columns=tuple(made.inner for made in columns))
+    return tile
+
+
+def in_lanes(s: Session, loop: LoopHandle | None, wide: int) -> None:
+    """Run a loop of at most `wide` iterations in as many lanes, those beyond its end masked."""
+    if loop is None or loop.is_gone:
+        return
+    if loop.trips == wide:
+        s.vectorize(loop)
+    else:
+        s.vectorize(loop, wide, tail="guard")
+
+
+def write_out(s: Session, loop: LoopHandle | None) -> None:
+    """Mark a loop to be unrolled, if it is still there: loops of one iteration are simplified away."""
+    if loop is not None and not loop.is_gone:
+        s.unroll(loop, mark=True)
+
+
+def vector_span(extent: int, width: int) -> int:
+    """The lanes of the vectors of up to `width` that hold so many elements."""
+    return round_up(extent, width) if extent > width // 2 else 1 << max(extent - 1, 0).bit_length()
