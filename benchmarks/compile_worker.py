@@ -74,12 +74,12 @@ def clocked(phases: Phases, name: str) -> Iterator[None]:
 def compile_once(function: Callable[..., Any], arrays: list[Any], quick: bool) -> Phases:
     """The CPU seconds from a Python function to a callable, by phase."""
     phases: Phases = {}
-    options = {"opt": "quick"} if quick else {}
+    options: dict[str, Any] = {"opt": "quick"} if quick else {}
     with clocked(phases, "trace"):
         module = sw.jit(function, **options).lower(*arrays).module("graph")
     lower(module, CpuClock(phases), options)
     with clocked(phases, "emit LLVM IR"):
-        native = native_code(module, constants="external", **options)
+        native = native_code(module, constants="external", **({"quick": True} if quick else {}))
     with clocked(phases, LLVM + "optimise and select"):
         native.object_code()
     with clocked(phases, LLVM + "link and load"):

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from xdsl.passes import ModulePass
 
+from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, fp_contract
 
 if TYPE_CHECKING:
     from ..targets.target import Target
 
 PassT = TypeVar("PassT", bound=ModulePass)
+
+OptTier = Literal["full", "quick"]
+"""
+How much time goes into fast code. `full` schedules kernels by rules and runs all of LLVM's passes; `quick` leaves
+both out, which compiles a kernel in tens of milliseconds to code that is many times slower: for tests and first calls.
+"""
+
+OPT_TIERS: tuple[OptTier, ...] = get_args(OptTier)
+
+DEFAULT_OPT: OptTier = "full"
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class Options:
     What is decided once for a whole compilation. A pass reads from it the options that it has under the same
     name (`make_pass`), so that a new one is a field here and a field of the passes that it is for.
 
-    Raises StepwellError for an `fp` that is no numerical contract.
+    Raises StepwellError for an `fp` that is no numerical contract, and an `opt` that is no tier.
     """
 
     target: str | Target = "host"
@@ -33,8 +44,19 @@ class Options:
     schedule: bool = True
     """Whether rules schedule kernels."""
 
+    opt: str = DEFAULT_OPT
+    """How much time goes into fast code; see `OptTier`."""
+
     def __post_init__(self) -> None:
         fp_contract(self.fp)
+        if self.opt not in OPT_TIERS:
+            raise StepwellError(
+                f"found opt='{self.opt}', expected one of {', '.join(OPT_TIERS)}; choose one of them"
+            )
+
+    @property
+    def is_quick(self) -> bool:
+        return self.opt == "quick"
 
     @property
     def machine(self) -> Target:

@@ -102,7 +102,7 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
-    names = passes_to(found, level, schedule=options.schedule)
+    names = passes_to(found, level, schedule=options.schedule and not options.is_quick)
     passes = [make_pass(available[name](), options) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     with collector_paused():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..analysis.levels import Level
-from ..driver.options import Options
+from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from .arrays import as_array, is_array
@@ -141,10 +141,11 @@ class JitFunction:
         target: str | Target = "host",
         threads: int | None = None,
         fp: str = DEFAULT_FP,
+        opt: str = DEFAULT_OPT,
     ):
         self._function = function
         self._signature = inspect.signature(function)
-        self._options = Options(target, fp)
+        self._options = Options(target, fp, opt=opt)
         self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -338,6 +339,7 @@ def jit(
     target: str | Target = "host",
     threads: int | None = None,
     fp: str = DEFAULT_FP,
+    opt: str = DEFAULT_OPT,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -346,6 +348,7 @@ def jit(
     target: str | Target = "host",
     threads: int | None = None,
     fp: str = DEFAULT_FP,
+    opt: str = DEFAULT_OPT,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -353,20 +356,22 @@ def jit(
     target: str | Target = "host",
     threads: int | None = None,
     fp: str = DEFAULT_FP,
+    opt: str = DEFAULT_OPT,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
 
     `threads` is as for `Lowered.compile`. `fp` says what may be done to floating-point results: `strict`
     (sums in order, every operation rounded, functions from the C library), `contract` (the default:
-    products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. See `JitFunction`. Raises StepwellError for what is not
-    callable.
+    products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. `opt="quick"`
+    compiles in tens of milliseconds to code that is many times slower: kernels get no schedule, and LLVM
+    optimises nothing. See `JitFunction`. Raises StepwellError for what is not callable.
     """
     if function is None:
-        return functools.partial(JitFunction, target=target, threads=threads, fp=fp)
+        return functools.partial(JitFunction, target=target, threads=threads, fp=fp, opt=opt)
     if not callable(function):
         raise StepwellError(
             f"found a {type(function).__name__} to compile, expected a function; write @jit above one",
             where=call_site_text(),
         )
-    return JitFunction(function, target, threads, fp)
+    return JitFunction(function, target, threads, fp, opt)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.verify import verify
-from ..driver.options import Options
+from ..driver.options import DEFAULT_OPT, Options
 from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
@@ -137,24 +137,42 @@ class Lowered:
             ctx.load_dialect(Builtin)
             return module_text(self._at(_level_named(level)), ctx).rstrip("\n") + "\n"
 
-    def compile(self, target: str | Target | None = None, threads: int | None = None) -> Executable:
+    def compile(
+        self,
+        target: str | Target | None = None,
+        threads: int | None = None,
+        opt: str | None = None,
+    ) -> Executable:
         """
         The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
 
         `target` is `host` or a CPU's name. `threads` is how many run the loops that a schedule marks with
-        `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. Raises
-        StepwellError when the code would not run here, and for a wrong number of threads.
+        `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. `opt` is as for
+        `jit`, and what the program was lowered with by default. Raises StepwellError when the code would not run
+        here, and for a wrong number of threads or tier.
         """
         from ..runtime.jit import compile_module
 
+        if opt is not None and opt != self.options.opt:
+            other = self._with_options(replace(self.options, opt=opt))
+            executable = other.compile(target, threads)
+            self._compilation = other.timings
+            return executable
         with lowering_lock:
             chosen = self.options.machine if target is None else _target(target)
             module, steps = self._for_threads(threads)
             start = time.perf_counter()
-            executable = compile_module(module, target=chosen, threads=threads)
+            executable = compile_module(
+                module, target=chosen, threads=threads, quick=self.options.is_quick
+            )
             seconds = time.perf_counter() - start
             self._compilation = [*steps, ("llvm", seconds)]
             return executable
+
+    def _with_options(self, options: Options) -> Lowered:
+        """The program at the level that it starts at, to be compiled for something else."""
+        start, seconds = self._modules[self.level], self._seconds[self.level]
+        return Lowered(start, level=self.level, name=self.name, options=options, seconds=seconds)
 
     def _for_threads(self, threads: int | None) -> tuple[ModuleOp, list[tuple[str, float]]]:
         """The program at level 5 for a number of threads, and the steps that led there."""
@@ -190,15 +208,21 @@ class Lowered:
         from ..runtime.jit import native_code
 
         if self._native is None:
-            self._native = native_code(self._at(Level.LLVM), target=self.options.machine)
+            self._native = native_code(
+                self._at(Level.LLVM), target=self.options.machine, quick=self.options.is_quick
+            )
         return self._native
 
 
 def load(
-    path: str | os.PathLike[str], *, target: str | Target = "host", fp: str = DEFAULT_FP
+    path: str | os.PathLike[str],
+    *,
+    target: str | Target = "host",
+    fp: str = DEFAULT_FP,
+    opt: str = DEFAULT_OPT,
 ) -> Lowered:
     """
-    The program in a file: IR of any level (.mlir), for a target and a numerical contract (see `jit`).
+    The program in a file: IR of any level (.mlir), for a target, a numerical contract and a tier (see `jit`).
 
     Raises StepwellError when the file cannot be read, or is not valid IR.
     """
@@ -209,7 +233,7 @@ def load(
         )
     module = parse_file(path)
     verify(module)
-    return Lowered(module, name=Path(path).stem, options=Options(target, fp))
+    return Lowered(module, name=Path(path).stem, options=Options(target, fp, opt=opt))
 
 
 def _target(target: str | Target) -> Target:

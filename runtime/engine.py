@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -47,9 +47,11 @@ class NativeCode:
     The object code is kept. The optimised IR and the assembly are for people, and made when asked for.
     """
 
-    def __init__(self, source: LLVMText, target: Target):
+    def __init__(self, source: LLVMText, target: Target, *, quick: bool = False):
+        """`quick` code is as it is emitted, and selected instruction by instruction: LLVM's O0."""
         self.source = source
         self.target = target
+        self._quick = quick
         self.llvm_cpu_seconds = 0.0
         """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
@@ -62,12 +64,12 @@ class NativeCode:
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
-        with _optimised(self.source, self.target.machine()) as module:
+        with self._module(self._machine()) as module:
             return str(module)
 
     def assembly(self) -> str:
-        machine = self.target.machine()
-        with _optimised(self.source, machine) as module:
+        machine = self._machine()
+        with self._module(machine) as module:
             return machine.emit_assembly(module)
 
     def object_code(self) -> bytes:
@@ -75,11 +77,17 @@ class NativeCode:
         with self._lock:
             if self._object is None:
                 start = time.thread_time()
-                machine = self.target.machine()
-                with _optimised(self.source, machine) as module:
+                machine = self._machine()
+                with self._module(machine) as module:
                     self._object = machine.emit_object(module)
                 self.llvm_cpu_seconds = time.thread_time() - start
             return self._object
+
+    def _machine(self) -> binding.TargetMachine:
+        return self.target.machine(opt=0 if self._quick else 3)
+
+    def _module(self, machine: binding.TargetMachine) -> AbstractContextManager[binding.ModuleRef]:
+        return _parsed(self.source, machine) if self._quick else _optimised(self.source, machine)
 
     def load(self, exported: Sequence[str]) -> LoadedCode:
         """Put the code into this process; `exported` are the symbols whose address is wanted."""
@@ -87,15 +95,22 @@ class NativeCode:
 
 
 @contextmanager
-def _optimised(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
+def _parsed(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
     """
-    LLVM IR, parsed, verified and run through LLVM's O3 pipeline for the machine.
+    LLVM IR, parsed and verified, for the machine.
 
     Closed here at the end: the garbage collector might dispose of its context first, which crashes.
     """
     with _parse(source.text) as module:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
+        yield module
+
+
+@contextmanager
+def _optimised(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
+    """LLVM IR as `_parsed`, and run through LLVM's O3 pipeline for the machine."""
+    with _parsed(source, machine) as module:
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
         options.slp_vectorization = not source.has_vectors  # it takes long to find nothing

@@ -28,13 +28,14 @@ def compile_module(
     entry: str | None = None,
     target: Target | None = None,
     threads: int | None = None,
+    quick: bool = False,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
 
     `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
     many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
-    processors, or OMP_NUM_THREADS. Raises StepwellError when there is no such function, when the module
+    processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. Raises StepwellError when there is no such function, when the module
     has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
@@ -49,7 +50,7 @@ def compile_module(
         raise _not_lowered(module)
     if isinstance(function, func.FuncOp):
         _check_layouts(function)
-    native = native_code(module, target=target, constants="external", threads=threads)
+    native = native_code(module, target=target, constants="external", threads=threads, quick=quick)
     return Executable(signature, native)
 
 
@@ -59,16 +60,17 @@ def native_code(
     target: Target | None = None,
     constants: Constants = "embedded",
     threads: int | None = None,
+    quick: bool = False,
 ) -> NativeCode:
     """
     The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
 
-    `threads` is as for `compile_module`. The module is left as it is. Raises StepwellError for operations without a lowering.
+    `threads` and `quick` are as for `compile_module`. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
     with collector_paused():
         source = _source(module, target, constants, checked_threads(threads))
-    return NativeCode(source, target)
+    return NativeCode(source, target, quick=quick)
 
 
 def _source(module: ModuleOp, target: Target, constants: Constants, threads: int) -> LLVMText:

@@ -195,12 +195,16 @@ class Target:
         features = _host_features()
         return all(features.get(feature, False) for feature in needed)
 
-    def machine(self) -> binding.TargetMachine:
-        """A new LLVM target machine. Code is position-independent: constants may be anywhere."""
+    def machine(self, opt: int = 3) -> binding.TargetMachine:
+        """
+        A new LLVM target machine, whose code generator takes as much trouble as `opt` says, from 0 to 3.
+
+        Code is position-independent: constants may be anywhere.
+        """
         initialize_llvm()
         target = cast(Any, binding.Target).from_triple(self.triple)
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default"
+            cpu=self.cpu, features=self.features, opt=opt, reloc="pic", codemodel="default"
         )
 
 

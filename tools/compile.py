@@ -133,7 +133,9 @@ def _native_code(module: ModuleOp, ctx: Context, options: Options) -> NativeCode
 
     chosen = options.machine  # a wrong name is found before anything is lowered
     lower(module, Level.LLVM, ctx, options)
-    return native_code(module, target=chosen, threads=options.threads or None)
+    return native_code(
+        module, target=chosen, threads=options.threads or None, quick=options.is_quick
+    )
 
 
 def _write_library(module: ModuleOp, ctx: Context, output: str, options: Options) -> None:

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import FunctionLike, FunctionSignature, entry_function, signature_of
-from ..driver.options import Options
+from ..driver.options import DEFAULT_OPT, OPT_TIERS, Options
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError, location_of
 from ..transforms.numerics import DEFAULT_FP, FP_CONTRACTS
@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what a program is compiled for: `--target`, `--threads` and `--fp`, with the words of `jit`."""
+    """Add what a program is compiled for: `--target`, `--threads`, `--fp` and `--opt`, with the words of `jit`."""
     add = parser.add_argument
     add("--target", default="host", help="the CPU to compile for (default: host)")
     add(
@@ -34,13 +34,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)",
     )
     add_fp(parser)
+    add(
+        "--opt",
+        choices=OPT_TIERS,
+        default=DEFAULT_OPT,
+        help="quick: compile in a moment, without schedules and LLVM's optimisations (default: %(default)s)",
+    )
 
 
 def options_of(args: argparse.Namespace) -> Options:
     """What the command line says a program is compiled for. Raises StepwellError for a wrong number of threads."""
     from ..runtime.threads import checked_threads
 
-    return Options(args.target, args.fp, checked_threads(args.threads))
+    return Options(args.target, args.fp, checked_threads(args.threads), opt=args.opt)
 
 
 def add_fp(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +98,9 @@ def execute_native(
     options = options or Options()
     signature = signature_of(entry_function(module, entry))
     threads = options.threads or None
-    executable = compile_module(module, entry=entry, target=options.machine, threads=threads)
+    executable = compile_module(
+        module, entry=entry, target=options.machine, threads=threads, quick=options.is_quick
+    )
     return _outputs(signature, inputs, executable(*inputs))
 
 
