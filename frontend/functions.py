@@ -5,7 +5,7 @@ PyTorch's otherwise.
 In a traced function they record operations. Called on NumPy arrays alone they compute at once, by the
 reference semantics of the operations, and return NumPy arrays. Operands are broadcast and promoted as
 NumPy 2 does; where NumPy would compute in float16 (the exponential of an int8) Stepwell takes float32, and
-where NumPy would sum uint8 in uint64, Stepwell takes int64.
+where NumPy would sum uint8 in uint64, Stepwell asks for a `dtype`.
 
 To add an element-wise function of an operation, add a line: `softsign = unary(graph.SoftsignOp)`.
 """
@@ -271,7 +271,11 @@ def _accumulated(x: TensorLike, dtype: Any, default: Callable[[np.dtype], np.dty
 def sum(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The sum; of nothing, 0. Integers are summed in int64."""
+    """
+    The sum; of nothing, 0. Integers are summed in int64.
+
+    Raises StepwellError for uint8 without a `dtype`: NumPy's is uint64, which Stepwell does not have.
+    """
     tensor = _accumulated(x, dtype, accumulation_dtype)
     return record(graph.SumOp, tensor, axes_of(axis), keepdims)
 
@@ -280,7 +284,11 @@ def sum(
 def prod(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The product; of nothing, 1. Integers are multiplied in int64."""
+    """
+    The product; of nothing, 1. Integers are multiplied in int64.
+
+    Raises StepwellError for uint8 without a `dtype`, as `sum` does.
+    """
     tensor = _accumulated(x, dtype, accumulation_dtype)
     return record(graph.ProdOp, tensor, axes_of(axis), keepdims)
 

@@ -121,10 +121,16 @@ def division_dtype(dtype: np.dtype) -> np.dtype:
 
 def accumulation_dtype(dtype: np.dtype) -> np.dtype:
     """
-    The dtype of sum, prod and cumulative reductions: int64 for every integer and bool.
+    The dtype of sum and prod: int64 for bool and every integer with a sign.
 
-    NumPy takes uint64 for uint8; Stepwell has none, and int64 holds every sum but a wrapped one.
+    Raises StepwellError for uint8, of which NumPy's are uint64: Stepwell has none, and what int64 gives
+    instead would promote otherwise from there on.
     """
+    if dtype.kind == "u":
+        raise StepwellError(
+            f"found a sum or product of {dtype} without a dtype, which NumPy computes in uint64, a dtype "
+            "Stepwell does not have; give dtype=, such as numpy.int64"
+        )
     return dtype if dtype.kind == "f" else INT64
 
 

@@ -48,6 +48,11 @@ def prepare(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
 
 
 def _as_array(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
+    if isinstance(value, np.ma.MaskedArray):
+        raise StepwellError(
+            f"argument '{spec.name}' of '{function}' is a masked array, expected an array without a mask; "
+            "call .filled() first"
+        )
     if isinstance(value, np.ndarray | np.generic):
         return np.asanyarray(cast(Any, value))
     if isinstance(value, bool | int | float):
