@@ -5,22 +5,25 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
+from .spelling import printable
+
 
 class StepwellError(Exception):
     """
     A mistake the user can mend, said in one line: what was found, what was expected, what to do.
 
     `where` is `FILE:LINE:COL` when the mistake stands in a file. It is taken from `op` when the
-    operation was parsed from text; an operation made in memory is named instead.
+    operation was parsed from text; an operation made in memory is named instead. Characters that do not
+    print are escaped in both.
     """
 
     def __init__(self, message: str, *, op: Operation | None = None, where: str | None = None):
-        super().__init__(message)
-        self.message = message
+        self.message = printable(message)
+        super().__init__(self.message)
         self.where = where or (location_of(op) if op is not None else None)
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        return f"{printable(self.where)}: {self.message}" if self.where else self.message
 
 
 def location_of(op: Operation) -> str | None:

@@ -8,7 +8,7 @@ loop carries it, at what distance, and which pair of iterations a new order woul
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -21,7 +21,7 @@ from ..dialects import loop
 from .domains import REMEMBERED, Around, Place, touched
 from .reductions import ReductionUpdate, find_updates
 from .scop import Access, Scop, extract
-from .subscript_tests import SubscriptTest
+from .subscript_tests import SubscriptTest, equal_loops
 
 
 class DependenceKind(StrEnum):
@@ -70,19 +70,80 @@ class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.
 
-    `relation` maps source iterations to sink iterations. It is exact, or (`exact` false) holds at least
-    all true pairs. `carried` is its part that each common loop carries, None where that is empty.
-    `reduction` is set when both ends are updates `x = x ⊕ …` by the same associative and
-    commutative ⊕, so that their order does not matter where reassociation is allowed.
+    What takes integer sets is found when it is first asked for. `reduction` is set when both ends are updates
+    `x = x ⊕ …` by the same associative and commutative ⊕, so that their order does not matter where
+    reassociation is allowed.
     """
 
     source: Access
     sink: Access
     kind: DependenceKind
-    relation: isl.Map
-    carried: tuple[isl.Map | None, ...]
     exact: bool
+    """Whether the relation is exact, and does not hold more than all true pairs."""
+    is_later: bool
+    """Whether the sink stands after the source: there are pairs in one iteration of all common loops too."""
     reduction: ReductionUpdate | None = None
+
+    @cached_property
+    def exists(self) -> bool:
+        """Whether there is any pair. Dependences that are asked for by `between` and its like have some."""
+        depth = len(self.common_loops)
+        return any(self._carried(n) is not None for n in range(depth)) or self._within is not None
+
+    @cached_property
+    def relation(self) -> isl.Map:
+        """From source iterations to sink iterations."""
+        parts = [part for part in (*self.carried, self._within) if part is not None]
+        relation = parts[0]
+        for part in parts[1:]:
+            relation = relation.union(part)
+        return relation
+
+    @cached_property
+    def carried(self) -> tuple[isl.Map | None, ...]:
+        """The part of the relation that each common loop carries, None where that is empty."""
+        parts = [self._carried(n) for n in range(len(self.common_loops))]
+        return tuple(None if part is None else self._named(part) for part in parts)
+
+    def _carried(self, loop_number: int) -> isl.Map | None:
+        return _carried(*self._ends, loop_number)
+
+    @cached_property
+    def _within(self) -> isl.Map | None:
+        """The pairs in one iteration of all common loops."""
+        found = _within(*self._ends, len(self.common_loops)) if self.is_later else None
+        return None if found is None else self._named(found)
+
+    @property
+    def _ends(self) -> tuple[Around, Place | None, Around, Place | None]:
+        if self.source.buffer is not self.sink.buffer:
+            return self.source.around, None, self.sink.around, None
+        return self.source.around, self.source.place, self.sink.around, self.sink.place
+
+    def _named(self, pairs: isl.Map) -> isl.Map:
+        """The pairs under the names of the two accesses."""
+        named = pairs.set_tuple_name(isl.dim_type.in_, self.source.name)
+        return named.set_tuple_name(isl.dim_type.out, self.sink.name)
+
+    def stays_inside(self, loops: Sequence[loop.ForOp], given: int) -> bool:
+        """
+        Whether it is seen without integer sets that no pair is in different iterations of these common
+        loops, among the pairs in the same iteration of the `given` outermost ones.
+        """
+        common = self.common_loops
+        numbers = [common.index(op) for op in loops if op in common]
+        return len(numbers) == len(loops) and self.equal_loops(len(common), given).issuperset(
+            numbers
+        )
+
+    def equal_loops(self, depth: int, given: int) -> frozenset[int]:
+        """See `equal_loops` in `subscript_tests.py`."""
+        source, at, sink, to = self._ends
+        return (
+            frozenset()
+            if at is None or to is None
+            else equal_loops(source, at, sink, to, depth, given)
+        )
 
     @cached_property
     def common_loops(self) -> tuple[loop.ForOp, ...]:
@@ -129,7 +190,7 @@ class Dependence:
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
         return for_op in self.common_loops and (
-            self.carried[self.common_loops.index(for_op)] is not None
+            self._carried(self.common_loops.index(for_op)) is not None
         )
 
     def describe(self) -> str:
@@ -174,6 +235,10 @@ def _same_names(pairs: isl.Map) -> isl.Map:
     return pairs
 
 
+Unless = Callable[[Dependence], bool]
+"""Whether a dependence does not matter to a question."""
+
+
 class Dependences:
     """
     All the dependences of one function, and the questions transformations ask.
@@ -191,27 +256,51 @@ class Dependences:
     def all(self) -> list[Dependence]:
         return self.between(self.scop.accesses, self.scop.accesses)
 
-    def inside(self, operations: Iterable[Operation]) -> list[Dependence]:
-        """The dependences both of whose ends are in some of the operations."""
+    def inside(
+        self, operations: Iterable[Operation], unless: Unless | None = None
+    ) -> list[Dependence]:
+        """The dependences both of whose ends are in some of the operations; `unless` is as for `between`."""
         accesses = {access for op in operations for access in self.scop.inside(op)}
-        return self.between(accesses, accesses)
+        return self.between(accesses, accesses, unless)
 
-    def between(self, sources: Collection[Access], sinks: Collection[Access]) -> list[Dependence]:
-        """The dependences from one of some accesses to one of others."""
-        first, second = set(sources), set(sinks)
-        found = (
-            self._finder.dependence(source, sink)
-            for group in self._groups
-            for source in group
-            if source in first
-            for sink in group
-            if sink in second
-        )
-        return [dependence for dependence in found if dependence is not None]
+    def between(
+        self,
+        sources: Collection[Access],
+        sinks: Collection[Access],
+        unless: Unless | None = None,
+    ) -> list[Dependence]:
+        """
+        The dependences from one of some accesses to one of others.
+
+        Those of which `unless` is true are left out before integer sets are asked whether there are any: it
+        saves most of the time.
+        """
+        return [
+            dependence
+            for dependence in self._candidates(sources, sinks)
+            if not (unless is not None and unless(dependence)) and dependence.exists
+        ]
 
     def carried_by(self, for_op: loop.ForOp) -> list[Dependence]:
         """The dependences between different iterations of the loop, reductions included."""
-        return [d for d in self.inside([for_op]) if d.is_carried_by(for_op)]
+        accesses = self.scop.inside(for_op)
+        return [d for d in self._candidates(accesses, accesses) if d.is_carried_by(for_op)]
+
+    def _candidates(
+        self, sources: Collection[Access], sinks: Collection[Access]
+    ) -> Iterator[Dependence]:
+        """All pairs of accesses of which one writes what the other may touch."""
+        first, second = set(sources), set(sinks)
+        for group in self._groups:
+            others = [access for access in group if access in second]
+            for source in group:
+                if source not in first:
+                    continue
+                for sink in others:
+                    if source.is_write or sink.is_write:
+                        dependence = self._finder.dependence(source, sink)
+                        if dependence is not None:
+                            yield dependence
 
     def is_parallel(self, for_op: loop.ForOp) -> bool:
         """Whether no iteration of the loop depends on another."""
@@ -293,12 +382,8 @@ def _groups(scop: Scop) -> list[list[Access]]:
     return [[access for access in scop.accesses if access.buffer in group] for group in groups]
 
 
-_Ordered = tuple[tuple[isl.Map | None, ...], isl.Map | None]
-"""What each common loop carries, and what happens within one iteration of all of them."""
-
-
 class _Finder:
-    """Finds the dependences between accesses of one function."""
+    """Pairs accesses of one function."""
 
     def __init__(self, scop: Scop, updates: dict[Operation, ReductionUpdate]):
         self._scop, self._updates = scop, updates
@@ -306,14 +391,13 @@ class _Finder:
         self._found: dict[tuple[Access, Access], Dependence | None] = {}
 
     def dependence(self, source: Access, sink: Access) -> Dependence | None:
+        """The dependence of which it is not known yet whether it exists; None for buffers that never meet."""
         ends = source, sink
         if ends not in self._found:
             self._found[ends] = self._find(source, sink)
         return self._found[ends]
 
     def _find(self, source: Access, sink: Access) -> Dependence | None:
-        if not (source.is_write or sink.is_write):
-            return None
         same_buffer = source.buffer is sink.buffer
         if not same_buffer and not self._scop.aliases.may_alias(source.buffer, sink.buffer):
             return None
@@ -321,41 +405,12 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        carried, within = self._in_order(source, sink)
         reduction = _common_reduction(self._updates, source, sink)
         # The load of one update always runs before its own store.
         is_own = reduction is not None and self._updates[source.op] is self._updates[sink.op]
-        parts = [part for part in carried if part is not None]
-        if within is not None and not is_own:
-            parts.append(within)
-        if not parts:
-            return None
-        relation = parts[0]
-        for part in parts[1:]:
-            relation = relation.union(part)
+        is_later = self._textual_order[source.op] < self._textual_order[sink.op] and not is_own
         exact = same_buffer and source.exact and sink.exact
-        return Dependence(source, sink, kind, relation, carried, exact, reduction)
-
-    def _in_order(self, source: Access, sink: Access) -> _Ordered:
-        """The pairs of iterations that touch the same element, the sink's later than the source's."""
-        depth = len(_common_loops(source, sink))
-        ends = source.around, source.place, sink.around, sink.place
-        if source.buffer is not sink.buffer:
-            ends = source.around, None, sink.around, None
-        carried = _carried(*ends, depth)
-        within = None
-        if self._textual_order[source.op] < self._textual_order[sink.op]:
-            within = _within(*ends, depth)
-        return (
-            tuple(None if part is None else _between(part, source, sink) for part in carried),
-            None if within is None else _between(within, source, sink),
-        )
-
-
-def _between(pairs: isl.Map, source: Access, sink: Access) -> isl.Map:
-    """The pairs under the names of two accesses."""
-    named = pairs.set_tuple_name(isl.dim_type.in_, source.name)
-    return named.set_tuple_name(isl.dim_type.out, sink.name)
+        return Dependence(source, sink, kind, exact, is_later, reduction)
 
 
 @lru_cache(REMEMBERED)
@@ -368,29 +423,26 @@ def _meeting(source: Around, at: Place | None, sink: Around, to: Place | None) -
 
 @lru_cache(REMEMBERED)
 def _carried(
-    source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
-) -> tuple[isl.Map | None, ...]:
+    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
+) -> isl.Map | None:
     """
-    Of pairs of iterations that meet those where the second is later: in the same iteration of the loops
-    around and a later one of each of the `depth` common loops.
+    Of pairs of iterations that meet those where the second is in the same iteration of the first `number`
+    common loops and a later one of the next, if there are any.
     """
-    carried: list[isl.Map | None] = [None] * depth
-    loops: Collection[int] = range(depth)
-    if at is not None and to is not None:
-        test = SubscriptTest(source, at, sink, to)
-        loops = [n for n in loops if not test.never_carried(n)]
-    if not loops:
-        return tuple(carried)
+    if (
+        at is not None
+        and to is not None
+        and SubscriptTest(source, at, sink, to).never_carried(number)
+    ):
+        return None
     pairs = _meeting(source, at, sink, to)
     into, out = isl.dim_type.in_, isl.dim_type.out
     # Conditions are joined before the pairs are: isl takes much longer to add them one by one.
-    same = isl.Map.universe(pairs.get_space())
-    for n in range(max(loops) + 1):
-        if n in loops:
-            later = pairs.intersect(same.order_lt(into, n, out, n))
-            carried[n] = None if later.is_empty() else later
-        same = same.equate(into, n, out, n)
-    return tuple(carried)
+    later = isl.Map.universe(pairs.get_space()).order_lt(into, number, out, number)
+    for n in range(number):
+        later = later.equate(into, n, out, n)
+    pairs = pairs.intersect(later)
+    return None if pairs.is_empty() else pairs
 
 
 @lru_cache(REMEMBERED)

@@ -20,8 +20,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ..dialects.affine_bounds import Range, linear_form
-from .affine_isl import constant, constraint_set, parameter, pw_aff, value_range, variable
+from ..dialects.affine_bounds import linear_form
+from .affine_isl import constant, constraint_set, parameter, pw_aff, variable
 
 REMEMBERED = 2048
 """How many answers of each kind are kept: those about a few dozen kernels."""
@@ -177,40 +177,6 @@ def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
                 )
         points = points.add_constraint(constraint)
     return points.to_set()
-
-
-@lru_cache(REMEMBERED)
-def never_runs(around: Around) -> bool:
-    """Whether there is no iteration, whatever the parameters are."""
-    return around.domain.is_empty()
-
-
-@lru_cache(REMEMBERED)
-def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
-    """The least and the greatest value, None where there is no end; None where nothing ever runs."""
-    if never_runs(around):
-        return None
-    if isinstance(expr, AffineConstantExpr):
-        return expr.value, expr.value
-    return value_range(around.values([expr])[0], around.domain)
-
-
-@lru_cache(REMEMBERED)
-def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> Range | None:
-    """
-    The least and the greatest number of iterations of a loop that stands there.
-
-    None where nothing ever runs.
-    """
-    if never_runs(around):
-        return None
-    bounds = (*lower, *upper)
-    if all(isinstance(e, AffineConstantExpr) for e in bounds):
-        numbers = [e.value for e in bounds if isinstance(e, AffineConstantExpr)]
-        span = min(numbers[len(lower) :]) - max(numbers[: len(lower)])
-        count = max(0, -(-span // step))
-        return count, count
-    return value_range(iteration_count(around, lower, upper, step), around.domain)
 
 
 def iteration_count(around: Around, lower: Exprs, upper: Exprs, step: int) -> isl.PwAff:

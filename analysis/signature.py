@@ -37,6 +37,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.dtypes import element_type, numpy_dtype, signless
 from ..dialects.loop import ARENA, RESULT, UNSIGNED
 from ..errors import StepwellError
+from ..spelling import did_you_mean, few_names
 
 SIGNATURE_ATTRIBUTE = "stepwell.signature"
 
@@ -112,16 +113,18 @@ def entry_function(module: ModuleOp, name: str | None = None) -> FunctionLike:
     The function that running the module calls: the one called `name`; without a name the only
     public function with a body, or else the one called `main`.
 
-    Raises StepwellError with the names there are.
+    Raises StepwellError, with the names there are when they are few.
     """
     functions = list(functions_with_body(module))
-    names = ", ".join(f"'{function.sym_name.data}'" for function in functions) or "none"
+    names = [function.sym_name.data for function in functions]
+    listed = few_names("it has", names, "its text shows them")
     if name is not None:
         for function in functions:
             if function.sym_name.data == name:
                 return function
         raise StepwellError(
-            f"found no function '{name}' with a body, expected one of: {names}; name one of these",
+            f"found no function '{name}' with a body, expected one of the module's; "
+            f"{did_you_mean(name, names, listed)}",
             op=module,
         )
     if not functions:
@@ -136,7 +139,7 @@ def entry_function(module: ModuleOp, name: str | None = None) -> FunctionLike:
             return function
     count = "no public function" if not public else f"{len(public)} public functions"
     raise StepwellError(
-        f"found {count}, expected one or one called 'main'; choose the entry by name from: {names}",
+        f"found {count}, expected one or one called 'main'; choose the entry by name; {listed}",
         op=module,
     )
 

@@ -17,6 +17,8 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from .int64 import is_int64
+
 Range = tuple[int | None, int | None]
 """Least and greatest value, both included; None where unknown."""
 
@@ -29,6 +31,8 @@ def why_not_affine(expr: AffineExpr) -> str | None:
     match expr:
         case AffineSymExpr():
             return f"{expr} is a symbol; use a dimension"
+        case AffineConstantExpr(value=value) if not is_int64(value):
+            return f"{value} has more than 64 bits; use a smaller number"
         case AffineBinaryOpExpr():
             reason = why_not_affine(expr.lhs) or why_not_affine(expr.rhs)
             if reason is not None or expr.kind is AffineBinaryOpKind.Add:

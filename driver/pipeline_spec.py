@@ -15,8 +15,9 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
+from ..dialects.int64 import is_int64
 from ..errors import StepwellError
-from ..spelling import did_you_mean
+from ..spelling import did_you_mean, one_line
 from ..universe import multiverse
 
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]
@@ -26,9 +27,11 @@ def parse_passes(text: str, available: PassTable | None = None) -> tuple[ModuleP
     """
     The passes that `text` names, with their options. `available` is every pass there is by default.
 
-    Raises StepwellError, placed in the pipeline, for a malformed text and for an unknown pass or option.
+    Raises StepwellError, placed in the pipeline, for a malformed text, for an unknown pass or option, and
+    for an option that is given twice.
     """
     available = multiverse().all_passes if available is None else available
+    _check_words(text)
     quoted, added = _with_quotes(text)
     try:
         specs = tuple(parse_pipeline(quoted))
@@ -43,6 +46,8 @@ def pipeline_text(passes: tuple[ModulePass, ...]) -> str:
 
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[{},=]|\s+|[^\s{},="]+|.')
+_INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+_NAME = re.compile(r"[\w-]+", re.ASCII)
 _READ_WITHOUT_QUOTES = re.compile(r"[\w-]*|[-+]?\d+(\.\d*([eE][-+]?\d+)?)?|\W", re.ASCII)
 
 
@@ -52,7 +57,8 @@ def _with_quotes(text: str) -> tuple[str, list[int]]:
     have them, and the places of the quotes that were added.
     """
     result, added, depth = "", list[int](), 0
-    for token in _TOKEN.findall(text):
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         depth += (token == "{") - (token == "}")
         is_word = token[0] not in '"[' and not token.isspace()
         if depth > 0 and is_word and not _READ_WITHOUT_QUOTES.fullmatch(token):
@@ -60,6 +66,39 @@ def _with_quotes(text: str) -> tuple[str, list[int]]:
             token = f'"{token}"'
         result += token
     return result, added
+
+
+def _check_words(text: str) -> None:
+    """
+    What xDSL's parser of pipelines takes without a word, or not at all: an option given twice, of which it
+    keeps the last, a quote that is not closed, an integer that no option holds.
+    """
+    depth, before = 0, ""
+    given: set[str] = set()
+    for match in _TOKEN.finditer(text):
+        token, where = match[0], f"pipeline:1:{match.start() + 1}"
+        if token == '"':
+            raise StepwellError(
+                "found a string without a closing quote, expected '\"'; close it", where=where
+            )
+        depth += (token == "{") - (token == "}")
+        if token == "{":
+            given = set()
+        elif depth > 0 and _INTEGER.fullmatch(token) and not is_int64(token):
+            raise StepwellError(
+                f"found the integer {one_line(token, 40)}, expected one of at most 64 bits; "
+                "write a smaller one",
+                where=where,
+            )
+        elif depth > 0 and (before == "{" or before.isspace()) and _NAME.fullmatch(token):
+            option = token.replace("_", "-")
+            if option in given:
+                raise StepwellError(
+                    f"found option '{option}' twice, expected it once; drop one of the two",
+                    where=where,
+                )
+            given.add(option)
+        before = token
 
 
 def malformed_spec(
@@ -107,7 +146,7 @@ def _check_options(pass_class: type[ModulePass], spec: ArgSpec, where: str) -> N
     for name, value in given.items():
         option = name.replace("_", "-")
         if name not in fields:
-            has = "it takes " + (", ".join(f"'{other}'" for other in shown) or "no options")
+            has = f"it takes {', '.join(map(repr, shown))}" if shown else "it takes no options"
             raise StepwellError(
                 f"found unknown option '{option}' of pass '{spec.name}', expected one that it has; "
                 f"{did_you_mean(option, shown, has)}",

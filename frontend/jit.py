@@ -21,6 +21,7 @@ from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
 from .lowered import Lowered, lowering_lock
 from .promotion import SUPPORTED
+from .public import public
 from .structure import LEAF, Node, Structure, flatten, unflatten
 from .tensor import Tensor
 from .tracing import Trace, as_tensor
@@ -143,8 +144,8 @@ class JitFunction:
         fp: str = DEFAULT_FP,
         opt: str = DEFAULT_OPT,
     ):
+        self._signature = _signature_of(function)
         self._function = function
-        self._signature = inspect.signature(function)
         self._options = Options(target, fp, opt=opt)
         self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
@@ -332,6 +333,37 @@ class JitFunction:
         return StepwellError(message, where=where)
 
 
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function to compile. Raises StepwellError for what cannot be traced."""
+    remedy = "write @jit above a function that computes with stepwell's functions"
+    name = str(getattr(function, "__name__", ""))
+    if isinstance(function, type):
+        found, remedy = f"the class '{name}'", "write @jit above the function that makes or uses it"
+    elif isinstance(function, np.ufunc) or _is_of_numpy(function):
+        # NumPy's functions take arrays only, and have the same names as ours.
+        remedy = f"write jit(stepwell.{name}), or a function that calls it"
+        found = f"NumPy's '{name}', which cannot be traced"
+        if public(name) is None:
+            remedy = "write a function that computes the same with stepwell's"
+    elif not callable(function):
+        found = f"a {type(function).__name__}"
+    else:
+        try:
+            return inspect.signature(function)
+        except (TypeError, ValueError):  # some builtins have none
+            found = f"'{name or type(function).__name__}', whose parameters Python does not know"
+    raise StepwellError(
+        f"found {found}, expected a function to compile; {remedy}", where=call_site_text()
+    )
+
+
+def _is_of_numpy(function: object) -> bool:
+    """Whether it is one of NumPy's own functions: numpy.sum, numpy.linalg.norm."""
+    module = getattr(function, "__module__", None)
+    is_function = inspect.isroutine(function) or hasattr(function, "__wrapped__")
+    return is_function and isinstance(module, str) and module.partition(".")[0] == "numpy"
+
+
 @overload
 def jit(
     function: Callable[..., Any],
@@ -369,9 +401,4 @@ def jit(
     """
     if function is None:
         return functools.partial(JitFunction, target=target, threads=threads, fp=fp, opt=opt)
-    if not callable(function):
-        raise StepwellError(
-            f"found a {type(function).__name__} to compile, expected a function; write @jit above one",
-            where=call_site_text(),
-        )
     return JitFunction(function, target, threads, fp, opt)

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -20,7 +19,7 @@ from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
-from .text import make_context, parse_file
+from .text import checked_path, make_context, parse_file
 
 if TYPE_CHECKING:
     from ..runtime.engine import NativeCode
@@ -224,16 +223,17 @@ def load(
     """
     The program in a file: IR of any level (.mlir), for a target, a numerical contract and a tier (see `jit`).
 
-    Raises StepwellError when the file cannot be read, or is not valid IR.
+    Raises StepwellError for what is no path, when the file cannot be read, or is not valid IR.
     """
-    if Path(path).suffix == ".onnx":
+    path = checked_path(path)
+    if path.suffix == ".onnx":
         raise StepwellError(
             "found an ONNX model, which this version cannot read yet, expected a .mlir file; convert it",
             where=str(path),
         )
     module = parse_file(path)
     verify(module)
-    return Lowered(module, name=Path(path).stem, options=Options(target, fp, opt=opt))
+    return Lowered(module, name=path.stem, options=Options(target, fp, opt=opt))
 
 
 def _target(target: str | Target) -> Target:

@@ -40,7 +40,7 @@ def unknown_operation(name: str, ctx: Context) -> str:
         )
         return f"found operation '{name}' of the unknown dialect '{dialect_name}'; {remedy}"
     known = _names_of(dialect_name, ctx, "operations")
-    remedy = did_you_mean(name, known, f"the dialect has {_some(known)}")
+    remedy = did_you_mean(name, known, f"the dialect has {_some(known)}", prefix=f"{dialect_name}.")
     return f"found unknown operation '{name}', expected one of dialect '{dialect_name}'; {remedy}"
 
 
@@ -152,8 +152,18 @@ _RULES: tuple[_Rule, ...] = (
         ),
     ),
     _rule(
-        r"^(?:End of file reached before closing string literal|Unterminated string)",
-        lambda m, f: f"found {f} with no closing quote, expected '\"'; close the string",
+        r"^[Ii]nteger value (\S+) is out of range for type (\S+) which supports values in the range \[(\S+), (\S+)\)",
+        lambda m, f: (
+            f"found the integer {m[1]}, expected one of {m[2]}, from {m[3]} to less than {m[4]}; "
+            "mend the number or the type"
+        ),
+    ),
+    _rule(
+        r"^(?:argument out of range|int too big to convert|float too large to pack)",
+        lambda m, f: (
+            f"found a number before {f} that its type does not hold, expected one that it does; "
+            "mend the number or the type"
+        ),
     ),
     _rule(
         r"^in block definition",

@@ -17,6 +17,7 @@ from ..dialects.schedule.call_syntax import parse_call
 from ..dialects.schedule.script_text import parse_script, script_text
 from ..driver.options import Options
 from ..errors import StepwellError
+from ..spelling import did_you_mean, few_names
 from ..transforms.loop.apply_schedule import numbered
 from ..transforms.step_support.handles import (
     BufferHandle,
@@ -89,6 +90,10 @@ class Schedule(ScheduleSteps):
     ):
         module = _module_of(program)
         self._options = program.options if isinstance(program, Lowered) else Options()
+        if not isinstance(script, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise StepwellError(
+                f"found a {type(script).__name__} as the script, expected its text; read the file first"
+            )
         scripts = [op for op in module.ops if isinstance(op, ScriptOp)]
         for op in scripts:
             op.detach()
@@ -133,7 +138,7 @@ class Schedule(ScheduleSteps):
 
         What was undone before can no longer be redone. Raises StepwellError as the steps' methods do.
         """
-        made = self._apply(self._qualified(parse_call(step) if isinstance(step, str) else step))
+        made = self._apply(self._qualified(step))
         self._undone.clear()
         return Applied(self, made)
 
@@ -184,7 +189,7 @@ class Schedule(ScheduleSteps):
         `step` is given as to `apply`. Raises StepwellError when it makes no sense (no such loop, say).
         """
         try:
-            plan(self._qualified(parse_call(step) if isinstance(step, str) else step), self._nests)
+            plan(self._qualified(step), self._nests)
         except Refusal as refusal:
             return str(refusal)
         return None
@@ -244,8 +249,15 @@ class Schedule(ScheduleSteps):
         self._done.append(_Done(step, before))
         return made
 
-    def _qualified(self, step: Step) -> Step:
-        """The step with the function written out in the name of what it is about."""
+    def _qualified(self, step: Step | str) -> Step:
+        """The step, or the one that a call names, with the function written out in what it is about."""
+        if isinstance(step, str):
+            step = parse_call(step)
+        if not isinstance(step, Step):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise StepwellError(
+                f"found a {type(step).__name__}, expected a step as an object or as the text of a call; "
+                "write it as in 'split(\"f/i\", factor=4)'"
+            )
         first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
         name: str = getattr(step, first)
         if first == "function":
@@ -267,9 +279,15 @@ class Schedule(ScheduleSteps):
 
     def _checked(self, function: str | None) -> str | None:
         names = [op.sym_name.data for op in self._functions()]
-        if function is not None and function not in names:
+        if function is not None and not isinstance(function, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise StepwellError(
-                f"found no function '{function}', expected one of {', '.join(names)}; name one of them"
+                f"found a {type(function).__name__} as the function, expected its name; give a string"
+            )
+        if function is not None and function not in names:
+            listed = few_names("it has", names, "its text shows them")
+            raise StepwellError(
+                f"found no function '{function}', expected one of the program's; "
+                f"{did_you_mean(function, names, listed)}"
             )
         return function
 
@@ -319,7 +337,12 @@ def _module_of(program: Lowered | ModuleOp | str | os.PathLike[str]) -> ModuleOp
         module = program.clone()
     elif isinstance(program, str):
         module = parse_text(program)
-    else:
+    elif isinstance(program, os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         module = parse_file(program)
+    else:
+        raise StepwellError(
+            f"found a {type(program).__name__} as the program, expected a Lowered, a module, its text or "
+            "a path; for a traced function give what its .lower(…) returns"
+        )
     verify(module)
     return module

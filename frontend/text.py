@@ -12,6 +12,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,10 +31,11 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import AttributeInvT, Operation, SSAValue
-from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
+from ..dialects.ir_parser import PARSER_GIVES_UP, IRParser
 from ..dialects.resource_handles import handle_of
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
@@ -43,17 +45,6 @@ from .parse_messages import excerpt, explain, unknown_attribute, unknown_operati
 TEXT_SUFFIXES = (".mlir",)
 """What the name of a file of IR ends in."""
 
-_PARSER_GIVES_UP = (
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,  # i77777777777
-    NotImplementedError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
-
 
 def parse_file(path: str | os.PathLike[str], ctx: Context | None = None) -> ModuleOp:
     """
@@ -61,8 +52,8 @@ def parse_file(path: str | os.PathLike[str], ctx: Context | None = None) -> Modu
 
     Raises StepwellError when the file cannot be read or its text is not valid IR.
     """
-    path = Path(path)
-    if path.suffix not in TEXT_SUFFIXES:
+    path = checked_path(path)
+    if path.suffix not in TEXT_SUFFIXES and not path.is_dir():
         raise StepwellError(
             f"found a file ending in '{path.suffix}', expected '.mlir'; rename it or convert it",
             where=str(path),
@@ -96,6 +87,17 @@ def parse_text(
     return parser.parse_located_module(implicit_module)
 
 
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path that a user gave. Raises StepwellError for what is no path at all, bytes among them."""
+    if isinstance(path, str) or (hasattr(path, "__fspath__") and not isinstance(path, bytes)):
+        with suppress(TypeError):  # a path that is one of bytes
+            return Path(path)
+    raise StepwellError(
+        f"found a {type(path).__name__}, expected the path of a file; "
+        "give it as a string or a pathlib.Path"
+    )
+
+
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The contents of a file. Raises StepwellError when there is no such file to read."""
     try:
@@ -106,8 +108,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except IsADirectoryError as error:
         message = "found a directory, expected a file; name a file in it"
         raise StepwellError(message, where=str(path)) from error
-    except OSError as error:
-        message = f"cannot read the file: {error.strerror}; mend its permissions or name another"
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        message = f"cannot read the file: {reason}; mend its permissions or name another"
         raise StepwellError(message, where=str(path)) from error
 
 
@@ -134,7 +137,7 @@ def _nearby_files(path: Path) -> str:
     return did_you_mean(path.name, names, "mend the name")
 
 
-class LocatingParser(Parser):
+class LocatingParser(IRParser):
     """
     xDSL's parser, which also notes where each operation stands, and which gives every resource of the
     text a name of its own.
@@ -168,7 +171,7 @@ class LocatingParser(Parser):
             self._fail(
                 "found operations nested too deeply, expected fewer levels; flatten them", error
             )
-        except (DiagnosticException, *_PARSER_GIVES_UP) as error:
+        except (DiagnosticException, *PARSER_GIVES_UP) as error:
             # An attribute that does not verify, or a construct that xDSL's parser gives up on.
             self._fail(explain(_reason(error), excerpt(self._current_token.text)), error)
         if module.location is UNKNOWN_LOC:
@@ -312,7 +315,7 @@ def _reason(error: Exception) -> str:
     return one_line(str(error)) or f"not something that can be read ({type(error).__name__})"
 
 
-class _ResourceScanner(Parser):
+class _ResourceScanner(IRParser):
     """Reads the resources of a text and keeps them to itself."""
 
     found: dict[str, str]

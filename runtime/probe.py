@@ -5,7 +5,7 @@ inner loops of a matrix product run. Measured with kernels of our own (`probe_ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -50,17 +50,18 @@ class Probed:
         return [name for name, rate in self.rates.items() if rate.source == "busy"]
 
 
-def probe(target: Target | None = None) -> Probed:
+def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
     """
     Measure this machine in 5 to 15 seconds. Nothing is stored. What a very busy machine leaves no time for is
-    not among the rates.
+    not among the rates; those that one does not `have` yet come first.
 
     Raises StepwellError when `target` does not run here, and for results that cannot be.
     """
     target = target or Target.host()
     watch, began = LoadWatch(), perf_counter()
     rates: dict[str, Rate] = {}
-    for measure in _MEASUREMENTS:
+    for name in sorted(_MEASUREMENTS, key=lambda name: name in have):
+        measure = _MEASUREMENTS[name]
         spent = perf_counter() - began
         if spent > _LAST_START:
             break
@@ -82,9 +83,10 @@ def probe_and_store() -> Probed:
     """
     target = Target.host()
     file = target.measured_file
-    probed = probe(target)
+    stored = load(file)
+    probed = probe(target, stored)
     try:
-        store(file, merged(load(file), probed.rates))
+        store(file, merged(stored, probed.rates))
     except OSError as error:
         raise StepwellError(
             f"cannot store the measurements: {error.strerror}; set XDG_CACHE_HOME to a folder that can "
@@ -181,8 +183,15 @@ def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     return rates
 
 
-_MEASUREMENTS = (fma_rates, _stream_rates, _beyond_l2, _tile_rates, _pack_rates, _slowdowns)
-"""In the order of how much depends on them."""
+_MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
+    "fma_f32": fma_rates,
+    "read_l1": _stream_rates,
+    "beyond_l2": _beyond_l2,
+    "tile_near": _tile_rates,
+    "pack_near": _pack_rates,
+    "strided_4": _slowdowns,
+}
+"""What measures each group of rates, by the first of them, in the order of how much depends on them."""
 
 # What cannot be.
 

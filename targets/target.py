@@ -13,6 +13,7 @@ from typing import Any, cast
 from llvmlite import binding
 
 from ..errors import StepwellError
+from ..spelling import did_you_mean
 from .core import Cache, Core
 from .estimates import complete
 from .known_cores import KnownCore, known_core, known_cores
@@ -104,11 +105,17 @@ class Target:
         The target called `text`: `host`, a known core (`zen4`) or a CPU name as in `clang -mcpu` (`x86-64-v3`,
         `znver3`). Facts may follow that are to be other than they are: `zen4:l2=2M,registers=16`.
 
-        Raises StepwellError with the names there are.
+        Raises StepwellError for a name that is not among `names()`, and for wrong facts.
         """
         name, colon, facts = text.partition(":")
         target = _named(name)
         return target.overridden(parse_overrides(facts), text) if colon else target
+
+    @staticmethod
+    def names() -> list[str]:
+        """The names that `parse` takes."""
+        cpus = [name for cpus in _VECTOR_BITS.values() for name in cpus]
+        return list(dict.fromkeys(["host", *known_cores(), *cpus]))
 
     def overridden(self, given: Overrides, name: str) -> Target:
         """The target with other facts. Raises StepwellError when they do not go together."""
@@ -118,8 +125,15 @@ class Target:
 
     @staticmethod
     def of(target: str | Target) -> Target:
-        """The target itself, or the one of that name; see `parse`."""
-        return Target.parse(target) if isinstance(target, str) else target
+        """The target itself, or the one of that name; see `parse`. Raises StepwellError for anything else."""
+        if isinstance(target, Target):
+            return target
+        if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise StepwellError(
+                f"found a {type(target).__name__} as the target, expected a Target, host or the name of a "
+                "core; give one"
+            )
+        return Target.parse(target)
 
     def with_core(self, **facts: Any) -> Target:
         """The target with other fields of its core."""
@@ -222,8 +236,8 @@ def _named(name: str) -> Target:
                 architecture, cpus[name], has_fma=name not in ("x86-64", "x86-64-v2")
             )
             return Target(name, _triple_of(architecture), name, "", core)
-    names = ", ".join([*known_cores(), *(name for cpus in _VECTOR_BITS.values() for name in cpus)])
-    raise StepwellError(f"found target '{name}', expected host or one of: {names}; choose one")
+    remedy = did_you_mean(name, Target.names(), "stepwell.Target.names() lists them")
+    raise StepwellError(f"found target '{name}', expected host or a core that is known; {remedy}")
 
 
 def _ordinary_core(architecture: str, vector_bits: int, *, has_fma: bool) -> Core:
@@ -286,11 +300,11 @@ def _host_core() -> tuple[Core, KnownCore | None]:
 def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
     """What was measured counts, but on a busy machine only where it is more than what is known."""
     doubtful = {
-        name
+        name: Rate(known[name].core, max(known[name].machine, rate.machine), "known")
         for name, rate in measured.items()
         if rate.source == "busy" and name in known and known[name].core > rate.core
     }
-    return {**known, **{name: rate for name, rate in measured.items() if name not in doubtful}}
+    return {**known, **measured, **doubtful}
 
 
 def _triple_of(architecture: str) -> str:

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
-from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.jit import jit
@@ -28,6 +27,7 @@ from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .load_program import Program, load_program
 from .run import make_inputs
+from .shape_text import DTYPES, check_memory, parse_shape
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,6 @@ SUITE = Path(__file__).resolve().parent.parent / "benchmarks" / "suite.py"
 WHOLE_SUITE = "suite"
 
 _SEED = 0
-_DTYPES = {str(type_): numpy_dtype(type_) for type_ in ELEMENT_TYPES}
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def _matching(program: str, names: Sequence[str], suite: Path) -> list[str]:
     pattern = "*" if program == WHOLE_SUITE else program
     found = fnmatch.filter(names, pattern)
     if not found:
-        has = f"it has {', '.join(names[:8])}, …"
+        has = "`stepwell bench --list` lists the kernels"
         raise StepwellError(
             f"found no kernel '{program}', expected one of the suite's or a file; "
             f"{did_you_mean(program, names, has)}",
@@ -168,13 +167,13 @@ def _module(path: Path) -> ModuleType:
 
 def generate(name: str, text: str, seed: int = _SEED) -> Array:
     """Numbers in [-1, 1) for an array written `2x3xf32`, always the same for a name."""
-    *extents, element = text.split("x")
-    if element not in _DTYPES or not all(extent.isdigit() for extent in extents):
+    shape, dtype = parse_shape(text, f"shape '{text}' for '{name}'")
+    if dtype is None:
         raise StepwellError(
             f"found shape '{text}' for '{name}', expected extents and a dtype as in 2x3xf32; write it so"
         )
+    check_memory(shape, dtype, f"array '{name}'")
     generator = np.random.default_rng((seed, zlib.crc32(name.encode())))
-    shape, dtype = tuple(map(int, extents)), _DTYPES[element]
     if dtype.kind == "f":
         return aligned(generator.random(shape, np.float32).astype(dtype) * 2 - 1)
     return aligned(generator.integers(0, 8, shape).astype(dtype))
@@ -236,7 +235,7 @@ def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prep
 
 
 def _element(array: Array) -> str:
-    return next(name for name, dtype in _DTYPES.items() if dtype == array.dtype)
+    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
 
 
 def _split(program: str) -> tuple[str, str]:

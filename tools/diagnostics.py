@@ -16,7 +16,7 @@ from typing import NoReturn
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..errors import StepwellError
-from ..spelling import did_you_mean, one_line
+from ..spelling import did_you_mean, few_names, one_line, printable
 
 FAILURE = 1
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
@@ -41,6 +41,12 @@ def run_tool(body: Callable[[], int]) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except MemoryError as error:
+        _show_traceback()
+        reason = str(error) or "none is left"
+        return _report(
+            "error", f"found too little memory ({reason}), expected enough; take smaller shapes"
+        )
     except (StepwellError, ArgSpecParseError) as error:
         _show_traceback()
         return _report("error", str(error))
@@ -62,7 +68,7 @@ def describe_bug(error: Exception) -> str:
 
 def _report(kind: str, message: str) -> int:
     with suppress(BrokenPipeError):
-        print(f"{kind}: {one_line(message, 2000)}", file=sys.stderr)
+        print(f"{kind}: {printable(one_line(message, 2000))}", file=sys.stderr)
     return FAILURE
 
 
@@ -88,11 +94,14 @@ def argument_message(message: str, program: str) -> str:
     """What argparse says about a wrong command line, with what to do."""
     if match := re.match(r"argument (.+?): invalid choice: '(.*?)' \(choose from (.*)\)", message):
         choices = [choice.strip("' ") for choice in match[3].split(",")]
-        remedy = did_you_mean(match[2], choices, f"choose from {', '.join(choices)}")
+        listed = few_names("choose from", choices, f"`{program} --help` lists them")
+        remedy = did_you_mean(match[2], choices, listed)
         return f"found {match[1]} '{match[2]}', expected one of {len(choices)} choices; {remedy}"
     if match := re.match(r"argument (.+?): invalid (\w+) value: '(.*)'", message):
         kind = {"int": "an integer", "float": "a number"}.get(match[2], match[2])
         return f"found {match[1]} '{match[3]}', expected {kind}; mend the value"
+    if match := re.match(r"argument (.+?): (found .*)", message, re.DOTALL):  # of a type of ours
+        return f"{match[1]}: {match[2]}"
     if match := re.match(r"argument (.+?): expected (.*)", message):
         return f"found {match[1]} without a value, expected {match[2]}; write it after {match[1]}"
     if match := re.match(r"the following arguments are required: (.*)", message):

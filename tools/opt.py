@@ -28,6 +28,7 @@ from ..errors import StepwellError
 from ..frontend.text import decode, parse_text, read_bytes
 from ..spelling import one_line
 from ..universe import multiverse
+from .argument_types import seed
 from .diagnostics import argument_message, run_tool
 
 _VERIFYING = "(verify)"
@@ -115,7 +116,7 @@ class StepwellOptMain(xDSLOptMain):
             action="store_true",
             help="run the IR before and after each pass and stop at the first that changes a result",
         )
-        add("--check-seed", type=int, default=0, help="seed of the inputs of --check-each")
+        add("--check-seed", type=seed, default=0, help="seed of the inputs of --check-each")
         add(
             "--remarks",
             action="store_true",

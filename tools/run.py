@@ -16,7 +16,8 @@ from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, sig
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.text import make_context
-from ..spelling import did_you_mean
+from ..spelling import did_you_mean, few_names
+from .argument_types import seed
 from .compare import largest_differences
 from .execute import (
     add_options,
@@ -27,6 +28,7 @@ from .execute import (
     options_of,
 )
 from .load_program import Program, load_program
+from .shape_text import check_memory, parse_shape
 
 Array = npt.NDArray[Any]
 
@@ -57,7 +59,7 @@ def register(commands: Any) -> None:
         metavar="NAME=2x3xf32",
         help="the shape of a generated argument, where the program leaves it open",
     )
-    add("--random", type=int, metavar="SEED", help="generate the arguments that are not given")
+    add("--random", type=seed, metavar="SEED", help="generate the arguments that are not given")
     add("--entry", metavar="NAME", help="the function to run; needed when there are several")
     add("--check", action="store_true", help="interpret the program too, and compare")
     add("--interpret", action="store_true", help="interpret the program instead of compiling it")
@@ -171,7 +173,7 @@ def make_inputs(
     names = [spec.name for spec in signature.inputs]
     for name in [*given, *shapes]:
         if name not in names:
-            has = f"it has {', '.join(names)}" if names else "it has none"
+            has = few_names("it has", names, "`stepwell compile --emit graph` shows them")
             raise StepwellError(
                 f"found a value for '{name}', expected an argument of '{signature.name}'; "
                 f"{did_you_mean(name, names, has)}"
@@ -198,6 +200,7 @@ def _generated(
             f"found argument '{spec.name}' of open shape {spec}, expected every extent; "
             f"give --shape {spec.name}=… as in 2x3xf32"
         )
+    check_memory(extents, spec.dtype, f"argument '{spec.name}'")
     return random_array(spec.dtype, extents, np.random.default_rng((seed, position)))
 
 
@@ -218,15 +221,10 @@ def random_array(
 
 def _parse_shape(spec: ArgSpec, text: str) -> tuple[int, ...]:
     """The extents in `2x3xf32` or `2x3`, which must be those of `spec` where it has them."""
-    parts = text.split("x")
-    if parts and not parts[-1].isdigit():
-        parts.pop()
-    if not all(part.isdigit() for part in parts):
-        raise StepwellError(f"found --shape {spec.name}={text}, expected extents as in 2x3xf32")
-    shape = tuple(int(part) for part in parts)
-    if not spec.fits(shape):
+    shape, dtype = parse_shape(text, f"--shape {spec.name}={text}")
+    if not spec.fits(shape) or dtype not in (None, spec.dtype):
         raise StepwellError(
-            f"found --shape {spec.name}={text}, expected one that fits {spec}; mend the extents"
+            f"found --shape {spec.name}={text}, expected one that fits {spec}; mend it"
         )
     return shape
 

@@ -14,11 +14,9 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from ..errors import StepwellError
-from ..spelling import did_you_mean, one_line
-
-_DTYPES = {str(type_): numpy_dtype(type_) for type_ in ELEMENT_TYPES}
+from ..spelling import did_you_mean, few_names, one_line
+from .shape_text import DTYPES, parse_shape
 
 
 def trace_program(path: str, name: str | None, shapes: Mapping[str, str]) -> ModuleOp:
@@ -35,7 +33,7 @@ def trace_program(path: str, name: str | None, shapes: Mapping[str, str]) -> Mod
     for extra in shapes.keys() - set(parameters):
         raise StepwellError(
             f"found a shape for '{extra}', expected an argument of '{function.__name__}'; "
-            f"{did_you_mean(extra, parameters, 'it has ' + (', '.join(parameters) or 'none'))}",
+            f"{did_you_mean(extra, parameters, few_names('it has', parameters, 'see its definition'))}",
             where=path,
         )
     arguments = [(argument, *_shape(argument, shapes, path)) for argument in parameters]
@@ -95,7 +93,7 @@ def _choose(module: ModuleType, name: str | None, path: str) -> Callable[..., An
     }
     if name is not None:
         if name not in own:
-            has = "it has " + (", ".join(own) or "none")
+            has = few_names("it has", own, "name one of those it defines")
             raise StepwellError(
                 f"found no function '{name}', expected one of the file's; "
                 f"{did_you_mean(name, own, has)}",
@@ -139,10 +137,11 @@ def _shape(
             f"give --shape {argument}=2x3xf32, or --input {argument}=FILE.npy",
             where=path,
         )
-    *extents, dtype = shapes[argument].split("x")
-    if dtype not in _DTYPES or not all(extent.isdigit() for extent in extents):
+    option = f"--shape {argument}={shapes[argument]}"
+    shape, dtype = parse_shape(shapes[argument], option)
+    if dtype is None:
         raise StepwellError(
-            f"found --shape {argument}={shapes[argument]}, expected extents and a dtype as in 2x3xf32; "
-            f"write it so, with one of {', '.join(_DTYPES)}"
+            f"found {option}, expected extents and a dtype as in 2x3xf32; "
+            f"write it so, with one of {', '.join(DTYPES)}"
         )
-    return tuple(int(extent) for extent in extents), _DTYPES[dtype]
+    return shape, dtype

@@ -36,6 +36,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEf
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
+from ..int64 import is_int64
 from .access import Index, bound, verify_affine, verify_map
 from .attributes import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 
@@ -137,6 +138,10 @@ class ForOp(IRDLOperation):
         if self.step.value.data < 1:
             raise VerifyException(
                 f"found step {self.step.value.data}, expected at least 1; mend it"
+            )
+        if not is_int64(self.step.value.data):
+            raise VerifyException(
+                f"found step {self.step.value.data}, expected one of at most 64 bits; mend it"
             )
         if tuple(self.body.block.arg_types) != (IndexType(),):
             raise VerifyException(

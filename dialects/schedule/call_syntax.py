@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
-from .ops import fits, no_parameter, type_text
+from .ops import LIST_STEPS, expected_text, fits, no_parameter
 from .steps import STEPS, Step, spelled
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
@@ -27,8 +27,9 @@ def parse_call(text: str) -> Step:
     """
     try:
         node = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else one_line(str(error), 80)
+        reason = reason or "nested too deeply"
         raise StepwellError(
             f"found '{one_line(text, 80)}' ({reason}), expected a step; {_EXAMPLE}"
         ) from error
@@ -38,6 +39,11 @@ def parse_call(text: str) -> Step:
     for keyword in node.keywords:
         if keyword.arg is None:
             raise StepwellError(f"found '**' in '{one_line(text, 80)}', expected name=value")
+        if keyword.arg in named:
+            raise StepwellError(
+                f"found parameter '{keyword.arg}' of step '{node.func.id}' twice, expected it once; "
+                "drop one of the two"
+            )
         named[keyword.arg] = _value(keyword.value)
     return make_step(node.func.id, [_value(argument) for argument in node.args], named)
 
@@ -50,7 +56,7 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
     of the wrong type.
     """
     if keyword not in STEPS:
-        remedy = did_you_mean(keyword, STEPS, f"the steps are {', '.join(STEPS)}")
+        remedy = did_you_mean(keyword, STEPS, LIST_STEPS)
         raise StepwellError(f"found step '{keyword}', expected one that there is; {remedy}")
     step_class = STEPS[keyword]
     known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
@@ -86,8 +92,8 @@ def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
         value = spelled(value, is_target=name == known[0].name)
         if not fits(value, hints[name]):
             raise StepwellError(
-                f"found {name}={value!r} for step '{step_class.keyword}', expected "
-                f"{type_text(hints[name])}"
+                f"found {name}={one_line(repr(value), 80)} for step '{step_class.keyword}', expected "
+                f"{expected_text(value, hints[name])}"
             )
         result[name] = value
     return result

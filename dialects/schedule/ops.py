@@ -23,8 +23,12 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ...spelling import did_you_mean
+from ...spelling import did_you_mean, few_names
+from ..int64 import is_int64
 from .steps import STEPS, Step
+
+LIST_STEPS = "help(stepwell.Schedule) and `stepwell-opt --list-passes` list the steps"
+"""What to do when no step is like the one that was named."""
 
 
 class StepOp(IRDLOperation):
@@ -56,7 +60,7 @@ class StepOp(IRDLOperation):
             if not fits(value, hints[name]):
                 raise VerifyException(
                     f"parameter '{name}' of step '{keyword}' is {value!r}, "
-                    f"expected {type_text(hints[name])}"
+                    f"expected {expected_text(value, hints[name])}"
                 )
         for name, f in known.items():
             if f.default is MISSING and name not in self.params.data:
@@ -106,9 +110,11 @@ def _parse_optional_name(
 def no_parameter(step_class: type[Step], name: str) -> str:
     """The message for a parameter that a step does not have."""
     known = [f.name for f in _fields(step_class)]
+    keyword = step_class.keyword
+    listed = few_names("it takes", known, f"help(stepwell.Schedule.{keyword}) lists its parameters")
     return (
-        f"found parameter '{name}' of step '{step_class.keyword}', expected one that it has; "
-        + did_you_mean(name, known, f"it takes {', '.join(known)}")
+        f"found parameter '{name}' of step '{keyword}', expected one that it has; "
+        f"{did_you_mean(name, known, listed)}"
     )
 
 
@@ -125,7 +131,17 @@ def fits(value: object, type_: Any) -> bool:
         )
     if isinstance(type_, UnionType):
         return any(fits(value, option) for option in get_args(type_))
-    return isinstance(value, type_) and (type_ is not int or not isinstance(value, bool))
+    if type_ is int:
+        return isinstance(value, int) and not isinstance(value, bool) and is_int64(value)
+    return isinstance(value, type_)
+
+
+def expected_text(value: object, type_: Any) -> str:
+    """What a parameter's value, which does not fit its type, should have been, in words."""
+    given = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+    text = type_text(type_)
+    is_large = any(isinstance(item, int) and not is_int64(item) for item in given)
+    return f"{text} of at most 64 bits" if is_large and "number" in text else text
 
 
 def type_text(type_: Any) -> str:
@@ -183,7 +199,12 @@ def _parse_value(parser: Parser) -> Attribute:
     truth = parser.parse_optional_boolean()
     if truth is not None:
         return IntegerAttr(int(truth), i1)
-    return IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
+    start = parser.pos
+    value = parser.parse_integer(allow_boolean=False)
+    if not is_int64(value):
+        message = f"found the integer {value}, expected one of at most 64 bits; write a smaller one"
+        parser.raise_error(message, start, parser.pos)
+    return IntegerAttr(value, i64)
 
 
 @irdl_op_definition

@@ -15,13 +15,13 @@ from io import StringIO
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.ir import Dialect, Operation
-from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
-from .ops import STEP_OPS, ScriptOp
+from ..ir_parser import PARSER_GIVES_UP, IRParser
+from .ops import LIST_STEPS, STEP_OPS, ScriptOp
 from .steps import Step
 
 
@@ -46,20 +46,39 @@ def parse_script(text: str, filename: str = "<script>") -> ModuleOp:
     ctx = Context()
     ctx.load_dialect(Builtin)
     ctx.load_dialect(Dialect("schedule", [ScriptOp, *STEP_OPS.values()], []))
-    try:
-        module = _ScriptParser(ctx, text, filename).parse_module()
-    except ParseError as error:
-        span = error.span
-        message = one_line(error.msg)
-        if not message.startswith("found "):
-            found = f"'{one_line(span.text, 40)}'" if span.text.strip() else "the end of the text"
-            message = f"found {found}: {message}; mend the text here"
-        raise StepwellError(message, where=_place(text, span.start, filename)) from error
+    module = _parse(ctx, text, filename)
     _check_only_scripts(module.ops)
     return module
 
 
-class _ScriptParser(Parser):
+def _parse(ctx: Context, text: str, filename: str) -> ModuleOp:
+    try:
+        parser = _ScriptParser(ctx, text, filename)
+    except ParseError as error:  # the first token
+        raise _parse_failure(error, text, filename) from error
+    try:
+        return parser.parse_module()
+    except ParseError as error:
+        raise _parse_failure(error, text, filename) from error
+    except (DiagnosticException, RecursionError, *PARSER_GIVES_UP) as error:
+        reason = one_line(str(error)) or type(error).__name__
+        raise StepwellError(
+            f"found text that cannot be read ({reason}), expected a script; "
+            "write schedule.script { ... } with steps in it",
+            where=_place(text, parser.pos, filename),
+        ) from error
+
+
+def _parse_failure(error: ParseError, text: str, filename: str) -> StepwellError:
+    span = error.span
+    message = one_line(error.msg)
+    if not message.startswith("found "):
+        found = f"'{one_line(span.text, 40)}'" if span.text.strip() else "the end of the text"
+        message = f"found {found}: {message}; mend the text here"
+    return StepwellError(message, where=_place(text, span.start, filename))
+
+
+class _ScriptParser(IRParser):
     """xDSL's parser, which notes where each operation stands and knows what belongs into a script."""
 
     def parse_operation(self) -> Operation:
@@ -76,7 +95,7 @@ class _ScriptParser(Parser):
         if op_type is None:
             end = self.pos
             known = [op.name for op in (ScriptOp, *STEP_OPS.values())]
-            remedy = did_you_mean(name, known, "a file of a schedule has nothing else in it")
+            remedy = did_you_mean(name, known, LIST_STEPS, prefix="schedule.")
             start = self.lexer.input.content.rfind(name, 0, end)
             self.raise_error(
                 f"found '{name}', expected a step of the schedule dialect; {remedy}",

@@ -11,7 +11,9 @@ Loops are named `"function/loop"`, buffers `"function/buffer"`.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
@@ -40,11 +42,18 @@ class Named(ABC):
 
 
 def spelled(value: Any, *, is_target: bool) -> Any:
-    """A parameter as scripts have it: names in the place of handles, tuples in the place of lists."""
+    """
+    A parameter as scripts have it: names in the place of handles, tuples in the place of lists, Python's
+    integers in the place of NumPy's.
+    """
     if isinstance(value, Named):
         return value.target if is_target else value.name
     if isinstance(value, list | tuple):
         return tuple(spelled(each, is_target=False) for each in cast("list[Any]", value))
+    if isinstance(value, int | str):
+        return value
+    with suppress(TypeError):
+        return operator.index(value)
     return value
 
 

@@ -95,9 +95,9 @@ DRIVER_MISTAKES = [
         f"{READ} --check-seed one",
         IDENTITY,
         "",
-        "found --check-seed 'one'",
-        "expected an integer",
-        "mend the value",
+        "--check-seed: found the seed 'one'",
+        "expected a whole number from 0 to 10^18",
+        "choose another",
     ),
     mistake(
         "missing file",
@@ -164,7 +164,7 @@ RUN_MISTAKES = [
         "in.mlir:1:1",
         "found a value for 'y'",
         "expected an argument of 'f'",
-        "it has x",
+        "it has 'x'",
     ),
     mistake(
         "argument of another shape",
@@ -236,7 +236,7 @@ RUN_MISTAKES = [
         "in.mlir:1:1",
         "found --shape x=3x2xf32",
         "expected one that fits float32[2, 3]",
-        "mend the extents",
+        "mend it",
     ),
     mistake(
         "unknown entry",
@@ -244,8 +244,8 @@ RUN_MISTAKES = [
         IDENTITY,
         "in.mlir:1:1",
         "found no function 'g'",
-        "expected one of: 'f'",
-        "name one",
+        "expected one of the module's",
+        "it has 'f'",
     ),
     mistake(
         "several entries",
@@ -335,8 +335,8 @@ RUN_MISTAKES = [
         IDENTITY,
         "",
         "found target 'pentium'",
-        "expected host or one of",
-        "choose one",
+        "expected host or a core that is known",
+        "Target.names()",
     ),
     mistake(
         "an output that says no kind",
@@ -363,7 +363,7 @@ RUN_MISTAKES = [
         "",
         "found --fp 'sloppy'",
         "expected one of",
-        "choose from strict, contract, fast",
+        "choose from 'strict', 'contract', 'fast'",
     ),
     mistake(
         "an unknown numerical contract to compile with",

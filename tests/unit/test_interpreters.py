@@ -395,7 +395,7 @@ def test_entry_by_name():
     func.func @a() -> i32 { %c = arith.constant 1 : i32 func.return %c : i32 }
     func.func @b() -> i32 { %c = arith.constant 2 : i32 func.return %c : i32 }"""
     assert run(text, entry="b") == 2
-    with pytest.raises(StepwellError, match="expected one of: 'a', 'b'"):
+    with pytest.raises(StepwellError, match="it has 'a', 'b'"):
         run(text, entry="c")
     with pytest.raises(StepwellError, match="found 2 public functions"):
         run(text)

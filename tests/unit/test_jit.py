@@ -363,7 +363,7 @@ MISTAKES = {
     "returning a generator": lambda: sw.jit(lambda x: (y for y in [x]))(X),
     "returning no tensor": lambda: sw.jit(lambda x: ())(X),
     "a branch on a tensor": lambda: sw.jit(lambda x: x if x else -x)(X[:1]),
-    "found a int to compile": lambda: sw.jit(3),
+    "found a int, expected a function to compile": lambda: sw.jit(3),
     "found jit on the method 'forward'": lambda: Method().forward(X),
     "found target 'pdp11'": lambda: sw.jit(lambda x: x, target="pdp11")(X),
 }

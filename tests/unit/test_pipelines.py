@@ -71,5 +71,5 @@ def test_a_loaded_program_has_a_contract(tmp_path: Path):
 
 def test_an_unknown_target():
     module = sw.jit(lambda x: x + x).lower(ROWS).module("graph")
-    with pytest.raises(StepwellError, match="found target 'abacus', expected host or one of"):
+    with pytest.raises(StepwellError, match="found target 'abacus', expected host or a core"):
         lower_to(module, Level.LOOP, Options(target="abacus"))

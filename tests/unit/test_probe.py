@@ -177,6 +177,13 @@ def test_measures(quick: None, monkeypatch: pytest.MonkeyPatch):
 def test_what_there_is_no_time_for_is_left_out(quick: None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(probe, "_LAST_START", -1)
     assert probe.probe().rates == {}
+    took: list[str] = []
+    monkeypatch.setattr(
+        probe, "_MEASUREMENTS", {name: lambda *_, n=name: took.append(n) or {} for name in "abc"}
+    )
+    monkeypatch.setattr(probe, "_LAST_START", 1e9)
+    probe.probe(have={"a", "b"})
+    assert took == ["c", "a", "b"], "what is not there yet comes first"
 
 
 def test_wrong_results_are_noticed(quick: None, monkeypatch: pytest.MonkeyPatch):
@@ -255,8 +262,9 @@ BUSY = probe.Probed(MEASURED | {"beyond_l2": Rate(9e9, 12e9, "busy")}, probe_tim
 
 
 def test_command(empty_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    monkeypatch.setattr(probe, "probe", lambda target=None: BUSY)
+    monkeypatch.setattr(probe, "probe", lambda target=None, have=(): BUSY)
     monkeypatch.setattr(target_module, "core_cpus", lambda: [0, 1])
+    monkeypatch.setattr(target_module, "known_core", lambda *_: None)
     assert main(["probe", "--stored"]) == 1
     assert "found no measurements of this machine" in capsys.readouterr().err
     assert main(["probe"]) == 0
@@ -268,7 +276,7 @@ def test_command(empty_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     assert "the machine was busy: 50% of its cores' time went to other programs and 1%" in shown
     assert f"1 of {len(BUSY.rates)} rates of this run are lower bounds" in shown
     assert str(Target.host().measured_file) in shown
-    monkeypatch.setattr(probe, "probe", lambda target=None: CALM)
+    monkeypatch.setattr(probe, "probe", lambda target=None, have=(): CALM)
     assert main(["probe", "--json", str(empty_cache / "x.json")]) == 0
     shown = capsys.readouterr().out
     assert "busy" not in shown and ["beyond", "L2", "8.0", "12.0"] in [
@@ -294,7 +302,7 @@ def test_another_target_is_shown(capsys: pytest.CaptureFixture[str]):
 def test_results_that_cannot_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     (tmp_path / "stepwell").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(probe, "probe", lambda target=None: CALM)
+    monkeypatch.setattr(probe, "probe", lambda target=None, have=(): CALM)
     assert main(["probe"]) == 1
     assert "cannot store the measurements" in capsys.readouterr().err
 

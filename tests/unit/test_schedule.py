@@ -110,7 +110,10 @@ def test_a_refused_step_changes_nothing() -> None:
         (lambda s: s.apply("spit(i, 4)"), "did you mean 'split'"),
         (lambda s: s.undo(), "there is no step to undo"),
         (lambda s: s.redo(), "there is no step to redo"),
-        (lambda s: sw.Schedule(PROGRAM, "g"), "found no function 'g', expected one of f"),
+        (
+            lambda s: sw.Schedule(PROGRAM, "g"),
+            "found no function 'g', expected one of the program's; it has 'f'",
+        ),
         (
             lambda s: sw.Schedule(PROGRAM, script="schedule.splt"),
             "<script>:1:1: found 'schedule.splt",

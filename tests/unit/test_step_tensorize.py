@@ -247,7 +247,8 @@ def test_differences_are_explained(program: str, message: str) -> None:
 
 
 def test_kernels_that_are_none() -> None:
-    assert "it has 'k'" in reason(nest() + ADD, Tensorize("f/x", "kk"))
+    assert "did you mean 'k'?" in reason(nest() + ADD, Tensorize("f/x", "kk"))
+    assert "it has 'k'" in reason(nest() + ADD, Tensorize("f/x", "add"))
     assert "the module has no function 'k' with a body; add the kernel" in reason(
         nest(), Tensorize("x", "k")
     )

@@ -4,8 +4,8 @@ from random import Random
 
 import islpy as isl
 from stepwell.analysis.domains import Around, LoopPart, Place, touched
-from stepwell.analysis.subscript_tests import SubscriptTest
-from xdsl.ir.affine import AffineExpr
+from stepwell.analysis.subscript_tests import SubscriptTest, equal_loops, loops_of
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 PARAMETERS, COMMON, CASES = 1, 2, 150
 
@@ -68,6 +68,49 @@ def test_what_is_ruled_out_is_not_there() -> None:
         ruled_out += test.never_together(COMMON)
         assert together.is_empty() or not test.never_together(COMMON), (source, at, sink, to)
     assert ruled_out > empty // 4, (ruled_out, empty)
+
+
+def _starts_at_a_number(around: Around, n: int) -> bool:
+    return isinstance(loops_of(around)[n].lower[0], AffineConstantExpr)
+
+
+def test_loops_that_are_equal_are_so_in_all_pairs_that_meet() -> None:
+    rng = Random(5)
+    found = 0
+    for _ in range(CASES):
+        shared = Around(PARAMETERS)
+        for n in range(COMMON):
+            shared = _loop(rng, shared, f"i{n}")
+        source, sink = _loop(rng, shared, "a"), _loop(rng, shared, "b")
+        at, to = _access(rng, source), _access(rng, sink)
+        if rng.random() < 0.5:
+            sink, to = source, at
+        given = rng.randint(0, COMMON)
+        depth = COMMON + (source is sink)
+        equal = equal_loops(source, at, sink, to, depth, given)
+        pairs = _pairs(source, at, sink, to, given)
+        found += len(equal) - given
+        for n in equal:
+            # What is equal is the number of the iteration: the variable is where the loop starts at the same.
+            if all(m in equal for m in range(n)) or _starts_at_a_number(source, n):
+                same = isl.Map.universe(pairs.get_space())
+                same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+                assert pairs.is_subset(same), (source, at, sink, to, given, n)
+    assert found > CASES // 8, found
+
+
+def test_tiles_of_tiles_are_equal_in_any_order() -> None:
+    """`for i in 0..1024 step 128: for j in i..min(i + 128, 1000) step 8: for k in j..j + 8: C[k]`"""
+    i, j = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    zero, end = AffineExpr.constant(0), AffineExpr.constant(1000)
+    around = Around(0).within(LoopPart("i", (zero,), (end,), 128))
+    around = around.within(LoopPart("j", (i,), (i + 128, end), 8))
+    around = around.within(LoopPart("k", (j,), (j + 8, end), 1))
+    place = Place(0, (AffineExpr.dimension(2),))
+    assert equal_loops(around, place, around, place, 3, 0) == {0, 1, 2}
+    # One more is an element of the next tile.
+    longer = around.outer.within(LoopPart("k", (j,), (j + 9, end), 1))
+    assert equal_loops(longer, place, longer, place, 3, 0) == set()
 
 
 def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:

@@ -146,7 +146,7 @@ WRONG_TEXTS = [
     ("%a = arith.constant 1.5 : i32", "1:30", "found a floating-point value, expected an integer"),
     ("%a = arith.constant dense<[1, 2]> : tensor<3xi32>", "1:50", "shape [2] in a dense literal"),
     ("%a = arith.constant dense<[[1], [1, 2]]> : tensor<3xi32>", "1:40", "different lengths"),
-    ('"abc', "1:1", "close the string"),
+    ('"abc', "1:1", "close it on its line"),
     ("§", "1:1", "found '§'"),
     ("func.func @f() { cf.br ^end }", "1:24", "found a branch to block(s) end"),
     ("#map = affine_map<(i) -> (j)>", "1:27", "found 'j', expected a name that the map declares"),

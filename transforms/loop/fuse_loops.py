@@ -135,7 +135,7 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         )
     offset = step.shift * stride
     before, after = _divide(step, nest, first, second, between)
-    across = _across(nest, first, second)
+    across = _across(nest, first, second, offset)
     _check_order(step, nest, first, second, offset, across)
     values, lower, upper, parts = _Pieces(step, nest, first, second, offset).all()
     return FuseLoopsPlan(
@@ -182,10 +182,17 @@ _Across = list[tuple[Dependence, isl.Map]]
 """Dependences from one operation of a block to another, each with its pairs in one run of the block."""
 
 
-def _across(nest: Nest, first: Operation, second: Operation) -> _Across:
+def _across(nest: Nest, first: Operation, second: Operation, offset: int | None = None) -> _Across:
+    """Those that are not seen to be within one iteration of a loop fused with an offset."""
     depth = len(loops_around(first))
     scop = nest.dependences.scop
-    between = nest.dependences.between(scop.inside(first), scop.inside(second))
+
+    def is_within_one(dependence: Dependence) -> bool:
+        return offset == 0 and depth in dependence.equal_loops(depth + 1, depth)
+
+    between = nest.dependences.between(
+        scop.inside(first), scop.inside(second), unless=is_within_one
+    )
     found = [(dependence, _same(dependence.relation, depth)) for dependence in between]
     return [(dependence, pairs) for dependence, pairs in found if not pairs.is_empty()]
 

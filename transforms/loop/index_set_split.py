@@ -18,8 +18,9 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import linear_form, why_not_affine
 from ...dialects.affine_text import parse_affine, parse_constraint
+from ...dialects.ir_parser import IRParser
 from ...dialects.schedule.steps import IndexSetSplit
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
@@ -118,12 +119,16 @@ class _Scope:
         """The points over `values`."""
         constraint = self._parse(parse_constraint)
         if constraint is not None:
+            if reason := why_not_affine(constraint.lhs - constraint.rhs):
+                raise self._refuse(f"cannot be computed: {reason}")
             return self._where_it_changes(constraint)
         point = self._parse(parse_affine)
         if point is None:
             raise self._refuse(
                 "is neither an affine expression nor an affine condition with >=, <= or =="
             )
+        if reason := why_not_affine(point):
+            raise self._refuse(f"cannot be computed: {reason}")
         if 0 in point.used_dims():
             raise self._refuse(
                 f"uses the variable of '{self.own}' itself",
@@ -133,11 +138,11 @@ class _Scope:
 
     def _parse(self, rule: Callable[[Parser, Leaf], ParsedT]) -> ParsedT | None:
         text = self.step.at.strip()
-        parser = Parser(Context(), text)
         try:
+            parser = IRParser(Context(), text)
             found = rule(parser, lambda: self._leaf(parser))
             return found if parser.pos == len(text) else None
-        except ParseError:
+        except (ParseError, RecursionError):
             return None
 
     def _leaf(self, parser: Parser) -> AffineExpr | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import islpy as isl
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.affine_isl import as_map, variable
+from ...analysis.dependence import Dependence
 from ...analysis.scop import Surroundings
 from ...analysis.values import as_expressions
 from ...dialects import loop
@@ -18,8 +20,15 @@ from ..step_support.bounds import NestBounds, nest_bounds
 from ..step_support.chain import chain_with
 from ..step_support.handles import loop_handle
 from ..step_support.made import SomeLoops
-from ..step_support.nest import Nest, Nests
-from ..step_support.order import TimeSpace, check_order, check_structured, kind_after
+from ..step_support.nest import Nest, Nests, loops_around
+from ..step_support.order import (
+    TimeSpace,
+    check_order,
+    check_structured,
+    is_free_within,
+    is_reduction,
+    kind_after,
+)
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
@@ -190,27 +199,38 @@ def _check(
     origins: Mapping[loop.ForOp, BoundExprs],
 ) -> dict[loop.ForOp, LoopKind]:
     """What the loops will be, once it is known that the new order is legal."""
-    space = TimeSpace(nest)
     first = nest.time_position(old[0])
-    variables = sinking.variables(space)
-    if not _keeps_bounds(old, new):
-        variables = _counted(nest, old, sinking, space, variables, origins)
-    moved = dict(zip(old, variables, strict=True))
+    keeps = _keeps_bounds(old, new)
 
-    def reordered(entries: list[isl.PwAff]) -> list[isl.PwAff]:
-        return [*entries[:first], *(moved[op] for op in new), *entries[first + 1 :]]
+    @cache
+    def order() -> isl.Map:
+        space = TimeSpace(nest)
+        variables = sinking.variables(space)
+        if not keeps:
+            variables = _counted(nest, old, sinking, space, variables, origins)
+        moved = dict(zip(old, variables, strict=True))
+        return space.map(lambda t: [*t[:first], *(moved[op] for op in new), *t[first + 1 :]])
 
-    order = space.map(reordered)
+    is_perfect = not sinking.segments
     check_order(
         step,
         nest,
         old[0],
-        order,
+        lambda _: order(),
         remedy="skew the inner loop by the outer one, or leave the order of these two",
+        is_free=is_free_within(old) if is_perfect else is_reduction,
     )
-    return {
-        op: kind_after(nest, old[0], order, first + n, op.kind.data) for n, op in enumerate(new)
-    }
+    given = len(loops_around(old[0]))
+
+    def kind(number: int, for_op: loop.ForOp) -> LoopKind:
+        def stays(dependence: Dependence) -> bool:
+            # The loops that its start depends on are around it still, so that its variable is the same too.
+            return is_perfect and keeps and dependence.stays_inside([for_op], given)
+
+        claimed = for_op.kind.data
+        return kind_after(nest, old[0], lambda _: order(), first + number, claimed, stays)
+
+    return {op: kind(n, op) for n, op in enumerate(new)}
 
 
 def _counted(

@@ -13,7 +13,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...analysis.domains import never_runs
+from ...analysis.extremes import never_runs
 from ...analysis.operations import operations_in
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop

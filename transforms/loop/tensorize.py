@@ -27,6 +27,7 @@ from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
 from ...dialects.shaped import Buffer, memref_type
+from ...spelling import did_you_mean, few_names
 from ..step_support.made import Nothing
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
@@ -213,12 +214,10 @@ def _kernel(step: Tensorize, nests: Nests, nest: Nest) -> Nest:
                 step, f"'{step.kernel}' has results or branches, expected loops on buffers"
             )
         return Nest(function)
-    names = ", ".join(f"'{f.sym_name.data}'" for f in functions if f is not nest.function)
-    raise refuse(
-        step,
-        f"the module has no function '{step.kernel}' with a body",
-        remedy=f"it has {names}" if names else "add the kernel to the module",
-    )
+    names = [f.sym_name.data for f in functions if f is not nest.function]
+    listed = few_names("it has", names, "name one of the others") if names else ""
+    remedy = did_you_mean(step.kernel, names, listed or "add the kernel to the module")
+    raise refuse(step, f"the module has no function '{step.kernel}' with a body", remedy=remedy)
 
 
 def _arguments(kernel: Nest, unifier: Unifier) -> Iterator[View | SSAValue]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import islpy as isl
 from xdsl.dialects import func
@@ -23,7 +25,7 @@ from ..step_support.kinds import parallel_loops, weakest
 from ..step_support.made import VectorLoop
 from ..step_support.modes import check_marks_around, check_marks_inside, check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
-from ..step_support.order import TimeSpace, agreeing, check_order
+from ..step_support.order import TimeSpace, agreeing, check_order, is_free_within
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse, refuse_dependence
 from ..step_support.rewrite import BoundExprs, body_ops, upper_bound
@@ -120,8 +122,13 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     plan = VectorizePlan(nest, for_op, None, None, LoopKind.SERIAL, _strided(for_op, varying))
     if step.width not in (0, trips):
         plan = _with_split(step, nests, plan)
-    order = _lane_order(step, plan)
-    check_order(step, nest, for_op, order, remedy=lambda: _remedy(nest, for_op))
+    order = cache(lambda: _lane_order(plan))
+    if plan.split is not None and TimeSpace(nest).lower_bound(for_op) is None:
+        raise refuse(step, f"where loop '{name}' starts is not affine, so its blocks are unknown")
+    is_free = is_free_within([for_op])
+    check_order(
+        step, nest, for_op, lambda _: order(), remedy=lambda: _remedy(nest, for_op), is_free=is_free
+    )
     kind = _check_lanes(step, plan, order, varying)
     if inside is not None and (kind is not LoopKind.PARALLEL or _carries(nest, inside)):
         raise refuse(
@@ -221,7 +228,7 @@ def _is_dense(op: loop.LoadOp | loop.StoreOp, for_op: loop.ForOp, varying: set[S
 # Legality.
 
 
-def _lane_order(step: Vectorize, plan: VectorizePlan) -> isl.Map:
+def _lane_order(plan: VectorizePlan) -> isl.Map:
     """
     By blocks of lanes, inside a block by the place in the body, and there by lane.
 
@@ -231,11 +238,6 @@ def _lane_order(step: Vectorize, plan: VectorizePlan) -> isl.Map:
     space = TimeSpace(nest)
     position = nest.time_position(for_op)
     lower = space.lower_bound(for_op)
-    if lower is None and plan.split is not None:
-        raise refuse(
-            step,
-            f"where loop '{for_op.loop_name.data}' starts is not affine, so its blocks are unknown",
-        )
 
     def in_lanes(entries: list[isl.PwAff]) -> list[isl.PwAff]:
         lane = entries[position]
@@ -259,7 +261,7 @@ def _lane_order(step: Vectorize, plan: VectorizePlan) -> isl.Map:
 
 
 def _check_lanes(
-    step: Vectorize, plan: VectorizePlan, order: isl.Map, varying: set[SSAValue]
+    step: Vectorize, plan: VectorizePlan, order: Callable[[], isl.Map], varying: set[SSAValue]
 ) -> LoopKind:
     """
     What is known of the lanes of a vector.
@@ -270,7 +272,7 @@ def _check_lanes(
     nest, for_op = plan.nest, plan.for_op
     kind = LoopKind.PARALLEL
     for dependence in nest.dependences.carried_by(for_op):
-        pairs = _in_one_vector(nest, dependence, for_op, order)
+        pairs = _in_one_vector(nest, dependence, for_op, order())
         if pairs.is_empty():
             continue
         if dependence.reduction is None:

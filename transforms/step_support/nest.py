@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -14,6 +13,7 @@ from ...analysis.dependence import Dependences, dependences
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
+from ...spelling import did_you_mean, few_names
 from .identities import Identities, Identity, Subject, subjects_in
 
 
@@ -156,9 +156,8 @@ def loops_around(op: Operation) -> list[loop.ForOp]:
 def _known(what: str, names: list[str], wanted: str) -> str:
     if not names:
         return f"and no {what} at all; lower it to the loop level first"
-    near = get_close_matches(wanted, names, n=3)
-    listed = near or list(dict.fromkeys(names))[:12]
-    return f"expected one of its {what}; did you mean {', '.join(repr(n) for n in listed)}?"
+    listed = few_names("they are", names, "the IR and the schedule's outline() show them")
+    return f"expected one of its {what}; {did_you_mean(wanted, names, listed)}"
 
 
 @dataclass(frozen=True)
@@ -197,11 +196,12 @@ class Nests:
         for function in functions:
             if function.sym_name.data == function_name:
                 return self._nest(function), name
-        names = ", ".join(f"'{f.sym_name.data}'" for f in functions)
+        names = [function.sym_name.data for function in functions]
+        listed = few_names("the module has", names, "the IR shows them")
         found = f"function '{function_name}'" if slash else f"'{target}' without a function"
         raise StepwellError(
-            f'found {found}, expected "function/name" with one of the functions {names}; '
-            "name one of them"
+            f'found {found}, expected "function/name" with one of the module\'s functions; '
+            f"{did_you_mean(function_name, names, listed)}"
         )
 
     def saved(self) -> Saved:

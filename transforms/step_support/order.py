@@ -10,13 +10,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import applied, as_map, constant, parameter, pw_aff, variable
-from ...analysis.dependence import Dependence
+from ...analysis.dependence import Dependence, Unless
 from ...analysis.effects import hidden_effects
 from ...analysis.scop import Access, constant_value
 from ...dialects import loop
 from ...dialects.schedule import Step
 from ...errors import location_of
-from .nest import Nest
+from .nest import Nest, loops_around
 from .refusal import refuse, refuse_dependence
 
 Reordering = Callable[[list[isl.PwAff]], Sequence[isl.PwAff]]
@@ -103,11 +103,20 @@ def is_reduction(dependence: Dependence) -> bool:
     return dependence.reduction is not None
 
 
+def is_free_within(loops: Sequence[loop.ForOp]) -> Unless:
+    """
+    For an order that is the old one for any two iterations that are the same in all of these nested loops, and
+    for any two that are not in the loops around them: what need not be asked of such an order.
+    """
+    given = len(loops_around(loops[0]))
+    return lambda d: is_reduction(d) or d.stays_inside(loops, given)
+
+
 def violations(
     nest: Nest,
     inside: Operation | Sequence[Operation],
     new_order: Order,
-    is_free: Callable[[Dependence], bool] = is_reduction,
+    is_free: Unless = is_reduction,
 ) -> list[tuple[Dependence, isl.Map]]:
     """
     The dependences inside one or several operations that a new order breaks, each with the pairs it would swap.
@@ -116,9 +125,7 @@ def violations(
     """
     broken: list[tuple[Dependence, isl.Map]] = []
     operations = (inside,) if isinstance(inside, Operation) else inside
-    for dependence in nest.dependences.inside(operations):
-        if is_free(dependence):
-            continue
+    for dependence in nest.dependences.inside(operations, unless=is_free):
         source, sink = new_times(dependence, new_order)
         if _stays_in_order(dependence.relation, source, sink):
             continue
@@ -164,16 +171,27 @@ def _entries(times: isl.Map, kept: Sequence[int]) -> isl.Map:
 
 
 def kind_after(
-    nest: Nest, inside: Operation, new_order: Order, position: int, claimed: loop.LoopKind
+    nest: Nest,
+    inside: Operation,
+    new_order: Order,
+    position: int,
+    claimed: loop.LoopKind,
+    unless: Unless | None = None,
 ) -> loop.LoopKind:
     """
     What may still be said of a loop whose variable is entry `position` of the new time vectors.
 
-    Nothing more than was `claimed`, and less where the new order makes it carry a dependence.
+    Nothing more than was `claimed`, and less where the new order makes it carry a dependence; those of which
+    `unless` is true are known not to be carried.
     """
     if claimed is loop.LoopKind.SERIAL:
         return claimed
-    for dependence in nest.dependences.inside([inside]):
+
+    def is_harmless(dependence: Dependence) -> bool:
+        is_known = claimed is loop.LoopKind.REDUCTION and is_reduction(dependence)
+        return is_known or (unless is not None and unless(dependence))
+
+    for dependence in nest.dependences.inside([inside], unless=is_harmless):
         if claimed is loop.LoopKind.REDUCTION and dependence.reduction is not None:
             continue
         if _is_carried(dependence, new_order, position):
@@ -242,12 +260,12 @@ def check_order(
     new_order: Order,
     *,
     remedy: str | Callable[[], str] = "",
-    is_free: Callable[[Dependence], bool] = is_reduction,
+    is_free: Unless = is_reduction,
 ) -> None:
     """
-    Raise the refusal of `step` when the new order breaks a dependence inside the operations.
+    Raise the refusal of `step` when the new order breaks a dependence inside the operations that is not free of it.
 
-    A remedy that takes time to find is given as a function.
+    A remedy that takes time to find is given as a function, and so may the order be.
     """
     for op in (inside,) if isinstance(inside, Operation) else inside:
         check_structured(step, op)

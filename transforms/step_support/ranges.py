@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import islpy as isl
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...analysis.affine_isl import constant
-from ...analysis.domains import never_runs
+from ...analysis.extremes import are_never_positive, is_always_multiple, is_never_negative
 from ...analysis.scop import Surroundings
 from ...dialects.affine_text import compact
 
 _Order = Callable[[AffineExpr, AffineExpr], bool]
-_Where = Callable[[isl.PwAff], isl.Set]
 
 
 class Ranges:
@@ -26,20 +23,20 @@ class Ranges:
 
     def __init__(self, surroundings: Surroundings, values: Sequence[SSAValue]):
         self._surroundings = surroundings
+        self._around = surroundings.around
         self._values = values
 
     def is_at_least(self, a: AffineExpr, b: AffineExpr) -> bool:
         """Whether `a >= b` always."""
-        difference = (a - b).simplify(len(self._values), 0)
-        if isinstance(difference, AffineConstantExpr):
-            return difference.value >= 0 or never_runs(self._surroundings.around)
-        return self._holds(difference, lambda value: value.nonneg_set())
+        difference = self._term((a - b).simplify(len(self._values), 0))
+        return difference is not None and is_never_negative(self._around, difference)
 
     def is_multiple(self, expr: AffineExpr, factor: int) -> bool:
         """Whether `expr` is always a multiple of `factor`."""
-        return factor == 1 or self._holds(
-            expr, lambda value: value.mod_val(isl.Val(factor)).zero_set()
-        )
+        if factor == 1:
+            return True
+        term = self._term(expr.simplify(len(self._values), 0))
+        return term is not None and is_always_multiple(self._around, term, factor)
 
     def greatest(self, terms: Sequence[AffineExpr]) -> list[AffineExpr]:
         """The terms whose maximum is that of all of them."""
@@ -51,19 +48,12 @@ class Ranges:
 
     def is_empty(self, lower: Sequence[AffineExpr], upper: Sequence[AffineExpr]) -> bool:
         """Whether nothing is ever at least all of `lower` and below all of `upper`."""
-        runs: isl.Set | None = None
-        for low in lower:
-            for high in upper:
-                span = (high - low).simplify(len(self._values), 0)
-                if isinstance(span, AffineConstantExpr):
-                    if span.value <= 0:
-                        return True
-                    continue
-                value = self._value(span)
-                if value is not None:
-                    runs = self._surroundings.domain if runs is None else runs
-                    runs = runs.intersect(value.pos_set())
-        return never_runs(self._surroundings.around) if runs is None else runs.is_empty()
+        spans = [
+            self._term((high - low).simplify(len(self._values), 0))
+            for low in lower
+            for high in upper
+        ]
+        return are_never_positive(self._around, tuple(s for s in spans if s is not None))
 
     def _extreme(self, terms: Sequence[AffineExpr], beats: _Order) -> list[AffineExpr]:
         kept: list[AffineExpr] = []
@@ -74,15 +64,10 @@ class Ranges:
             kept.append(term)
         return kept
 
-    def _holds(self, expr: AffineExpr, where: _Where) -> bool:
-        value = self._value(expr.simplify(len(self._values), 0))
-        if value is None:
-            return False
-        return self._surroundings.domain.is_subset(where(value))
-
-    def _value(self, expr: AffineExpr) -> isl.PwAff | None:
+    def _term(self, expr: AffineExpr) -> AffineExpr | None:
+        """The expression over parameters and loops; None when it is not affine."""
         if isinstance(expr, AffineConstantExpr):  # also where the operands are not affine
-            return constant(self._surroundings.space, expr.value)
+            return expr
         (expr,), values = compact([expr], self._values)
-        found = self._surroundings.values([expr], values)
-        return found[0] if found is not None else None
+        found = self._surroundings.terms([expr], values)
+        return None if found is None else found[0]

@@ -10,14 +10,15 @@ from xdsl.dialects import func
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import variable
+from ...analysis.counters import linear
 from ...analysis.domains import (
     REMEMBERED,
     Around,
     Exprs,
     LoopPart,
     loop_range,
-    value_bounds,
 )
+from ...analysis.extremes import corners, is_never_negative, iterations, value_bounds
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_text import compact
@@ -60,16 +61,40 @@ def _needed_bounds(
     assert isinstance(loop_, LoopPart) and outside is not None
     if len(lower) == len(upper) == 1:
         return (0,), (0,)
+    lows, highs = loop_.lower, loop_.upper
+    kept_lows = _needed(lower, lambda some: _is_same(inside, (_at(lows, some), highs)))
+    lows = _at(lows, kept_lows)
+    kept_highs = _needed(upper, lambda some: _is_same(inside, (lows, _at(highs, some))))
+    return kept_lows, kept_highs
+
+
+def _at(exprs: Exprs, numbers: Sequence[int]) -> Exprs:
+    return tuple(exprs[n] for n in numbers)
+
+
+def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
+    """Whether the innermost loop runs through the same with fewer lower and upper bounds."""
+    loop_, outside = inside.part, inside.outer
+    assert isinstance(loop_, LoopPart) and outside is not None
+    lows, highs = fewer
+    beaten = [[expr - low for expr in lows] for low in loop_.lower if low not in lows] + [
+        [high - expr for expr in highs] for high in loop_.upper if high not in highs
+    ]
+    if all(any(is_never_negative(outside, by) for by in others) for others in beaten):
+        return True
+    forms = [linear(by, outside) for others in beaten for by in others]
+    for point in corners(outside, forms):
+        whole = iterations(loop_.lower, loop_.upper, loop_.step, point)
+        if whole != iterations(lows, highs, loop_.step, point):
+            return False
     around = outside.domain.add_dims(isl.dim_type.set, 1)
-    all_lows, all_highs = inside.values(loop_.lower), inside.values(loop_.upper)
     here = variable(inside.space, len(inside.names) - 1)
 
-    def run(lows: Sequence[isl.PwAff], highs: Sequence[isl.PwAff]) -> isl.Set:
-        return loop_range(here, lows, highs, loop_.step).intersect(around)
+    def run(lower: Exprs, upper: Exprs) -> isl.Set:
+        values = inside.values(lower), inside.values(upper)
+        return loop_range(here, *values, loop_.step).intersect(around)
 
-    kept_lows = _needed(lower, all_lows, lambda some: run(some, all_highs))
-    lows = [all_lows[n] for n in kept_lows]
-    return kept_lows, _needed(upper, all_highs, lambda some: run(lows, some))
+    return run(lows, highs).is_equal(run(loop_.lower, loop_.upper))
 
 
 def plain_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
@@ -80,19 +105,12 @@ def plain_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs,
     return tight_bounds(Surroundings(parametric(function), for_op.parent), for_op)
 
 
-def _needed(
-    exprs: Sequence[AffineExpr],
-    values: Sequence[isl.PwAff],
-    run: Callable[[Sequence[isl.PwAff]], isl.Set],
-) -> list[int]:
-    """The numbers of expressions that together give the same iterations; the longest are tried first."""
-    kept = list(range(len(values)))
-    if len(kept) == 1:
-        return kept
-    everything = run(values)
+def _needed(exprs: Exprs, is_enough: Callable[[Sequence[int]], bool]) -> list[int]:
+    """The numbers of expressions that together are enough; the longest are left out first."""
+    kept = list(range(len(exprs)))
     for number in sorted(kept, key=lambda n: (len(str(exprs[n])), n), reverse=True):
         others = [n for n in kept if n != number]
-        if others and run([values[n] for n in others]).is_equal(everything):
+        if others and is_enough(others):
             kept = others
     return kept
 

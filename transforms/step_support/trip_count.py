@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.domains import iteration_count, iteration_counts
+from ...analysis.domains import iteration_count
+from ...analysis.extremes import corners, iteration_counts, iterations
 from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from .nest import Nest
@@ -66,6 +67,11 @@ class TripCount:
         least, greatest = self.range()
         if least == greatest:
             return least % factor == 0
+        if self._lower is None or self._upper is None:
+            return False
+        for point in corners(self._around.around):
+            if len(iterations(self._lower, self._upper, self._step, point)) % factor:
+                return False
         count = self._count()
         if count is None:
             return False

@@ -19,7 +19,7 @@ schedule.script {
 
 // -----
 
-// CHECK: refused.mlir:28:3: step 1 of 1: split("h/j", factor=2): function 'h' has no loop 'j', expected one of its loops; did you mean 'i'? ({{.*}}refused.mlir:23:1)
+// CHECK: refused.mlir:28:3: step 1 of 1: split("h/j", factor=2): function 'h' has no loop 'j', expected one of its loops; they are 'i' ({{.*}}refused.mlir:23:1)
 func.func @h(%A: memref<9xf32>) {
   loop.for serial "i" %i = 0 to 9 { }
   func.return

@@ -115,7 +115,7 @@
 // PADDED-NEXT:   }
 // SCOPE: error: {{.*}}stage("rows/A", at="i", scope="disk") is refused: scope is 'disk', expected one of register, stack, thread, arena
 // ORDER: error: {{.*}}stage("rows/A", at="i", order=[0, 0]) is refused: order is [0, 0], expected a permutation of the 2 axes
-// UNUSED: error: {{.*}}function 'rows' has no buffer 'Z', expected one of its buffers; did you mean 'A', 'C'?
+// UNUSED: error: {{.*}}function 'rows' has no buffer 'Z', expected one of its buffers; they are 'A', 'C'
 func.func private @rows(%A: memref<10x6xf32> {stepwell.noalias}, %C: memref<10x6xf32> {stepwell.noalias}) {
   loop.for parallel "i" %i = 0 to 10 step 4 {
     loop.for parallel "x" %x = %i to min(%i + 4, 10) {

@@ -25,7 +25,7 @@ func.func private @add(%a: memref<4xi32, strided<[?], offset: ?>>, %b: memref<4x
 // CALL-NEXT:     %B.part = "memref.cast"(%2)
 // CALL-NEXT:     func.call @add(%A.part, %B.part)
 // CALL-NEXT:   }
-// NAME: error: {{.*}}tensorize.mlir:32:5: tensorize("f/x", kernel="adds") is refused: the module has no function 'adds' with a body; it has 'add', {{.*}}
+// NAME: error: {{.*}}tensorize.mlir:32:5: tensorize("f/x", kernel="adds") is refused: the module has no function 'adds' with a body; did you mean 'add'?
 // OUTER: error: {{.*}}tensorize.mlir:31:3: tensorize("f/o", kernel="add") is refused: the nest is not the kernel 'add': statement 1 of loop 'l' of the kernel is 'loop.store' in the kernel and 'loop.for' in the nest
 func.func private @f(%A: memref<3x16xi32>, %B: memref<20xi32>) attributes {stepwell.noalias} {
   loop.for serial "o" %o = 0 to 16 step 4 {

@@ -1,0 +1,134 @@
+"""
+Loop variables as linear functions of iteration numbers, in plain integers.
+
+A variable is where its loop starts plus the step times the number of the iteration: `i.inner` of a split loop
+is `32 * i.outer' + i.inner'`, with `i.inner'` from 0 to 31. In these numbers the ranges of nested loops do not
+depend on each other, so that interval arithmetic says much more than it does of the variables themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.ir.affine import AffineExpr
+
+from ..dialects.affine_bounds import Range, bounds, linear_form
+from .domains import REMEMBERED, Around, LoopPart
+
+Linear = tuple[tuple[int, ...], int]
+"""The coefficients of the parameters and of the iteration numbers, outermost first, and a number."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """
+    The parameters and then the loops' iteration numbers: their ranges, never too narrow, and the variables
+    over them. The number of a loop whose start is not known to be one linear function is its variable.
+    """
+
+    ranges: tuple[Range, ...] = ()
+    variables: tuple[Linear, ...] = ()
+    apart: tuple[int, ...] = ()
+    """How far two numbers of a loop that differ, in one iteration of the loops around, are apart at least."""
+
+
+@lru_cache(REMEMBERED)
+def counters(around: Around) -> Counters:
+    """The iteration numbers of the loops of a nest, outermost first."""
+    if around.outer is None:
+        count = around.parameters
+        units = tuple((_unit(n, count), 0) for n in range(count))
+        return Counters(((None, None),) * count, units, (1,) * count)
+    known = counters(around.outer)
+    part = around.part
+    return _with_loop(known, part) if isinstance(part, LoopPart) else known
+
+
+def _with_loop(known: Counters, part: LoopPart) -> Counters:
+    count = len(known.ranges)
+    start = _over(known, part.lower[0]) if part.lower else None
+    if start is not None and (len(part.lower) == 1 or part.step == 1):
+        lengths = [_length(known, start, expr) for expr in part.upper]
+        longest = min((length for length in lengths if length is not None), default=None)
+        last = None if longest is None else _iterations(longest, part) - 1
+        range_: Range = (0, None if last is None else max(last, 0))
+        variable = (*start[0], part.step), start[1]
+        least = 1
+    else:
+        froms = [low for expr in part.lower if (low := _range(known, expr)[0]) is not None]
+        tos = [high for expr in part.upper if (high := _range(known, expr)[1]) is not None]
+        is_plain = part.multiple == 1  # else it runs further than its bounds say
+        range_ = (max(froms, default=None), min(tos) - 1 if tos and is_plain else None)
+        variable = _unit(count, count + 1), 0
+        least = part.step
+    return Counters(
+        (*known.ranges, range_),
+        (*(((*form, 0), number) for form, number in known.variables), variable),
+        (*known.apart, least),
+    )
+
+
+def _iterations(length: int, part: LoopPart) -> int:
+    """How many iterations a loop of that length has."""
+    count = -(-length // part.step)
+    return -(-count // part.multiple) * part.multiple
+
+
+def _length(known: Counters, start: Linear, end: AffineExpr) -> int | None:
+    """How long a loop is at most that starts and ends there."""
+    form = _over(known, end)
+    if form is not None:
+        return extent(minus(form, start), known.ranges)[1]
+    first, last = extent(start, known.ranges)[0], _range(known, end)[1]
+    return None if first is None or last is None else last - first
+
+
+def _range(known: Counters, expr: AffineExpr) -> Range:
+    """The least and the greatest value of any expression, never too narrow."""
+    form = _over(known, expr)
+    if form is not None:
+        return extent(form, known.ranges)
+    return bounds(expr, [extent(variable, known.ranges) for variable in known.variables])
+
+
+def _unit(position: int, count: int) -> tuple[int, ...]:
+    return tuple(int(n == position) for n in range(count))
+
+
+@lru_cache(REMEMBERED)
+def linear(expr: AffineExpr, around: Around) -> Linear | None:
+    """An expression over the parameters and the loops' variables; None for one that is not linear."""
+    return _over(counters(around), expr)
+
+
+def _over(known: Counters, expr: AffineExpr) -> Linear | None:
+    count = len(known.ranges)
+    form = linear_form(expr, count)
+    if form is None:
+        return None
+    total, number = [0] * count, form[1]
+    for factor, (coefficients, constant) in zip(form[0], known.variables, strict=True):
+        if factor:
+            number += factor * constant
+            for n, coefficient in enumerate(coefficients):
+                total[n] += factor * coefficient
+    return tuple(total), number
+
+
+def minus(a: Linear, b: Linear) -> Linear:
+    return tuple(x - y for x, y in zip(a[0], b[0], strict=True)), a[1] - b[1]
+
+
+def extent(form: Linear, ranges: Sequence[Range]) -> Range:
+    """The least and the greatest value for numbers within ranges; None where there is no end."""
+    low: int | None = form[1]
+    high: int | None = form[1]
+    for factor, (least, greatest) in zip(form[0], ranges, strict=True):
+        if factor < 0:
+            least, greatest = greatest, least
+        if factor:
+            low = None if low is None or least is None else low + factor * least
+            high = None if high is None or greatest is None else high + factor * greatest
+    return low, high

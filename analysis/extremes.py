@@ -1,0 +1,181 @@
+"""
+The extreme values of functions over the iterations of a loop nest, exactly.
+
+Interval arithmetic gives bounds that are never too narrow, and a corner of the iterations in which a bound is
+attained shows that it is exact. That decides nearly all questions about tiles in plain integers; integer sets
+decide the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import islpy as isl
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+)
+
+from ..dialects.affine_bounds import Range
+from .affine_isl import value_range
+from .counters import Linear, counters, extent, linear, minus
+from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count
+
+Point = tuple[int, ...]
+"""The values of the loops' variables, outermost first."""
+
+
+@lru_cache(REMEMBERED)
+def corner(around: Around, last: tuple[bool, ...]) -> Point | None:
+    """
+    The iteration that is the last one of some loops, in those of the loops around, and the first of the others.
+
+    None with parameters, and where such a choice leads to a loop that does not run or a condition that does not
+    hold: other iterations may be there.
+    """
+    if around.outer is None:
+        return None if around.parameters else ()
+    part = around.part
+    if not isinstance(part, LoopPart):
+        point = corner(around.outer, last)
+        return point if point is not None and _holds(part, point) else None
+    point = corner(around.outer, last[:-1])
+    if point is None or not part.lower or not part.upper or part.multiple != 1:
+        return None
+    run = iterations(part.lower, part.upper, part.step, point)
+    return (*point, run[-1 if last[-1] else 0]) if run else None
+
+
+def iterations(lower: Exprs, upper: Exprs, step: int, point: Point) -> range:
+    """What a loop runs through in one iteration of those around it."""
+    start = max(expr.eval(point, ()) for expr in lower)
+    return range(start, min(expr.eval(point, ()) for expr in upper), step)
+
+
+def _holds(part: BranchPart | None, point: Point) -> bool:
+    if part is None or part.constraints is None:
+        return True
+    return part.taken == all(_is_met(constraint, point) for constraint in part.constraints)
+
+
+def _is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
+    value = constraint.lhs.eval(point, ())
+    match constraint.kind:
+        case AffineConstraintKind.ge:
+            return value >= 0
+        case AffineConstraintKind.le:
+            return value <= 0
+        case AffineConstraintKind.eq:
+            return value == 0
+
+
+def corners(around: Around, forms: Sequence[Linear | None] = ()) -> Iterator[Point]:
+    """The first and the last iteration, and those in which functions are likely to be least and greatest."""
+    depth = len(around.names)
+    chosen = {(False,) * depth: None, (True,) * depth: None}
+    for form in forms:
+        if form is not None:
+            grows = tuple(factor > 0 for factor in form[0][around.parameters :])
+            chosen[grows] = chosen[tuple(not up for up in grows)] = None
+    for last in chosen:
+        point = corner(around, last)
+        if point is not None:
+            yield point
+
+
+@lru_cache(REMEMBERED)
+def never_runs(around: Around) -> bool:
+    """Whether there is no iteration, whatever the parameters are."""
+    return next(corners(around), None) is None and around.domain.is_empty()
+
+
+@lru_cache(REMEMBERED)
+def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
+    """The least and the greatest value, None where there is no end; None where nothing ever runs."""
+    if never_runs(around):
+        return None
+    if isinstance(expr, AffineConstantExpr):
+        return expr.value, expr.value
+    form = linear(expr, around)
+    if form is not None:
+        outer = extent(form, counters(around).ranges)
+        values = [expr.eval(point, ()) for point in corners(around, [form])]
+        if values and outer == (min(values), max(values)):
+            return outer
+    return value_range(around.values([expr])[0], around.domain)
+
+
+@lru_cache(REMEMBERED)
+def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> Range | None:
+    """
+    The least and the greatest number of iterations of a loop that stands there.
+
+    None where nothing ever runs.
+    """
+    if never_runs(around):
+        return None
+    low, high = _count_within(around, lower, upper, step)
+    forms = [linear(expr, around) for expr in (*lower, *upper)]
+    counts = [len(iterations(lower, upper, step, point)) for point in corners(around, forms)]
+    if counts and (low, high) == (min(counts), max(counts)):
+        return low, high
+    return value_range(iteration_count(around, lower, upper, step), around.domain)
+
+
+def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Range:
+    """Bounds of the number of iterations, never too narrow."""
+    start = linear(lower[0], around) if len(lower) == 1 else None
+    if start is None:
+        return 0, None
+    ranges = counters(around).ranges
+    ends = [linear(expr, around) for expr in upper]
+    lengths = [(None, None) if end is None else extent(minus(end, start), ranges) for end in ends]
+    lows = [low for low, _ in lengths if low is not None]
+    highs = [high for _, high in lengths if high is not None]
+    least = max(0, -(-min(lows) // step)) if len(lows) == len(lengths) else 0
+    return least, max(0, -(-min(highs) // step)) if highs else None
+
+
+@lru_cache(REMEMBERED)
+def is_never_negative(around: Around, expr: AffineExpr) -> bool:
+    """Whether an expression is at least zero in all iterations."""
+    form = linear(expr, around)
+    if form is not None:
+        low = extent(form, counters(around).ranges)[0]
+        if low is not None and low >= 0:
+            return True
+    if any(expr.eval(point, ()) < 0 for point in corners(around, [form])):
+        return False
+    return around.domain.is_subset(around.values([expr])[0].nonneg_set())
+
+
+@lru_cache(REMEMBERED)
+def are_never_positive(around: Around, exprs: Exprs) -> bool:
+    """Whether there is no iteration in which all expressions are greater than zero."""
+    forms = [linear(expr, around) for expr in exprs]
+    ranges = counters(around).ranges
+    highs = [None if form is None else extent(form, ranges)[1] for form in forms]
+    if any(high is not None and high <= 0 for high in highs):
+        return True
+    for point in corners(around, forms):
+        if all(expr.eval(point, ()) > 0 for expr in exprs):
+            return False
+    runs: isl.Set = around.domain
+    for value in around.values(exprs):
+        runs = runs.intersect(value.pos_set())
+    return runs.is_empty()
+
+
+@lru_cache(REMEMBERED)
+def is_always_multiple(around: Around, expr: AffineExpr, factor: int) -> bool:
+    """Whether an expression is a multiple of a number in all iterations."""
+    form = linear(expr, around)
+    if form is not None and not any(number % factor for number in (*form[0], form[1])):
+        return True
+    if any(expr.eval(point, ()) % factor for point in corners(around, [form])):
+        return False
+    value = around.values([expr])[0]
+    return around.domain.is_subset(value.mod_val(isl.Val(factor)).zero_set())

@@ -1,0 +1,19 @@
+"""Types of command-line arguments that several tools take."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..spelling import one_line
+
+_SEED_DIGITS = 18  # fits into 64 bits
+
+
+def seed(text: str) -> int:
+    """The seed of random numbers, as argparse calls it. Raises ArgumentTypeError for what is none."""
+    if text.isascii() and text.isdigit() and len(text) <= _SEED_DIGITS:
+        return int(text)
+    raise argparse.ArgumentTypeError(
+        f"found the seed '{one_line(text, 40)}', expected a whole number from 0 to 10^{_SEED_DIGITS}; "
+        "choose another"
+    )

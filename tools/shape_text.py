@@ -1,0 +1,66 @@
+"""Arrays as the command line writes them: `2x3xf32`, and whether there is memory for one."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from ..dialects.int64 import is_int64
+from ..errors import StepwellError
+from ..spelling import did_you_mean, one_line
+
+DTYPES = {str(type_): numpy_dtype(type_) for type_ in ELEMENT_TYPES}
+"""The dtypes of the command line by name."""
+
+
+def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | None]:
+    """
+    The extents and the dtype in `2x3xf32`; the dtype is None where it is left out.
+
+    `option` is what messages quote. Raises StepwellError for what is neither, and for more bytes than 64
+    bits can count.
+    """
+    parts = text.split("x")
+    dtype = DTYPES.get(parts[-1])
+    if dtype is None and _looks_like_a_name(parts[-1]):
+        remedy = did_you_mean(parts[-1], DTYPES, "write it so")
+        raise StepwellError(
+            f"found the dtype '{one_line(parts[-1], 40)}' in {option}, expected one of "
+            f"{', '.join(DTYPES)}; {remedy}"
+        )
+    extents = parts if dtype is None else parts[:-1]
+    for extent in extents:
+        if not (extent.isascii() and extent.isdigit() and is_int64(extent)):
+            raise StepwellError(
+                f"found the extent '{one_line(extent, 40)}' in {option}, expected extents of at least 0 and "
+                "a dtype as in 2x3xf32; write it so"
+            )
+    shape = tuple(map(int, extents))
+    if not is_int64(_bytes(shape, dtype or np.dtype(np.float64))):
+        raise StepwellError(
+            f"found {math.prod(shape)} elements in {option}, expected as many as 64 bits can address; "
+            "write smaller extents"
+        )
+    return shape, dtype
+
+
+def check_memory(shape: Sequence[int], dtype: np.dtype, what: str) -> None:
+    """Raises StepwellError, naming `what` it is, when an array is larger than the machine's memory."""
+    there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if (needed := _bytes(shape, dtype)) > there_is:
+        raise StepwellError(
+            f"found {what} of {needed / 2**30:.3g} GiB, expected at most the {there_is / 2**30:.3g} GiB of "
+            "memory that this machine has; make it smaller"
+        )
+
+
+def _looks_like_a_name(text: str) -> bool:
+    return text[:1].isalpha()
+
+
+def _bytes(shape: Sequence[int], dtype: np.dtype) -> int:
+    return math.prod(shape) * dtype.itemsize
