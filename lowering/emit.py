@@ -51,7 +51,7 @@ from ..dialects.upstream.llvm import (
 )
 from ..errors import StepwellError
 from .c_names import check_names
-from .core_to_llvm.scf import NO_UNROLL
+from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS
 
 EXTERNAL_ALIGNMENT = 64
 """Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
@@ -322,10 +322,16 @@ def _emit_branch(e: _FunctionEmitter, op: Operation) -> None:
     assert isinstance(op, llvm.BrOp)
     _add_incoming(e, op.successor, [e.values[value] for value in op.arguments])
     branch = e.builder.branch(e.blocks[op.successor])
+    wishes: list[ir.values.MDValue] = []
     if NO_UNROLL in op.attributes:
+        wishes.append(e.module.add_metadata(["llvm.loop.unroll.disable"]))
+    if NO_VECTORS in op.attributes:
+        no = ir.Constant(ir.IntType(1), 0)
+        wishes.append(e.module.add_metadata(["llvm.loop.vectorize.enable", no]))
+    if wishes:
         # A loop's node names itself, so that it is no other loop's.
         node = ir.values.MDValue(e.module, (), name=str(len(e.module.metadata)))
-        node.operands = (node, e.module.add_metadata(["llvm.loop.unroll.disable"]))
+        node.operands = (node, *wishes)
         branch.set_metadata("llvm.loop", node)
 
 

@@ -184,6 +184,8 @@ class FunctionConverter:
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
+        if loop.UNROLLED in op.attributes:
+            new.attributes[loop.UNROLLED] = loop.MARK
         return Builder(InsertPoint.at_end(body))
 
     def _if(self, op: loop.IfOp, builder: Builder) -> None:

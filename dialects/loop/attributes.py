@@ -61,4 +61,11 @@ ARENA = "stepwell.arena"
 UNSIGNED = "stepwell.unsigned"
 """Argument or result attribute: the elements are unsigned for the caller, though the type is signless."""
 
+UNROLLED = "stepwell.unrolled"
+"""
+Attribute of a loop whose body a schedule has written out several times (`unroll` by a factor, `unroll_and_jam`), and of
+the `scf.for` that it becomes. LLVM neither unrolls it further nor makes vectors of its iterations: the copies were chosen
+for the registers there are.
+"""
+
 MARK = UnitAttr()

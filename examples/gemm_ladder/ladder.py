@@ -5,8 +5,8 @@ The GEMM ladder: one naive kernel, and on each rung a schedule that makes it fas
 
 Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
 GFLOP/s it reaches, which part that is of the multiply-adds the machine can do at most (`stepwell probe`,
-which runs first where it has not yet), and the largest difference from NumPy's result. The exit status
-is 1 when a result is wrong.
+which runs first where it has not yet), how many multiply-add instructions its innermost loop has, and the
+largest difference from NumPy's result. The exit status is 1 when a result is wrong.
 """
 
 # ruff: noqa: E402
@@ -37,9 +37,6 @@ FOLDER = Path(__file__).resolve().parent
 SIZES = (64, 128, 256, 384, 512, 768, 1024)
 FILE_SIZES = ("192", "256", "320")
 """The M, N and K that stand in `gemm.mlir`, and nothing else there does."""
-FILE_LANES = 16
-"""The scripts are written for vectors of so many f32: of this many lanes, and of two vectors, 32 columns."""
-
 NUMPY = "numpy"
 
 
@@ -69,6 +66,34 @@ def rungs() -> list[Rung]:
     return [Rung(path) for path in sorted(FOLDER.glob("*.mlir")) if path.name != "gemm.mlir"]
 
 
+@dataclass(frozen=True)
+class Tile:
+    """What a rung's numbers follow from: the register tile is `rows` by two vectors of `lanes` f32."""
+
+    lanes: int
+    rows: int
+    depth: int
+    """steps of k that a block has: KC"""
+
+    @staticmethod
+    def of(target: sw.Target) -> Tile:
+        """
+        Two vectors of B and two of A's elements, spread over vectors, leave the other registers to the sums.
+        A panel of B, `depth` by two vectors, takes at most three quarters of the first-level cache, through
+        which A and C pass as well.
+
+        Low et al., Analytical Modeling Is Enough for High-Performance BLIS, ACM TOMS 43(2), 2016.
+        """
+        lanes = target.vector_bits // 32
+        panel = 3 * target.caches[0].bytes // 4
+        depth = panel // (2 * lanes * 4) // 64 * 64
+        return Tile(lanes, (target.vector_registers - 4) // 2, max(depth, 64))
+
+
+FILE_TILE = Tile(16, 6, 256)
+"""What the scripts are written for; 16 tiles on top of each other are a block of A, 96 rows."""
+
+
 def kernel(m: int, n: int, k: int) -> str:
     """The text of `gemm.mlir` for other sizes."""
     sizes = dict(zip(FILE_SIZES, map(str, (m, n, k)), strict=True))
@@ -76,23 +101,38 @@ def kernel(m: int, n: int, k: int) -> str:
     return numbers.sub(lambda found: sizes[found[0]], (FOLDER / "gemm.mlir").read_text())
 
 
-def script(rung: Rung, lanes: int) -> str:
-    """The text of a rung's script for vectors of so many lanes."""
+def script(rung: Rung, tile: Tile) -> str:
+    """The text of a rung's script for a tile."""
     text = rung.path.read_text()
-    if rung.name.startswith("tvm"):  # there 32 is the size of a block, whatever the vectors are
-        return re.sub(rf"= {FILE_LANES}\b", f"= {lanes}", text)
-    factors = {str(FILE_LANES): str(lanes), str(2 * FILE_LANES): str(2 * lanes)}
-    return re.sub(r"= (16|32)\b", lambda found: f"= {factors[found[1]]}", text)
+    factors = {"16": tile.lanes}
+    if not rung.name.startswith("tvm"):  # there 32 is the size of a block, whatever the vectors are
+        factors |= {"32": 2 * tile.lanes, "6": tile.rows, "96": 16 * tile.rows}
+        text = text.replace('"gemm/k" factor = 256', f'"gemm/k" factor = {tile.depth}')
+    return re.sub(rf"= ({'|'.join(factors)})\b", lambda found: f"= {factors[found[1]]}", text)
 
 
-def scheduled(rung: Rung, m: int, n: int, k: int, lanes: int = FILE_LANES) -> sw.Schedule:
+def scheduled(rung: Rung, m: int, n: int, k: int, tile: Tile = FILE_TILE) -> sw.Schedule:
     """The kernel of these sizes after the rung's steps. Raises StepwellError when one is refused."""
-    return sw.Schedule(kernel(m, n, k), script=script(rung, lanes)).run()
+    return sw.Schedule(kernel(m, n, k), script=script(rung, tile)).run()
 
 
-def native_lanes() -> int:
-    """How many f32 a vector register of this machine holds."""
-    return sw.Target.host().vector_bits // 32
+_LABEL = re.compile(r"^([\w.$]+):")
+_JUMP = re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|t?cbn?z)\s.*?([\w.$]+)$")
+_FMA = re.compile(r"^\s+(?:vfn?m(?:add|sub)\w+|fn?m(?:add|sub|l[as]))\s")
+
+
+def fused_multiply_adds(assembly: str) -> int:
+    """How many instructions multiply and add in the innermost loop that has most of them (x86 and AArch64)."""
+    lines = [line.split("#")[0].rstrip() for line in assembly.splitlines()]
+    labels = {found[1]: n for n, line in enumerate(lines) if (found := _LABEL.match(line))}
+    jumps = ((n, found[1]) for n, line in enumerate(lines) if (found := _JUMP.match(line)))
+    loops = [(labels[to], n) for n, to in jumps if labels.get(to, n) < n]
+    innermost = [
+        (a, b)
+        for a, b in loops
+        if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in loops)
+    ]
+    return max((sum(bool(_FMA.match(x)) for x in lines[a:b]) for a, b in innermost), default=0)
 
 
 def inputs(m: int, n: int, k: int) -> list[np.ndarray]:
@@ -122,6 +162,8 @@ class Result:
     gflops: float
     difference: float
     threads: int = 1
+    fmas: int = 0
+    """multiply-add instructions in the innermost loop"""
 
     @property
     def is_right(self) -> bool:
@@ -150,12 +192,14 @@ def gflops(call: Callable[[], object], size: int, seconds: float) -> float:
 def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
     """Every rung at one size, and NumPy."""
     arrays = inputs(size, size, size)
+    tile = Tile.of(sw.Target.host())
     for rung in chosen:
-        executable = scheduled(rung, size, size, size, native_lanes()).compile(threads=rung.threads)
+        executable = scheduled(rung, size, size, size, tile).compile(threads=rung.threads)
         difference = largest_difference(executable, arrays)
         a, b, c = (np.array(array) for array in arrays)
         rate = gflops(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
-        yield Result(rung.name, rung.sequence, size, rate, difference, rung.threads)
+        fmas = fused_multiply_adds(executable.assembly())
+        yield Result(rung.name, rung.sequence, size, rate, difference, rung.threads, fmas)
     a, b, c = arrays
     yield Result(NUMPY, "", size, gflops(lambda: np.add(c, a @ b, out=c), size, seconds), 0.0)
 
@@ -176,7 +220,7 @@ def show(result: Result, target: sw.Target, width: int) -> None:
     note += f"  {result.threads} threads" if result.threads > 1 else ""
     print(
         f"{result.name:<{width}}  {result.size:>5}  {result.gflops:>8.1f}  {share:>6.1%}  "
-        f"{result.difference:>10.2g}{note}",
+        f"{result.fmas:>4}  {result.difference:>10.2g}{note}",
         flush=True,
     )
 
@@ -257,7 +301,9 @@ def run(args: list[str] | None = None) -> int:
         check_picture(picture)
     target = measured_host()
     width = max(len(rung.name) for rung in chosen)
-    print(f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'difference':>10}")
+    print(
+        f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'FMAs':>4}  {'difference':>10}"
+    )
     results: list[Result] = []
     for size in sizes:
         for result in climb(chosen, size, arguments.seconds):

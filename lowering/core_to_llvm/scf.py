@@ -14,6 +14,7 @@ from xdsl.dialects import arith, llvm, scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.loop import UNROLLED
 from .cf import branch_on, lower_region
 from .emitter import NO_OVERFLOW, NSW, Emitter, Handler, unsupported
 from .parallel import convert_parallel
@@ -23,6 +24,9 @@ NO_UNROLL = "stepwell.no_unroll"
 Attribute of the `llvm.br` back to a loop's head: what upstream's `loop_annotation`, which xDSL lacks, says with its
 `unroll` disabled.
 """
+
+NO_VECTORS = "stepwell.no_vectors"
+"""As `NO_UNROLL`, of a loop whose iterations LLVM must not put into the lanes of vectors."""
 
 SHORT = 4
 """
@@ -68,9 +72,11 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     flags = NSW if counter.type == i64 else NO_OVERFLOW
     following = e.emit(llvm.AddOp, (counter, step), counter.type, {"overflowFlags": flags})
     e.branch(header, [following, *yielded])
-    if not _is_short(op):
-        last = e.block.last_op
-        assert last is not None
+    last = e.block.last_op
+    assert last is not None
+    if UNROLLED in op.attributes:
+        last.attributes[NO_VECTORS] = UnitAttr()
+    if UNROLLED in op.attributes or not _is_short(op):
         last.attributes[NO_UNROLL] = UnitAttr()
     e.start(after)
     e.unflatten(op.results, header.args[1:])

@@ -52,9 +52,9 @@ def small_blocks(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let scripts have small blocks."""
     original = ladder.script
 
-    def script(rung: object, lanes: int) -> str:
+    def script(rung: object, tile: object) -> str:
         text = re.sub(
-            r"= (1024|256|96|64)\b", lambda found: f"= {BLOCKS[found[1]]}", original(rung, lanes)
+            r"= (1024|256|96|64)\b", lambda found: f"= {BLOCKS[found[1]]}", original(rung, tile)
         )
         return re.sub(r"= 32\b", "= 4", text)
 
@@ -68,7 +68,8 @@ def test_rung(ladder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch):
     each and none is whole.
     """
     small_blocks(ladder, monkeypatch)
-    schedule = ladder.scheduled(rung_of(ladder, name), 13, 11, 9, lanes=2)
+    tile = ladder.Tile(2, 6, 256)
+    schedule = ladder.scheduled(rung_of(ladder, name), 13, 11, 9, tile)
     arrays = ladder.inputs(13, 11, 9)
     expected = arrays[2] + arrays[0] @ arrays[1]
     found = interpret(schedule.module, arrays)[-1]
@@ -83,8 +84,58 @@ def test_script_applies_as_it_stands(ladder: ModuleType, name: str):
     """`apply-schedule{file=…}` on `gemm.mlir` without the driver's changes of sizes and lanes."""
     rung = rung_of(ladder, name)
     assert ladder.kernel(192, 256, 320) == (FOLDER / "gemm.mlir").read_text()
-    assert ladder.script(rung, 16) == rung.path.read_text()
+    assert ladder.script(rung, ladder.FILE_TILE) == rung.path.read_text()
     assert sw.Schedule(FOLDER / "gemm.mlir", script=rung.path.read_text()).run().remaining == ()
+
+
+def test_the_tile_fills_the_registers_of_the_target(ladder: ModuleType):
+    """6 by 16 with AVX2, as in BLIS for Haswell; 14 by 32 with AVX-512."""
+    small, large = (sw.Target.parse(name) for name in ("x86-64-v3", "x86-64-v4"))
+    assert (ladder.Tile.of(small).lanes, ladder.Tile.of(small).rows) == (8, 6)
+    assert (ladder.Tile.of(large).lanes, ladder.Tile.of(large).rows) == (16, 14)
+    panel = ladder.Tile.of(large).depth * 2 * 16 * 4
+    assert large.caches[0].bytes // 2 <= panel <= large.caches[0].bytes
+    text = ladder.script(rung_of(ladder, "10_packed_b"), ladder.Tile(16, 14, 192))
+    for line in ("panel = 14", "factor = 224", '"gemm/k" factor = 192', "panel = 32"):
+        assert line in text
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("01_naive", 0),
+        ("05_registers", 4),
+        ("06_unroll", 16),
+        ("07_simd", 32),
+        ("08_cache_blocks", 32),
+        ("09_packed_a", 48),
+        ("10_packed_b", 48),
+    ],
+)
+def test_inner_loops_multiply_and_add_in_one_instruction(ladder: ModuleType, name: str, least: int):
+    """From the register rung on, and the loops stay as they were written out: LLVM does not do it again."""
+    target = sw.Target.parse("x86-64-v3")
+    schedule = ladder.scheduled(rung_of(ladder, name), 96, 96, 64, ladder.Tile.of(target))
+    found = ladder.fused_multiply_adds(schedule.lowered(target=target).as_text("asm"))
+    assert least <= found <= 2 * least if least else found >= 0
+
+
+def test_multiply_adds_are_counted_in_innermost_loops(ladder: ModuleType):
+    text = """
+f:
+    vfmadd231ps %ymm0, %ymm1, %ymm2
+.LBB0_1:
+    vfmadd231ps %ymm0, %ymm1, %ymm2
+.LBB0_2:
+    vfmadd231ps %ymm0, %ymm1, %ymm2
+    vfnmadd213ps (%rax), %ymm1, %ymm2
+    jne .LBB0_2
+    cmpq $1, %rax
+    jb .LBB0_1  # again
+    retq
+"""
+    assert ladder.fused_multiply_adds(text) == 2
+    assert ladder.fused_multiply_adds(".L1:\n  fmla v0.4s, v1.4s, v2.4s\n  b.ne .L1\n") == 1
 
 
 def test_driver(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):

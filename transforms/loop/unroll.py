@@ -102,6 +102,7 @@ class PartialUnrollPlan:
                 body = [guarded(body, ahead, variable, upper_bound(for_op))]
             insert_before(end, body)
         set_step(for_op, span * self.factor)
+        for_op.attributes[loop.UNROLLED] = loop.MARK
         return UnrolledLoop(loop_handle(self.nest, for_op), tail)
 
 

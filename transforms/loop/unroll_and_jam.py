@@ -75,6 +75,8 @@ class UnrollAndJamPlan:
             substitute(copy.induction_variable, ahead, [for_op.induction_variable])
         Jam(copies, self.joints, room, operands, copier).run()
         set_step(for_op, step * self.factor)
+        for written_out in (for_op, *self.joints):
+            written_out.attributes[loop.UNROLLED] = loop.MARK
         return UnrolledLoop(loop_handle(self.nest, for_op), tail)
 
 

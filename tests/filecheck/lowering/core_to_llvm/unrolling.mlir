@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p convert-core-to-llvm | filecheck %s
-// RUN: stepwell-opt %s -p convert-core-to-llvm | stepwell-opt | filecheck %s
+// RUN: stepwell-opt %s -p convert-loop-to-core,convert-core-to-llvm | filecheck %s
+// RUN: stepwell-opt %s -p convert-loop-to-core,convert-core-to-llvm | stepwell-opt | filecheck %s
 // RUN: stepwell compile %s --target x86-64-v3 --emit llvm-ir -o - | filecheck %s --check-prefix IR
 
 // LLVM writes loops out as it sees fit where they have four iterations at most. Others stay as a schedule left them.
@@ -53,5 +53,20 @@ func.func @open(%A: memref<16xf32>, %v: f32, %low: index, %high: index) {
   }
   func.return
 }
+// A loop that a schedule has written out: neither unrolled nor put into vectors, however short it is.
+// CHECK-LABEL: llvm.func @written_out
+// CHECK:         llvm.br ^{{.*}}({{.*}}) {stepwell.no_vectors, stepwell.no_unroll}
+// IR-LABEL:    @written_out(
+// IR-NOT:        <{{[0-9]+}} x float>
+// IR:            br i1 {{.*}} !llvm.loop
+func.func @written_out(%A: memref<64xf32>, %B: memref<64xf32>) attributes {stepwell.noalias} {
+  loop.for parallel "i" %i = 0 to 64 attributes {stepwell.unrolled} {
+    %a = loop.load %A[%i] : memref<64xf32>
+    loop.store %a, %B[%i] : memref<64xf32>
+  }
+  func.return
+}
+
 // IR-DAG:      ![[LOOP]] = distinct !{![[LOOP]], ![[OFF:[0-9]+]]
 // IR-DAG:      !{!"llvm.loop.unroll.disable"}
+// IR-DAG:      !{!"llvm.loop.vectorize.enable", i1 false}

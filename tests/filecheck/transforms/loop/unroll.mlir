@@ -27,7 +27,7 @@
 // CHECK-NEXT:   }
 // CHECK-NEXT:   loop.store %v, %A[7]
 // PEEL-LABEL: func.func private @f
-// PEEL:        loop.for parallel "k" %k = 0 to %n floordiv 3 * 3 step 3 {
+// PEEL:        loop.for parallel "k" %k = 0 to %n floordiv 3 * 3 step 3 attributes {stepwell.unrolled} {
 // PEEL-NEXT:     loop.store %v, %A[%k]
 // PEEL-NEXT:     loop.store %v, %A[%k + 1]
 // PEEL-NEXT:     loop.store %v, %A[%k + 2]
@@ -36,7 +36,7 @@
 // PEEL-NEXT:     loop.store %v, %A[%k_1]
 // PEEL-NEXT:   }
 // GUARD-LABEL: func.func private @f
-// GUARD:        loop.for parallel "k" %k = 0 to %n step 3 {
+// GUARD:        loop.for parallel "k" %k = 0 to %n step 3 attributes {stepwell.unrolled} {
 // GUARD-NEXT:     loop.store %v, %A[%k]
 // GUARD-NEXT:     loop.if (-%k + %n - 2 >= 0) {
 // GUARD-NEXT:       loop.store %v, %A[%k + 1]
@@ -46,7 +46,7 @@
 // GUARD-NEXT:     }
 // GUARD-NEXT:   }
 // PERFECT-LABEL: func.func private @f
-// PERFECT:        loop.for parallel "o" %o = 0 to 16 step 16 {
+// PERFECT:        loop.for parallel "o" %o = 0 to 16 step 16 attributes {stepwell.unrolled} {
 // PERFECT-NEXT:     loop.for parallel "p" %p = %o to min(%o + 2, 16) {
 // PERFECT-NEXT:       loop.store %v, %A[%p]
 // PERFECT-NEXT:     }
@@ -87,7 +87,7 @@ func.func private @f(%A: memref<64xf32>, %n: index, %v: f32) {
 }
 
 // PAD-LABEL: func.func private @scratch
-// PAD:        loop.for parallel "i" %i = 0 to 7 step 4 {
+// PAD:        loop.for parallel "i" %i = 0 to 7 step 4 attributes {stepwell.unrolled} {
 // PAD-NEXT:     loop.store %v, %T[%i]
 // PAD-NEXT:     loop.store %v, %T[%i + 1]
 // PAD-NEXT:     loop.store %v, %T[%i + 2]

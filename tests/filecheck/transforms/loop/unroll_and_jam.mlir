@@ -12,10 +12,10 @@
 
 // Straight code is copied iteration by iteration, before and in the loop.
 // PEEL-LABEL: func.func private @f
-// PEEL:        loop.for parallel "i" %i = 0 to 8 step 2 {
+// PEEL:        loop.for parallel "i" %i = 0 to 8 step 2 attributes {stepwell.unrolled} {
 // PEEL-NEXT:     loop.store %zero, %C[%i]
 // PEEL-NEXT:     loop.store %zero, %C[%i + 1]
-// PEEL-NEXT:     loop.for reduction "k" %k = 0 to 7 {
+// PEEL-NEXT:     loop.for reduction "k" %k = 0 to 7 attributes {stepwell.unrolled} {
 // PEEL-NEXT:       %a = loop.load %A[%i, %k]
 // PEEL-NEXT:       %b = loop.load %B[%k]
 // PEEL-NEXT:       %p = arith.mulf %a, %b : f32
@@ -42,12 +42,12 @@
 // PEEL-NEXT:     }
 // PEEL-NEXT:   }
 // GUARD-LABEL: func.func private @f
-// GUARD:        loop.for parallel "i" %i = 0 to 9 step 2 {
+// GUARD:        loop.for parallel "i" %i = 0 to 9 step 2 attributes {stepwell.unrolled} {
 // GUARD-NEXT:     loop.store %zero, %C[%i]
 // GUARD-NEXT:     loop.if (-%i + 7 >= 0) {
 // GUARD-NEXT:       loop.store %zero, %C[%i + 1]
 // GUARD-NEXT:     }
-// GUARD-NEXT:     loop.for reduction "k" %k = 0 to 7 {
+// GUARD-NEXT:     loop.for reduction "k" %k = 0 to 7 attributes {stepwell.unrolled} {
 // GUARD-NEXT:       %a = loop.load %A[%i, %k]
 // GUARD-NEXT:       %b = loop.load %B[%k]
 // GUARD-NEXT:       %p = arith.mulf %a, %b : f32
@@ -82,11 +82,11 @@ func.func private @f(%A: memref<9x7xf32>, %B: memref<7xf32>, %C: memref<9xf32>) 
 
 // What only one of the copies runs is split off before and after what they share.
 // TRIANGLE-LABEL: func.func private @triangle
-// TRIANGLE-NEXT:   loop.for parallel "i" %i = 0 to 8 step 2 {
+// TRIANGLE-NEXT:   loop.for parallel "i" %i = 0 to 8 step 2 attributes {stepwell.unrolled} {
 // TRIANGLE-NEXT:     loop.for parallel "j.pre" %j = %i to min(%i + 1, %i * 2) {
 // TRIANGLE-NEXT:       loop.store %v, %A[%i, %j - %i]
 // TRIANGLE-NEXT:     }
-// TRIANGLE-NEXT:     loop.for parallel "j" %j_1 = %i + 1 to %i * 2 {
+// TRIANGLE-NEXT:     loop.for parallel "j" %j_1 = %i + 1 to %i * 2 attributes {stepwell.unrolled} {
 // TRIANGLE-NEXT:       loop.store %v, %A[%i, %j_1 - %i]
 // TRIANGLE-NEXT:       loop.store %v, %A[%i + 1, %j_1 + (-%i - 1)]
 // TRIANGLE-NEXT:     }
@@ -105,8 +105,8 @@ func.func private @triangle(%A: memref<8x8xf32>, %v: f32) {
 
 // j was parallel in each iteration of i, but not for two of them.
 // KINDS-LABEL: func.func private @kinds
-// KINDS-NEXT:   loop.for serial "i" %i = 1 to 9 step 2 {
-// KINDS-NEXT:     loop.for serial "j" %j = 1 to 9 {
+// KINDS-NEXT:   loop.for serial "i" %i = 1 to 9 step 2 attributes {stepwell.unrolled} {
+// KINDS-NEXT:     loop.for serial "j" %j = 1 to 9 attributes {stepwell.unrolled} {
 // KINDS-NEXT:       %a = loop.load %A[%i - 1, %j - 1]
 // KINDS-NEXT:       loop.store %a, %A[%i, %j]
 // KINDS-NEXT:       %a_1 = loop.load %A[%i, %j - 1]
@@ -136,11 +136,11 @@ func.func private @back(%A: memref<9x9xf32>) {
 
 // Of a maximum only what grows makes a difference between the copies.
 // JUMPS-LABEL: func.func private @jumps
-// JUMPS-NEXT:   loop.for serial "i" %i = 0 to 8 step 2 {
+// JUMPS-NEXT:   loop.for serial "i" %i = 0 to 8 step 2 attributes {stepwell.unrolled} {
 // JUMPS-NEXT:     loop.for serial "j.pre" %j = max(0, %i - 2) to min(%i - 1, 9) {
 // JUMPS-NEXT:       loop.store %v, %A[%i, %j]
 // JUMPS-NEXT:     }
-// JUMPS-NEXT:     loop.for serial "j" %j_1 = max(0, %i - 1) to 9 {
+// JUMPS-NEXT:     loop.for serial "j" %j_1 = max(0, %i - 1) to 9 attributes {stepwell.unrolled} {
 // JUMPS-NEXT:       loop.store %v, %A[%i, %j_1]
 // JUMPS-NEXT:       loop.store %v, %A[%i + 1, %j_1]
 // JUMPS-NEXT:     }
@@ -155,8 +155,8 @@ func.func private @jumps(%A: memref<9x9xf32>, %v: f32) {
 }
 
 // PERFECT-LABEL: func.func private @even
-// PERFECT-NEXT:   loop.for parallel "i" %i = 0 to 8 step 2 {
-// PERFECT-NEXT:     loop.for parallel "j" %j = 0 to 8 {
+// PERFECT-NEXT:   loop.for parallel "i" %i = 0 to 8 step 2 attributes {stepwell.unrolled} {
+// PERFECT-NEXT:     loop.for parallel "j" %j = 0 to 8 attributes {stepwell.unrolled} {
 // PERFECT-NEXT:       loop.store %v, %A[%j, %i]
 // PERFECT-NEXT:       loop.store %v, %A[%j, %i + 1]
 // PERFECT-NEXT:     }
@@ -193,8 +193,8 @@ func.func private @parts(%A: memref<8x8xi32>, %B: memref<8x8xi32>, %C: memref<1x
 }
 
 // PAD-LABEL: func.func private @scratch
-// PAD:        loop.for parallel "i" %i = 0 to 7 step 2 {
-// PAD-NEXT:     loop.for parallel "j" %j = 0 to 9 {
+// PAD:        loop.for parallel "i" %i = 0 to 7 step 2 attributes {stepwell.unrolled} {
+// PAD-NEXT:     loop.for parallel "j" %j = 0 to 9 attributes {stepwell.unrolled} {
 // PAD-NEXT:       loop.store %v, %T[%i, %j]
 // PAD-NEXT:       loop.store %v, %T[%i + 1, %j]
 // PAD-NEXT:     }
