@@ -16,9 +16,9 @@ from ..dialects.dtypes import element_type
 from ..errors import StepwellError
 from .indexing import index_tensor
 from .promotion import dtype_named, is_scalar, scalar_array
+from .recording import as_tensor, cast_to, promoted, record, record_all
 from .tensor import Tensor, TensorLike
 from .traceable import creation, traceable
-from .tracing import as_tensor, cast_to, promoted, record, record_all
 
 AxisLike = int | Sequence[int] | None
 

@@ -32,9 +32,9 @@ from .promotion import (
     is_scalar,
     number_dtype,
 )
+from .recording import as_tensor, cast_to, converted, dtype_of, promoted, record
 from .tensor import Tensor, TensorLike
 from .traceable import traceable
-from .tracing import as_tensor, cast_to, converted, dtype_of, promoted, record
 
 # Element by element, one operand.
 

@@ -22,9 +22,10 @@ from .call_site import call_site_text, raise_site_text
 from .lowered import Lowered, lowering_lock
 from .promotion import SUPPORTED
 from .public import public
+from .recording import as_tensor
 from .structure import LEAF, Node, Structure, flatten, unflatten
 from .tensor import Tensor
-from .tracing import Trace, as_tensor
+from .tracing import Trace
 
 if TYPE_CHECKING:
     from ..targets.target import Target
@@ -277,7 +278,7 @@ class JitFunction:
                     f"found '{self._name}' returning a {type(leaf).__name__} as {path}, expected a tensor, or "
                     "a tuple, list or dictionary of tensors; return what is computed from the arguments"
                 )
-            if isinstance(leaf, Tensor) and leaf.trace is not trace:
+            if isinstance(leaf, Tensor) and leaf.recording is not trace:
                 raise self._error(
                     f"found '{self._name}' returning a tensor of another traced function as {path}, expected "
                     "one of its own; pass it as an argument"

@@ -1,22 +1,30 @@
-"""The public functions by name, wherever they stand."""
+"""The public functions by name, wherever they stand; and their entry among the operators of Tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import array_functions, functions
+from . import array_functions, functions, operators
+from .indexing import getitem
 from .traceable import is_public
 
 _TABLES: tuple[Mapping[str, Any], ...] = (vars(functions), vars(array_functions))
 
+_PUBLIC: dict[str, Callable[..., Any]] = {
+    name: function for table in _TABLES for name, function in table.items() if is_public(function)
+}
+
 
 def public(name: str) -> Callable[..., Any] | None:
     """The public function called `name`, or None when there is none."""
-    found = next((table[name] for table in _TABLES if name in table), None)
-    return found if is_public(found) else None
+    return _PUBLIC.get(name)
 
 
 def public_names() -> list[str]:
     """The names of all public functions."""
-    return sorted({name for table in _TABLES for name in table if public(name) is not None})
+    return sorted(_PUBLIC)
+
+
+operators.enter(_PUBLIC)
+operators.enter({"__getitem__": getitem})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -14,9 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.dtypes import numpy_dtype
 from ..errors import StepwellError
 from .call_site import call_site_text
-
-if TYPE_CHECKING:
-    from .tracing import Trace
+from .operators import call, function_named
 
 TensorLike: TypeAlias = Any
 """A Tensor, an array, a Python scalar, or a list of numbers."""
@@ -30,12 +27,13 @@ class Tensor:
     each records an operation. NumPy's functions, called on a Tensor, are Stepwell's of the same name.
     """
 
-    __slots__ = ("trace", "value")
+    __slots__ = ("recording", "value")
     __array_priority__ = 1000
 
-    def __init__(self, value: SSAValue, trace: Trace):
+    def __init__(self, value: SSAValue, recording: object):
         self.value = value
-        self.trace = trace
+        self.recording = recording
+        """What its operation is recorded in."""
 
     @property
     def type(self) -> TensorType[Attribute]:
@@ -62,7 +60,7 @@ class Tensor:
     @property
     def T(self) -> Tensor:
         """The axes in reverse order."""
-        return _array_functions().transpose(self)
+        return call("transpose", self)
 
     def __repr__(self) -> str:
         return f"Tensor({self.dtype}{list(self.shape)})"
@@ -153,112 +151,110 @@ class Tensor:
     # Operators.
 
     def __neg__(self) -> Tensor:
-        return _functions().negative(self)
+        return call("negative", self)
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return _functions().abs(self)
+        return call("abs", self)
 
     def __invert__(self) -> Tensor:
-        return _functions().invert(self)
+        return call("invert", self)
 
     def __add__(self, other: TensorLike) -> Tensor:
-        return _functions().add(self, other)
+        return call("add", self, other)
 
     def __radd__(self, other: TensorLike) -> Tensor:
-        return _functions().add(other, self)
+        return call("add", other, self)
 
     def __sub__(self, other: TensorLike) -> Tensor:
-        return _functions().subtract(self, other)
+        return call("subtract", self, other)
 
     def __rsub__(self, other: TensorLike) -> Tensor:
-        return _functions().subtract(other, self)
+        return call("subtract", other, self)
 
     def __mul__(self, other: TensorLike) -> Tensor:
-        return _functions().multiply(self, other)
+        return call("multiply", self, other)
 
     def __rmul__(self, other: TensorLike) -> Tensor:
-        return _functions().multiply(other, self)
+        return call("multiply", other, self)
 
     def __truediv__(self, other: TensorLike) -> Tensor:
-        return _functions().divide(self, other)
+        return call("divide", self, other)
 
     def __rtruediv__(self, other: TensorLike) -> Tensor:
-        return _functions().divide(other, self)
+        return call("divide", other, self)
 
     def __floordiv__(self, other: TensorLike) -> Tensor:
-        return _functions().floor_divide(self, other)
+        return call("floor_divide", self, other)
 
     def __rfloordiv__(self, other: TensorLike) -> Tensor:
-        return _functions().floor_divide(other, self)
+        return call("floor_divide", other, self)
 
     def __mod__(self, other: TensorLike) -> Tensor:
-        return _functions().mod(self, other)
+        return call("mod", self, other)
 
     def __rmod__(self, other: TensorLike) -> Tensor:
-        return _functions().mod(other, self)
+        return call("mod", other, self)
 
     def __pow__(self, other: TensorLike) -> Tensor:
-        return _functions().power(self, other)
+        return call("power", self, other)
 
     def __rpow__(self, other: TensorLike) -> Tensor:
-        return _functions().power(other, self)
+        return call("power", other, self)
 
     def __matmul__(self, other: TensorLike) -> Tensor:
-        return _functions().matmul(self, other)
+        return call("matmul", self, other)
 
     def __rmatmul__(self, other: TensorLike) -> Tensor:
-        return _functions().matmul(other, self)
+        return call("matmul", other, self)
 
     def __and__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_and(self, other)
+        return call("bitwise_and", self, other)
 
     def __rand__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_and(other, self)
+        return call("bitwise_and", other, self)
 
     def __or__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_or(self, other)
+        return call("bitwise_or", self, other)
 
     def __ror__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_or(other, self)
+        return call("bitwise_or", other, self)
 
     def __xor__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_xor(self, other)
+        return call("bitwise_xor", self, other)
 
     def __rxor__(self, other: TensorLike) -> Tensor:
-        return _functions().bitwise_xor(other, self)
+        return call("bitwise_xor", other, self)
 
     def __eq__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
-        return _functions().equal(self, other)
+        return call("equal", self, other)
 
     def __ne__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
-        return _functions().not_equal(self, other)
+        return call("not_equal", self, other)
 
     def __lt__(self, other: TensorLike) -> Tensor:
-        return _functions().less(self, other)
+        return call("less", self, other)
 
     def __le__(self, other: TensorLike) -> Tensor:
-        return _functions().less_equal(self, other)
+        return call("less_equal", self, other)
 
     def __gt__(self, other: TensorLike) -> Tensor:
-        return _functions().greater(self, other)
+        return call("greater", self, other)
 
     def __ge__(self, other: TensorLike) -> Tensor:
-        return _functions().greater_equal(self, other)
+        return call("greater_equal", self, other)
 
     __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
 
     def __getitem__(self, key: Any) -> Tensor:
-        from .indexing import getitem
-
-        return getitem(self, key)
+        return call("__getitem__", self, key)
 
     # NumPy's methods.
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Tensor:
-        return _array_functions().astype(self, dtype)
+        return call("astype", self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> Tensor:
         if order != "C":
@@ -266,82 +262,67 @@ class Tensor:
                 f"found order='{order}' in reshape, expected 'C'; transpose the tensor first",
                 where=call_site_text(),
             )
-        return _array_functions().reshape(self, shape[0] if len(shape) == 1 else shape)
+        return call("reshape", self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self) -> Tensor:
-        return _array_functions().reshape(self, -1)
+        return call("reshape", self, -1)
 
     ravel = flatten
 
     def transpose(self, *axes: Any) -> Tensor:
         if len(axes) == 1 and not isinstance(axes[0], int):
             axes = axes[0]
-        return _array_functions().transpose(self, axes or None)
+        return call("transpose", self, axes or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
-        return _array_functions().swapaxes(self, axis1, axis2)
+        return call("swapaxes", self, axis1, axis2)
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> Tensor:
-        return _array_functions().squeeze(self, axis)
+        return call("squeeze", self, axis)
 
     def take(self, indices: TensorLike, axis: int | None = None) -> Tensor:
-        return _array_functions().take(self, indices, axis)
+        return call("take", self, indices, axis)
 
     def clip(self, min: TensorLike = None, max: TensorLike = None) -> Tensor:
-        return _functions().clip(self, min, max)
+        return call("clip", self, min, max)
 
     def round(self, decimals: int = 0) -> Tensor:
-        return _functions().round(self, decimals)
+        return call("round", self, decimals)
 
     def sum(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().sum(self, axis, dtype, keepdims=keepdims)
+        return call("sum", self, axis, dtype, keepdims=keepdims)
 
     def prod(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().prod(self, axis, dtype, keepdims=keepdims)
+        return call("prod", self, axis, dtype, keepdims=keepdims)
 
     def mean(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().mean(self, axis, dtype, keepdims=keepdims)
+        return call("mean", self, axis, dtype, keepdims=keepdims)
 
     def max(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().max(self, axis, keepdims=keepdims)
+        return call("max", self, axis, keepdims=keepdims)
 
     def min(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().min(self, axis, keepdims=keepdims)
+        return call("min", self, axis, keepdims=keepdims)
 
     def all(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().all(self, axis, keepdims=keepdims)
+        return call("all", self, axis, keepdims=keepdims)
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().any(self, axis, keepdims=keepdims)
+        return call("any", self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().argmax(self, axis, keepdims=keepdims)
+        return call("argmax", self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        return _functions().argmin(self, axis, keepdims=keepdims)
-
-
-def _functions() -> ModuleType:
-    # The public functions record on a Trace, so their module imports this one.
-    from . import functions
-
-    return functions
-
-
-def _array_functions() -> ModuleType:
-    from . import array_functions
-
-    return array_functions
+        return call("argmin", self, axis, keepdims=keepdims)
 
 
 def _numpys(function: Any) -> Callable[..., Any]:
     """Stepwell's function for NumPy's. Raises StepwellError when there is none of its name."""
-    from .public import public
-
     name: str = function.__name__
     # A ufunc has no module before NumPy 2.3.
     top_level = isinstance(function, np.ufunc) or function.__module__ == "numpy"
-    own = public(name) if top_level else None
+    own = function_named(name) if top_level else None
     if own is None:
         raise StepwellError(
             f"found numpy's {name} called on a traced value, expected a function Stepwell has; write it with "

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 
 from ..errors import StepwellError
 from .call_site import call_site_text
+from .recording import EagerRecording, active_recording
 from .tensor import Tensor
-from .tracing import EagerTrace, active_trace
 
 _PUBLIC = "__stepwell_public__"
 
@@ -42,7 +42,7 @@ def creation(function: FunctionT) -> FunctionT:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if active_trace() is not None:
+            if active_recording() is not None:
                 return function(*args, **kwargs)
             return _computed(function, args, kwargs)
         except StepwellError as error:
@@ -66,9 +66,9 @@ def _any_tensor(args: Iterable[Any]) -> bool:
 
 def _computed(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What the operations that `function` records compute: an array, or a list for a list of Tensors."""
-    trace = EagerTrace()
-    with trace:
+    recording = EagerRecording()
+    with recording:
         result = function(*args, **kwargs)
         if isinstance(result, list):
-            return [trace.value(tensor) for tensor in cast("list[Tensor]", result)]
-        return trace.value(result)
+            return [recording.value(tensor) for tensor in cast("list[Tensor]", result)]
+        return recording.value(result)

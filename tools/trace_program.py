@@ -26,7 +26,8 @@ def trace_program(path: str, name: str | None, shapes: Mapping[str, str]) -> Mod
     Without a name it is the file's only function made by `stepwell.jit`, or else its only function.
     Raises StepwellError for a file that fails, at its line, and for missing or malformed shapes.
     """
-    from ..frontend.tracing import Trace, as_tensor
+    from ..frontend.recording import as_tensor
+    from ..frontend.tracing import Trace
 
     function = _choose(_run_file(path), name, path)
     parameters = _parameters(function, path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.frontend.public import public_names
-from stepwell.frontend.tracing import EagerTrace
+from stepwell.frontend.recording import EagerRecording
 
 DTYPES = [np.dtype(name) for name in ("f4", "f8", "i1", "u1", "i4", "i8", "?")]
 FLOATS, INTEGERS, BOOL = DTYPES[:2], DTYPES[2:6], DTYPES[6]
@@ -457,7 +457,7 @@ def test_compiled(dtype):
 
 def eager(function, *arrays):
     """What the function gives when each operation is evaluated as it is recorded."""
-    with EagerTrace() as trace:
+    with EagerRecording() as trace:
         results = function(*(trace.array(array) for array in arrays))
         return [trace.value(result) for result in results]
 

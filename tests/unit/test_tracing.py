@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.dialects import graph
-from stepwell.frontend.tracing import Trace, record
+from stepwell.frontend.recording import record
+from stepwell.frontend.tracing import Trace
 from xdsl.dialects.builtin import FileLineColLoc
 
 WEIGHTS = np.ones((3, 2), np.float32)

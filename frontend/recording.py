@@ -1,0 +1,286 @@
+"""
+Recording: operations on Tensors are kept as operations of the graph dialect, in a block, and the user's lines
+with them.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeGuard, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects import graph
+from ..dialects.dtypes import element_type
+from ..dialects.graph.base import GraphOp, evaluated
+from ..errors import StepwellError
+from .arrays import as_array, is_array
+from .call_site import call_site, call_site_text, name_of
+from .promotion import default_dtype, is_scalar, require_supported, result_dtype, scalar_array
+from .tensor import Tensor, TensorLike
+
+
+class _Active(threading.local):
+    """What is being recorded in a thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.recordings: list[Recording] = []
+
+
+_active = _Active()
+
+
+class Recording:
+    """Operations in a block. Those made by `record` go to the innermost one that is entered in the thread."""
+
+    def __init__(self) -> None:
+        self.block = Block()
+        # By identity and dtype; the object is kept so that its identity is not given to another.
+        self._constants: dict[tuple[int, np.dtype], tuple[object, Tensor]] = {}
+        self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
+
+    def __enter__(self) -> Self:
+        _active.recordings.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _active.recordings.pop()
+
+    def new_value(self, shape: Sequence[int], dtype: np.dtype, hint: str) -> Tensor:
+        """A value from outside: a new argument of the block."""
+        type_ = TensorType(element_type(dtype), shape)
+        value = self.block.insert_arg(type_, len(self.block.args))
+        value.name_hint = valid_hint(hint)
+        return Tensor(value, self)
+
+    def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
+        """An array the function has captured, converted to `dtype`: a constant, one for each object."""
+        key = (id(value), dtype or np.dtype(np.void))
+        known = self._constants.get(key)
+        if known is None:
+            hint = name_of(value) or "constant"
+            array = as_array(value, f"'{hint}'")
+            array = array if dtype is None else array.astype(dtype)
+            tensor = self._constant(array, hint) if array.ndim else self.scalar(array)
+            known = self._constants[key] = (value, tensor)
+        return known[1]
+
+    def scalar(self, array: np.ndarray) -> Tensor:
+        """A number as a constant without axes, one for each value."""
+        key = (array.tobytes(), array.dtype)
+        tensor = self._scalars.get(key)
+        if tensor is None:
+            tensor = self._scalars[key] = self._constant(array, _number_hint(array))
+        return tensor
+
+    def _constant(self, array: np.ndarray, hint: str) -> Tensor:
+        hint = valid_hint(hint)
+        (tensor,) = self.record(graph.ConstantOp, array, hint)
+        tensor.value.name_hint = hint
+        return tensor
+
+    def record(
+        self, make: Callable[..., Operation], *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, ...]:
+        """Append the operation `make(...)` makes, checked, with the user's line as its location."""
+        try:
+            op = make(*args, **kwargs)
+            op.verify_()
+        except VerifyException as error:
+            name = getattr(make, "name", "graph operation").removeprefix("graph.")
+            raise StepwellError(
+                _in_words_of_python(f"in {name}: {error}"), where=call_site_text()
+            ) from error
+        location = call_site()
+        if location is not None:
+            op.location = location
+        self.block.add_op(op)
+        for result in op.results:
+            result.name_hint = op.name.rpartition(".")[2]
+        return tuple(Tensor(result, self) for result in op.results)
+
+
+class EagerRecording(Recording):
+    """
+    Operations that are evaluated at once, on NumPy arrays, by their reference semantics.
+
+    This is what Stepwell's functions do outside of a traced function.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[SSAValue, np.ndarray] = {}
+
+    def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
+        array = as_array(value, "an operand")
+        return self._constant(array if dtype is None else array.astype(dtype), "")
+
+    def _constant(self, array: np.ndarray, hint: str) -> Tensor:
+        tensor = self.new_value(array.shape, array.dtype, "arg")
+        self._values[tensor.value] = array
+        return tensor
+
+    def record(
+        self, make: Callable[..., Operation], *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, ...]:
+        results = super().record(make, *args, **kwargs)
+        op = self.block.last_op
+        assert isinstance(op, GraphOp)
+        arrays = evaluated(op, *(self._values[operand] for operand in op.operands))
+        self._values.update(zip(op.results, arrays, strict=True))
+        return results
+
+    def value(self, tensor: Tensor) -> np.ndarray:
+        """The elements, as a new array."""
+        return np.array(self._values[tensor.value], order="C")
+
+
+def active_recording() -> Recording | None:
+    """What operations are recorded in now, or None outside of traced functions."""
+    return _active.recordings[-1] if _active.recordings else None
+
+
+def _required_recording() -> Recording:
+    recording = active_recording()
+    if recording is None:
+        raise StepwellError(
+            "found a tensor outside of a traced function, expected one that is being traced; return the tensor "
+            "from its function and use the array that a call gives"
+        )
+    return recording
+
+
+def record_all(make: Callable[..., Operation], *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """
+    Record the operation `make(*args, **kwargs)` makes, where Tensors, also in lists, stand for values.
+
+    Raises StepwellError, at the user's line, for operands the operation is not defined for, and for a
+    Tensor of another recording.
+    """
+    recording = _required_recording()
+    return recording.record(make, *(_unwrapped(arg, recording) for arg in args), **kwargs)
+
+
+def record(make: Callable[..., Operation], *args: Any, **kwargs: Any) -> Tensor:
+    """`record_all` for an operation with one result."""
+    (result,) = record_all(make, *args, **kwargs)
+    return result
+
+
+def _unwrapped(arg: Any, recording: Recording) -> Any:
+    if isinstance(arg, Tensor):
+        if arg.recording is not recording:
+            raise StepwellError(
+                f"found {arg!r} of another traced function, expected a value of this one; pass it as an "
+                "argument, or return it",
+                where=call_site_text(),
+            )
+        return arg.value
+    if isinstance(arg, list):
+        return [_unwrapped(item, recording) for item in cast("list[Any]", arg)]
+    return arg
+
+
+def as_tensor(value: TensorLike, dtype: np.dtype | None = None) -> Tensor:
+    """
+    The operand `value` as a Tensor of the active recording; arrays and numbers become `dtype`, Tensors stay.
+
+    Raises StepwellError for what is no tensor, array or number.
+    """
+    recording = _required_recording()
+    if isinstance(value, Tensor):
+        return value
+    if is_scalar(value):
+        return recording.scalar(scalar_array(value, dtype or default_dtype(value)))
+    if isinstance(value, list | tuple):
+        return recording.array(_array_of_list(cast("Sequence[Any]", value)), dtype)
+    if is_array(value):
+        return recording.array(value, dtype)
+    raise StepwellError(
+        f"found a {type(value).__name__} as an operand, expected a tensor, an array or a number; "
+        "convert it to a NumPy array"
+    )
+
+
+def _array_of_list(value: Sequence[Any]) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = None
+    if array is None or array.dtype.kind not in "biuf":
+        raise StepwellError(
+            f"found the {type(value).__name__} {value!r:.60} as an operand, expected numbers in rows of equal "
+            "lengths; join tensors with stepwell.stack or stepwell.concatenate"
+        )
+    return array
+
+
+def dtype_of(value: TensorLike) -> np.dtype:
+    """The dtype `value` has as an operand by itself."""
+    if is_scalar(value):
+        return default_dtype(value)
+    dtype: Any = getattr(value, "dtype", None)
+    if _is_dtype(dtype):
+        return require_supported(dtype.newbyteorder("="), "an operand")
+    return as_tensor(value).dtype
+
+
+def _is_dtype(value: Any) -> TypeGuard[np.dtype]:
+    return isinstance(value, np.dtype)
+
+
+def promoted(*values: TensorLike, to: Callable[[np.dtype], np.dtype] | None = None) -> list[Tensor]:
+    """
+    The operands in the dtype they have in common, by NumPy's promotion, or in what `to` makes of it.
+
+    Raises StepwellError when Stepwell does not have that dtype.
+    """
+    common = result_dtype([value if is_scalar(value) else dtype_of(value) for value in values])
+    return converted(values, to(common) if to else common)
+
+
+def converted(values: Sequence[TensorLike], dtype: np.dtype) -> list[Tensor]:
+    """The operands in this dtype."""
+    return [cast_to(as_tensor(value, dtype), dtype) for value in values]
+
+
+def cast_to(tensor: Tensor, dtype: np.dtype) -> Tensor:
+    """The tensor in another dtype; itself when it has that one."""
+    if tensor.dtype == dtype:
+        return tensor
+    return record(graph.CastOp, tensor, element_type(dtype))
+
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_$.-]")
+
+
+def valid_hint(name: str) -> str:
+    """
+    `name` as the IR can print it. `x_1` becomes `x.1`: the printer numbers equal names with such endings.
+    """
+    name = re.sub(r"_(\d+)$", r".\1", _NOT_IN_A_NAME.sub("_", name))
+    return name if name and not name[0].isdigit() and name[0] not in "$.-" else f"v{name}"
+
+
+def _number_hint(array: np.ndarray) -> str:
+    """`c2` for 2, `c0.5` for 0.5, `cm1` for -1."""
+    number = array.item()
+    text = str(int(number)) if number == number // 1 and abs(number) < 1e6 else f"{number:.4g}"
+    return "c" + text.replace("-", "m").replace("+", "")
+
+
+def _in_words_of_python(message: str) -> str:
+    return (
+        message.replace("graph.cast", ".astype").replace("graph.ne", "!=").replace("graph.mul", "*")
+    )
