@@ -7,6 +7,7 @@ those of the compiler. `tests/unit/test_schedules_page.py` keeps the page as thi
 """
 
 import inspect
+import re
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import MISSING, dataclass
 from importlib import import_module
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import stepwell as sw
 from stepwell.dialects.schedule import STEPS, ScriptOp, Step
+from stepwell.dialects.schedule.other_words import OTHER_WORDS
 from stepwell.dialects.schedule.parameters import meaning, parameters
 from stepwell.dialects.schedule.script_text import script_text
 from stepwell.driver.pass_manager import module_text
@@ -304,7 +306,22 @@ def page() -> str:
     written = [step_class for step_class in STEPS.values() if is_written(step_class)]
     contents = " · ".join(f"[{c.keyword}](#{c.keyword})" for c in written)
     steps = "".join(section(step_class) for step_class in written)
-    return f"{introduction}## Steps\n\n{contents}\n\n{steps}{automatic()}"
+    return f"{introduction}## Steps\n\n{contents}\n\n{steps}{automatic()}\n{words()}"
+
+
+def words() -> str:
+    """What other systems call a step."""
+    lines = [
+        "## The words of other systems\n",
+        "Steps under the names that Halide, TVM, Exo and the literature have for them. A method, pass or step of a "
+        "script with such a name is answered with this.\n",
+        "| there | here |",
+        "|---|---|",
+    ]
+    for word, answer in sorted(OTHER_WORDS.items()):
+        ours = re.sub(r"'(\w+)'", r"`\1`", answer)
+        lines.append(f"| `{word}` | {ours} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

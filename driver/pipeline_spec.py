@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
 from ..dialects.int64 import is_int64
+from ..dialects.schedule.other_words import other_word
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
 from ..universe import multiverse
@@ -125,7 +126,10 @@ def malformed_spec(
 def _make_pass(spec: ArgSpec, text: str, available: PassTable) -> ModulePass:
     where = f"pipeline:1:{text.find(spec.name) + 1}"
     if spec.name not in available:
-        remedy = did_you_mean(spec.name, available, "see `stepwell-opt --list-passes=all`")
+        remedy = other_word(spec.name.removeprefix("loop-").replace("-", "_"))
+        remedy = remedy or did_you_mean(
+            spec.name, available, "see `stepwell-opt --list-passes=all`"
+        )
         raise StepwellError(
             f"found unknown pass '{spec.name}', expected a registered one; {remedy}", where=where
         )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from xdsl.context import Context
 
+from ..dialects.schedule.other_words import other_word
 from ..spelling import did_you_mean, one_line
 
 _LONGEST_EXCERPT = 40
@@ -40,7 +41,10 @@ def unknown_operation(name: str, ctx: Context) -> str:
         )
         return f"found operation '{name}' of the unknown dialect '{dialect_name}'; {remedy}"
     known = _names_of(dialect_name, ctx, "operations")
-    remedy = did_you_mean(name, known, f"the dialect has {_some(known)}", prefix=f"{dialect_name}.")
+    remedy = other_word(name.removeprefix("schedule.")) if dialect_name == "schedule" else None
+    remedy = remedy or did_you_mean(
+        name, known, f"the dialect has {_some(known)}", prefix=f"{dialect_name}."
+    )
     return f"found unknown operation '{name}', expected one of dialect '{dialect_name}'; {remedy}"
 
 

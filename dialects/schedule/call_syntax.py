@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
 from .ops import LIST_STEPS, expected_text, fits, no_parameter
+from .other_words import other_word
 from .steps import STEPS, Step, spelled
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
@@ -56,7 +57,7 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
     of the wrong type.
     """
     if keyword not in STEPS:
-        remedy = did_you_mean(keyword, STEPS, LIST_STEPS)
+        remedy = other_word(keyword) or did_you_mean(keyword, STEPS, LIST_STEPS)
         raise StepwellError(f"found step '{keyword}', expected one that there is; {remedy}")
     step_class = STEPS[keyword]
     known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]

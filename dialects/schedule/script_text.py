@@ -22,6 +22,7 @@ from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
 from ..ir_parser import PARSER_GIVES_UP, IRParser
 from .ops import LIST_STEPS, STEP_OPS, ScriptOp
+from .other_words import other_word
 from .steps import Step
 
 
@@ -95,7 +96,8 @@ class _ScriptParser(IRParser):
         if op_type is None:
             end = self.pos
             known = [op.name for op in (ScriptOp, *STEP_OPS.values())]
-            remedy = did_you_mean(name, known, LIST_STEPS, prefix="schedule.")
+            remedy = other_word(name.removeprefix("schedule."))
+            remedy = remedy or did_you_mean(name, known, LIST_STEPS, prefix="schedule.")
             start = self.lexer.input.content.rfind(name, 0, end)
             self.raise_error(
                 f"found '{name}', expected a step of the schedule dialect; {remedy}",

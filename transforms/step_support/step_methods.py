@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from ...dialects.schedule import STEPS, Named, Step
 from ...dialects.schedule.call_syntax import make_step
+from ...dialects.schedule.other_words import other_word
 from ...dialects.schedule.parameters import meaning, parameters, takes_handles
 from .made import Made
 from .planning import planner_of
@@ -25,6 +26,13 @@ class StepMethods:
 
     def apply(self, step: Step) -> Any:
         raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        """Answers a step under the name that another system has for it."""
+        answer = other_word(name)
+        if answer is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"found step '{name}', expected one that there is; {answer}")
 
 
 def parameter_type(step_class: type[Step], name: str) -> Any:
