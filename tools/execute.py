@@ -132,8 +132,6 @@ def located(op: Operation) -> Generator[None]:
 
 def _outputs(signature: FunctionSignature, inputs: Sequence[Array], returned: Any) -> list[Array]:
     """What a native call gives, as the interpreter gives it: written memrefs, then returned values."""
-    if not signature.results:
-        return []
     values = cast("tuple[Any, ...]", returned if isinstance(returned, tuple) else (returned,))
     if signature.convention != "inout":
         return [np.asarray(value) for value in values]

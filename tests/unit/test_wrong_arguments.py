@@ -174,15 +174,6 @@ def test_a_static_argument_that_memory_cannot_hold(
     assert "found argument 'x' of " in capsys.readouterr().err
 
 
-def test_a_function_of_tensors_without_results_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "in.mlir"
-    path.write_text("func.func @f(%x: tensor<4xf32>) { func.return }")
-    assert cli.main(["run", str(path), "--random", "0", "--check"]) == 0
-    assert "f gives no results" in capsys.readouterr().out
-
-
 def test_a_seed_of_check_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert opt.main(["-", "--check-seed", "-1"]) == 1
     assert "--check-seed" in capsys.readouterr().err
