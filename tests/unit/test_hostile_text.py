@@ -292,6 +292,6 @@ def test_a_loop_that_is_not_there() -> None:
     with pytest.raises(StepwellError, match=r"; they are 'x'"):
         sw.Schedule(NEST).stage("zz", "i")
     with pytest.raises(StepwellError, match="did you mean 'unroll_and_jam'"):
-        schedule.apply("unroll_jam(a, 4)")
+        schedule.apply("unroll_and_jm(a, 4)")
     with pytest.raises(StepwellError, match=r"found step 'zz', .*; help\(stepwell.Schedule\)"):
         schedule.apply("zz(a, 4)")
