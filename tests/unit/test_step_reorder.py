@@ -6,7 +6,7 @@ from time import monotonic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepwell.dialects.schedule.steps import Reorder, Simplify, Split
+from stepwell.dialects.schedule.steps import Fission, Reorder, Simplify, Split
 
 from .loop_nests import RandomNest, applied, check, check_extents, reason
 from .nest_texts import MATMUL, TRIANGLE
@@ -228,3 +228,30 @@ def test_random_nests(seed: int) -> None:
     order = random.sample(nest.loops[:3], len(nest.loops[:3]))
     pair = random.sample(nest.loops[:2], len(nest.loops[:2]))
     check(text, [Reorder("f/i0", tuple(order)), Reorder("f/i0", tuple(pair))])
+
+
+PEELED = """
+func.func @f(%A: memref<9x{n}xi32>, %B: memref<9x{n}xi32>) attributes {stepwell.noalias} {
+  loop.for parallel "i" %i = 0 to 9 {
+    loop.for parallel "j" %j = 0 to {n} {
+      %a = loop.load %A[%i, %j] : memref<9x{n}xi32>
+      loop.store %a, %B[%i, %j] : memref<9x{n}xi32>
+    }
+  }
+  func.return
+}
+"""
+
+
+def test_a_loop_beside_the_nest_is_not_moved_into_it() -> None:
+    """The tail of a split would run under a condition in the innermost loop: fission gives it a nest."""
+    peeled = applied(PEELED.replace("{n}", "11"), Split("f/j", 4, tail="peel"))
+    step = Reorder("f/i", ("j.outer", "i", "j.inner"))
+    message = reason(peeled, step)
+    assert "loop 'j.tail' stands beside 'j.outer' in the body of 'i'" in message
+    assert 'fission("i", after="j.outer") first' in message
+    before = peeled.replace('loop.for parallel "j.outer"', 'loop.for parallel "kept"')
+    assert 'after="kept"' in reason(before, Reorder("f/i", ("kept", "i", "j.inner")))
+    check_extents(
+        PEELED, Split("f/j", 4, tail="peel"), Fission("f/i", "j.outer"), step, extents=(5, 11, 33)
+    )

@@ -38,7 +38,8 @@ class Sinking:
     What stands between the loops of a chain, and how it gets inside.
 
     `free` operations have no effect and run in every iteration of the innermost loop. Those of a segment
-    run under a condition: in the first iteration of the loops further inside, or in the last.
+    run under a condition: in the first iteration of the loops further inside, or in the last. There are no loops
+    among them.
     """
 
     nest: Nest
@@ -171,6 +172,7 @@ def _used(op: Operation) -> Iterator[SSAValue]:
 
 def _check_segment(step: Step, sinking: Sinking, segment: Segment) -> None:
     outer = sinking.chain[segment.level].loop_name.data
+    _check_no_loops(step, sinking, segment)
     for op in segment.ops:
         for result in op.results:
             if any(not _is_within(use.operation, segment.ops) for use in result.uses):
@@ -183,6 +185,23 @@ def _check_segment(step: Step, sinking: Sinking, segment: Segment) -> None:
                 )
     for for_op in sinking.chain[segment.level + 1 :]:
         _check_runs(step, sinking.nest, for_op, outer, segment)
+
+
+def _check_no_loops(step: Step, sinking: Sinking, segment: Segment) -> None:
+    """A whole loop under a condition in the innermost one would be correct, and is never what is meant."""
+    outer, inner = (for_op.loop_name.data for for_op in sinking.chain[segment.level :][:2])
+    for op in segment.ops:
+        beside = next((inside for inside in op.walk() if isinstance(inside, loop.ForOp)), None)
+        if beside is None:
+            continue
+        name = beside.loop_name.data
+        raise refuse(
+            step,
+            f"loop '{name}' stands beside '{inner}' in the body of '{outer}', and would run under a condition "
+            f"in '{sinking.chain[-1].loop_name.data}'",
+            remedy=f'fission("{outer}", after="{name if segment.is_before else inner}") first, which gives '
+            f"'{name}' a nest of its own",
+        )
 
 
 def _check_runs(step: Step, nest: Nest, for_op: loop.ForOp, outer: str, segment: Segment) -> None:
