@@ -112,10 +112,12 @@ class Scop:
     parameters: list[SSAValue] = field(default_factory=list[SSAValue])
     time_length: int = 1
     """The length of the time vectors."""
-    aliases: Aliases = field(init=False)
+    frames: dict[Block, _Frame] = field(default_factory=dict[Block, _Frame])
+    """What surrounds blocks, as far as it is known."""
 
-    def __post_init__(self) -> None:
-        self.aliases = Aliases(self.function)
+    @cached_property
+    def aliases(self) -> Aliases:
+        return Aliases(self.function)
 
     def of(self, op: Operation) -> list[Access]:
         """The accesses of one operation."""
@@ -123,6 +125,8 @@ class Scop:
 
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
+        if isinstance(op, loop.ForOp):
+            return [access for access in self.accesses if op in access.loops]
         return [access for access in self.accesses if op.is_ancestor(access.op)]
 
 
@@ -253,7 +257,15 @@ class _Extractor:
         return _Frame(Around(len(parameters)), terms)
 
     def frame_of(self, block: Block) -> _Frame:
-        """That of any block, without the time."""
+        """That of any block; its time is not to be used."""
+        if self.rounded:
+            return self._frame_of(block)
+        frames = self.scop.frames
+        if block not in frames:
+            frames[block] = self._frame_of(block)
+        return frames[block]
+
+    def _frame_of(self, block: Block) -> _Frame:
         around = block.parent_op()
         if around is None or block is self.scop.function.body.block:
             return self.outermost()
@@ -307,6 +319,7 @@ class _Extractor:
     # Walking.
 
     def _block(self, block: Block, frame: _Frame) -> None:
+        self.scop.frames[block] = frame
         for position, op in enumerate(block.ops):
             if not op.regions:  # nearly all: what follows takes longer
                 self._operation(op, position, frame)
@@ -341,17 +354,15 @@ class _Extractor:
 
     def _touched(self, op: Operation) -> list[tuple[SSAValue, bool]]:
         """Each buffer that may be touched, and whether it is written."""
+        if isinstance(op, loop.LoadOp | loop.StoreOp):
+            return [(op.buffer, isinstance(op, loop.StoreOp))]
+        buffers = _buffers_used(op)
         match op:
-            case loop.LoadOp():
-                return [(op.buffer, False)]
-            case loop.StoreOp():
-                return [(op.buffer, True)]
             case memref.LoadOp():
                 return [(op.memref, False)]
             case memref.StoreOp():
                 return [(op.memref, True)]
             case _:
-                buffers = _buffers_used(op)
                 if not buffers or _is_harmless(op):
                     return []
                 return [(buffer, written) for buffer in buffers for written in (False, True)]
@@ -454,5 +465,7 @@ def _is_harmless(op: Operation) -> bool:
 
 def _buffers_used(op: Operation) -> list[SSAValue]:
     """The buffers an opaque operation, or what is inside of it, may touch."""
-    operands = (v for inner in (op, *operations_in(op)) for v in inner.operands)
-    return list(dict.fromkeys(v for v in operands if isinstance(v.type, MemRefType)))
+    found = [v for v in op.operands if type(v.type) is MemRefType]
+    if op.regions:
+        found += [v for o in operations_in(op) for v in o.operands if type(v.type) is MemRefType]
+    return list(dict.fromkeys(found))

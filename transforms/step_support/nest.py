@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -25,6 +26,17 @@ class Nest:
         self.identities = Identities()
         """What handles stand for, and which loops and buffers are copies."""
         self._dependences: Dependences | None = None
+        self._loops: list[loop.ForOp] | None = None
+        """the loops while a step is planned, when nothing changes"""
+
+    @contextmanager
+    def unchanged(self) -> Generator[None]:
+        """Finds loops without walking the function again and again, as long as nothing changes it."""
+        before, self._loops = self._loops, list(self.loops())
+        try:
+            yield
+        finally:
+            self._loops = before
 
     @property
     def dependences(self) -> Dependences:
@@ -41,6 +53,8 @@ class Nest:
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
+        if self._loops is not None:
+            return iter(self._loops)
         return (op for op in operations_in(self.function) if type(op) is loop.ForOp)
 
     def loop(self, name: str) -> loop.ForOp:

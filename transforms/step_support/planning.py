@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import MISSING, field, fields, make_dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
@@ -66,7 +67,10 @@ def plan(step: Step, nests: Nests) -> Plan:
     decide = planner_of(type(step))
     try:
         _check_tail(step)
-        return decide(step, nests)
+        with ExitStack() as planning:
+            for nest in nests.known():
+                planning.enter_context(nest.unchanged())
+            return decide(step, nests)
     except Refusal as refusal:
         refusal.where = refusal.where or place_of(step, nests)
         raise

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ...analysis.domains import REMEMBERED
 from ...analysis.extremes import are_never_positive, is_always_multiple, is_never_negative
 from ...analysis.scop import Surroundings
 from ...dialects.affine_text import compact
 
 _Order = Callable[[AffineExpr, AffineExpr], bool]
+
+
+@lru_cache(REMEMBERED)
+def _difference(a: AffineExpr, b: AffineExpr, dims: int) -> AffineExpr:
+    return (a - b).simplify(dims, 0)
 
 
 class Ranges:
@@ -28,7 +35,7 @@ class Ranges:
 
     def is_at_least(self, a: AffineExpr, b: AffineExpr) -> bool:
         """Whether `a >= b` always."""
-        difference = self._term((a - b).simplify(len(self._values), 0))
+        difference = self._term(_difference(a, b, len(self._values)))
         return difference is not None and is_never_negative(self._around, difference)
 
     def is_multiple(self, expr: AffineExpr, factor: int) -> bool:
@@ -49,9 +56,7 @@ class Ranges:
     def is_empty(self, lower: Sequence[AffineExpr], upper: Sequence[AffineExpr]) -> bool:
         """Whether nothing is ever at least all of `lower` and below all of `upper`."""
         spans = [
-            self._term((high - low).simplify(len(self._values), 0))
-            for low in lower
-            for high in upper
+            self._term(_difference(high, low, len(self._values))) for low in lower for high in upper
         ]
         return are_never_positive(self._around, tuple(s for s in spans if s is not None))
 
