@@ -24,6 +24,8 @@ class Stage(NamedTuple):
     passes: tuple[str, ...]
     scheduling: tuple[str, ...] = ()
     """Passes that come after those, for a caller who wants rules to choose the schedules of kernels."""
+    tidying: tuple[str, ...] = ()
+    """Passes that come last and only make the code quicker and shorter, which the quick tier does without."""
 
 
 DEFAULT_STAGES: tuple[Stage, ...] = (
@@ -58,10 +60,8 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "loop-fold-constants",
             "loop-plan-memory",
             "convert-loop-to-core",
-            "canonicalize",
-            "cse",
-            "licm",
         ),
+        tidying=("canonicalize", "cse", "licm"),
     ),
     Stage(Level.CORE, Level.LLVM, ("core-fp-flags", "core-expand-math", "convert-core-to-llvm")),
 )
@@ -69,14 +69,20 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 _ORDER = tuple(Level)
 
 
-def passes_to(level_in: Level, level_out: Level, *, schedule: bool = True) -> tuple[str, ...]:
-    """The passes that lead from one level down to another, with or without those of `scheduling`."""
+def passes_to(
+    level_in: Level, level_out: Level, *, schedule: bool = True, tidy: bool = True
+) -> tuple[str, ...]:
+    """The passes that lead from one level down to another, with or without those of `scheduling` and `tidying`."""
     first, last = _ORDER.index(level_in), _ORDER.index(level_out)
     stages = DEFAULT_STAGES[first:last]
     return tuple(
         name
         for stage in stages
-        for name in (*stage.passes, *(stage.scheduling if schedule else ()))
+        for name in (
+            *stage.passes,
+            *(stage.scheduling if schedule else ()),
+            *(stage.tidying if tidy else ()),
+        )
     )
 
 
@@ -102,7 +108,8 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
-    names = passes_to(found, level, schedule=options.schedule and not options.is_quick)
+    is_full = not options.is_quick
+    names = passes_to(found, level, schedule=options.schedule and is_full, tidy=is_full)
     passes = [make_pass(available[name](), options) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     with collector_paused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +31,7 @@ def as_array(value: Any, what: str) -> np.ndarray:
     `what` names it in messages. Raises StepwellError for a dtype Stepwell does not have, for a masked
     array, and for what cannot be read.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         raise StepwellError(
             f"found a masked array for {what}, expected an array without a mask; call .filled() first"
         )
@@ -39,6 +40,11 @@ def as_array(value: Any, what: str) -> np.ndarray:
         array = array.astype(array.dtype.newbyteorder("="))
     require_supported(array.dtype, what)
     return array
+
+
+def _is_masked(value: Any) -> bool:
+    # `numpy.ma` takes longer to import than a small function to trace, and without it there is no such array.
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
 def _converted(value: Any, what: str) -> np.ndarray:

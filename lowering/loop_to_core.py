@@ -16,6 +16,7 @@ from xdsl.traits import IsTerminator
 
 from ..analysis.dominance import reachable_order
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..analysis.reductions import ReductionUpdate, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
@@ -303,7 +304,7 @@ def _empty_copy(region: Region) -> list[Block]:
 
 
 def _convert_function(function: func.FuncOp) -> None:
-    has_lanes = any(_runs_in_lanes(op) for op in function.walk())
+    has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     updates = find_updates(function) if has_lanes else {}
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
