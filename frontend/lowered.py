@@ -113,13 +113,34 @@ class Lowered:
         from ..dialects.schedule.script_text import script_text
         from ..tuning.rules import schedule_kernels
 
+        self._check_above_loops()
+        module = self.unscheduled()
+        return script_text(schedule_kernels(module, self.options.machine))
+
+    def plan(self, n: int = 3) -> str:
+        """
+        What rules decide for each kernel: the plan, its predicted time by term, what bounds it, and the next
+        best plans, `n` in all. The times are those of the model for the target's known or measured rates.
+
+        Raises StepwellError when the program starts below the loop level.
+        """
+        from ..tuning.rules import kernels, proposals
+
+        lines: list[str] = []
+        for kernel in kernels(self.unscheduled()):
+            lines.append(kernel.sym_name.data)
+            choices = proposals(kernel, self.options.machine, n)
+            words = ["chosen ", *["instead"] * len(choices[1:])]
+            lines += [f"  {word} {choice}" for word, choice in zip(words, choices, strict=False)]
+            lines += [] if choices else ["  scheduled without a plan"]
+        return "\n".join(lines) + "\n"
+
+    def _check_above_loops(self) -> None:
         if self.level not in (Level.GRAPH, Level.TE):
             raise StepwellError(
                 f"found a program at level '{self.level}', expected one at 'te' or above: rules schedule "
                 "kernels as they are made; print the script it was scheduled by"
             )
-        module = self.unscheduled()
-        return script_text(schedule_kernels(module, self.options.machine))
 
     def as_text(self, level: str = "graph") -> str:
         """

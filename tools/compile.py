@@ -14,6 +14,7 @@ from ..analysis.levels import Level
 from ..driver.options import Options
 from ..driver.pass_manager import module_text
 from ..errors import StepwellError
+from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
 from .execute import add_options, lower, options_of
 from .load_program import load_program
@@ -26,7 +27,9 @@ _ASSEMBLY = "asm"
 _OBJECT = "object"
 _LIBRARY = "library"
 
-_EMITS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
+_PLAN = "plan"
+
+_EMITS = (*map(str, Level), _LLVM_IR, _ASSEMBLY, _PLAN)
 
 _DEFAULT_EMIT = {
     ".mlir": str(Level.LLVM),
@@ -102,6 +105,10 @@ def _what_to_emit(output: str, emit: str | None) -> str:
     default = _DEFAULT_EMIT[suffix]
     fitting = _MLIR if suffix == ".mlir" else (default,)
     if emit is not None and emit not in fitting:
+        if emit == _PLAN:
+            raise StepwellError(
+                f"found --emit plan for the output '{output}', expected no output file; plans are printed"
+            )
         right = next(
             end
             for end, what in _DEFAULT_EMIT.items()
@@ -116,6 +123,8 @@ def _what_to_emit(output: str, emit: str | None) -> str:
 
 
 def _emitted(module: ModuleOp, ctx: Context, emit: str, options: Options) -> str | bytes:
+    if emit == _PLAN:
+        return Lowered(module, options=options).plan()
     if emit in _MLIR:
         lower(module, Level(emit), ctx, options)
         return module_text(module, ctx).rstrip("\n") + "\n"

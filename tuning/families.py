@@ -10,7 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..analysis.facts import Contraction, KernelFacts, LoopFacts, find_contractions
+from ..analysis.facts import (
+    Contraction,
+    KernelFacts,
+    LoopFacts,
+    distributed,
+    facts_of_loops,
+    find_contractions,
+)
 from ..analysis.plans import contraction as tiles
 from ..analysis.plans import dot_products
 from ..analysis.plans.contraction import ContractionPlan
@@ -19,6 +26,7 @@ from ..analysis.plans.dot_products import DotProductPlan
 from ..analysis.plans.threads import team
 from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
+from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
 from .session import Session
 from .threads import run_on_threads
@@ -67,7 +75,7 @@ class Contractions:
     name: str = "contraction"
 
     def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
-        found = _the_contraction(facts)
+        found = _the_contraction(distributed(facts))
         if found is None:
             return []
         choices = [
@@ -82,6 +90,9 @@ class Contractions:
         return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else 0.0)[:n]
 
     def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        if any(statement.shared for statement in kernel.facts.statements):
+            distribute_loops(s)
+            kernel = facts_of_loops(s.nest.function)
         found = _the_contraction(kernel.facts)
         assert found is not None, "a plan of this family is for a contraction"
         match plan:

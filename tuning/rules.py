@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.facts import facts_of_loops
 from ..analysis.levels import Level
+from ..dialects import loop
 from ..dialects.schedule import Step
 from ..errors import StepwellError
 from ..targets.target import Target
@@ -29,6 +30,9 @@ from .session import Session
 Rule = Callable[[Session, Target], bool]
 """Schedules the session's function; False when the function is not what the rule is for."""
 
+
+SHOWN = 3
+"""Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
 
 RULES: tuple[Rule, ...] = (row_blocks, rows)
 """In the order in which they are tried."""
@@ -64,9 +68,17 @@ def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
 
 
 def kernels(module: ModuleOp) -> list[func.FuncOp]:
-    """The functions that rules schedule: those that te → loop has made, which are private."""
+    """
+    The functions that rules schedule: those that te → loop has made, which are private, and others of loops
+    of which none says yet how it runs.
+    """
     functions = [f for f in module.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-    return [f for f in functions if f.sym_visibility is not None]
+    return [f for f in functions if f.sym_visibility is not None or _is_unscheduled(f)]
+
+
+def _is_unscheduled(function: func.FuncOp) -> bool:
+    loops = [op for op in function.walk() if isinstance(op, loop.ForOp)]
+    return bool(loops) and all(op.mode is None for op in loops)
 
 
 def name_apart(function: func.FuncOp) -> None:
@@ -83,6 +95,13 @@ def name_apart(function: func.FuncOp) -> None:
             name = f"{hint}{number}"
         taken.add(name)
         value.name_hint = name
+
+
+def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
+    """Up to `n` plans for a kernel, cheapest first: those of the first family that has any."""
+    facts = facts_of_loops(function).facts
+    found = (family.propose(facts, target, n) for family in FAMILIES)
+    return next((choices for choices in found if choices), [])
 
 
 def schedule_with(
@@ -105,13 +124,13 @@ def schedule_with(
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first rule that fits; None when none does."""
     name_apart(function)
-    facts = facts_of_loops(function).facts
-    for family in FAMILIES:
-        choices = family.propose(facts, target, 3)
-        if choices:
-            session = schedule_with(module, function, choices[0], target)
-            if session is not None:
-                return session
+    choices = proposals(function, target, SHOWN)
+    if choices:
+        session = schedule_with(module, function, choices[0], target)
+        for other in choices[1:] if session is not None else ():
+            remark(function, f"instead of {other}", missed=True)
+        if session is not None:
+            return session
     for rule in RULES:
         before = function.body.clone()
         session = Session(module, function)

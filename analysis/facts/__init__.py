@@ -19,6 +19,7 @@ from .kernel import (
     Subscript,
     Symbol,
     canonical,
+    distributed,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Subscript",
     "Symbol",
     "canonical",
+    "distributed",
     "facts_of_kernel",
     "facts_of_loops",
     "find_contractions",

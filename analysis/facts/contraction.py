@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from .kernel import Access, KernelFacts, Role, Statement
+from .kernel import Access, KernelFacts, Statement
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,11 @@ _Roles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...
 
 
 def _roles(statement: Statement, accesses: tuple[Access, ...]) -> _Roles | None:
-    """Batch, M, N and K axes; None when some axis has another role."""
+    """
+    Batch, M, N and K axes, by which accesses each moves; None when some axis has another role.
+
+    Loops of imported code are `serial`: whether their iterations may change places, the steps find out.
+    """
     patterns = {
         (True, True, True): 0,
         (True, False, True): 1,
@@ -113,9 +117,9 @@ def _roles(statement: Statement, accesses: tuple[Access, ...]) -> _Roles | None:
         (True, True, False): 3,
     }
     parts: tuple[list[int], ...] = ([], [], [], [])
-    for number, axis in enumerate(statement.axes):
+    for number in range(len(statement.axes)):
         role = patterns.get(tuple(access.moves_along(number) for access in accesses))  # pyright: ignore[reportArgumentType]
-        if role is None or (axis.role is Role.SERIAL):
+        if role is None:
             return None
         parts[role].append(number)
     batch, m, n, k = (tuple(part) for part in parts)

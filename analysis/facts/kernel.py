@@ -211,6 +211,12 @@ class KernelFacts:
         ]
 
 
+def distributed(facts: KernelFacts) -> KernelFacts:
+    """The facts after loop distribution (fission) where each statement has loops of its own."""
+    statements = tuple(replace(statement, shared=0) for statement in facts.statements)
+    return replace(facts, statements=statements)
+
+
 def canonical(facts: KernelFacts) -> KernelFacts:
     """
     The facts with the axes of each statement in one order, whatever that of its loops is, and no loops shared.

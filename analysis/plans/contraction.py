@@ -171,7 +171,7 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
         turned = replace(turned, result_along_n=None)
         found += _plans(turned, target, True)
     found.sort(key=lambda pair: (pair[0], pair[1].pack_left + pair[1].pack_right, -pair[1].mc))
-    return tuple(plan for _, plan in found[:n])
+    return tuple(dict.fromkeys(plan for _, plan in found))[:n]
 
 
 def _plans(
