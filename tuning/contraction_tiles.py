@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
-from ..analysis.plans.contraction import ContractionPlan
+from ..analysis.plans.contraction_cost import ContractionPlan
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
@@ -229,6 +229,7 @@ class _Tiles:
             self.s.buffer(self.kernel.buffers[access.buffer]),
             place or "",
             into=into,
+            scope="arena",
             order=order,
             panel=0 if within is not None else size,
             pad=size,

@@ -84,6 +84,7 @@ def _copy_of_right(
         s.buffer(kernel.buffers[c.right.buffer]),
         loops[moving[-1]] if moving else "",
         into="right",
+        scope="arena",
         order=order,
         pad=width,
         along=column if c.right.buffer == c.left.buffer else "",

@@ -101,7 +101,7 @@ def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
     """Up to `n` plans for a kernel, cheapest first: those of the first family that has any."""
     facts = facts_of_loops(function).facts
     found = (family.propose(facts, target, n) for family in FAMILIES)
-    return next((choices for choices in found if choices), [])
+    return next((choices for choices in found if choices), list[Choice]())
 
 
 def schedule_with(

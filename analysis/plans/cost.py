@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...targets.core import Cache
+from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 
 
@@ -45,6 +46,14 @@ def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
 def cycles_per_second(target: Target) -> float:
     """What the probed multiply-add peak says of the clock."""
     return target.rates.fma_f32.core / target.core.flops_per_cycle(4)
+
+
+def restart_seconds(page_bytes: int, run: float) -> float:
+    """
+    Seconds for each byte that a stream of pieces of `run` bytes waits at their beginnings: twice the latency of the
+    last cache on each page, or once for each piece that is shorter.
+    """
+    return max(2 * L3_SECONDS / page_bytes, L3_SECONDS / run if run < page_bytes else 0.0)
 
 
 def kept_bytes(cache: Cache) -> int:

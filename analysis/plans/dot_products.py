@@ -9,8 +9,8 @@ from math import log2
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction import Problem, problem_of
-from .cost import Cost, cost_of, cycles_per_second, kept_bytes
+from .contraction_cost import Problem, problem_of
+from .cost import Cost, cost_of, cycles_per_second, kept_bytes, restart_seconds
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,22 @@ class _Model:
         )
         computing = cycles / self.clock
         waiting = max(0.0, reading / rate.core - computing) if not self._is_near_2(reading) else 0.0
+        # Each tile of rows reads all of B's copy.
+        tiles = -(-problem.m // tall)
+        copied_bytes = copied * problem.right.element_bytes
+        if not self._is_near_2(copied_bytes):
+            peak = self.rates.fma_f32.core * 4 / problem.right.element_bytes
+            element = problem.right.element_bytes
+            rate = self.rates.beyond_l2.core
+            stall = max(0.0, element / rate - 2 * tall / peak)
+            page = core.page_bytes
+            waiting += tiles * copied * (stall + element * restart_seconds(page, page))
         packing = 0.0 if problem.right.is_constant else copied / self.clock
         batch = problem.batch
         return cost_of(
             [
                 ("arithmetic", batch * computing),
-                ("streaming A", batch * waiting),
+                ("streaming", batch * waiting),
                 ("packing B", packing * (1 if problem.right.is_everybodys else batch)),
             ]
         )

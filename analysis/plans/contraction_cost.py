@@ -1,0 +1,416 @@
+"""
+The predicted time of a contraction's plan.
+
+The model follows what was found with the real tile kernel: it runs at a rate of its own where both operands are
+near, and otherwise waits for the operand that streams. An element of the wide operand (B, of NR columns) takes part
+in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) in 2·NR: so long it may take to come
+for nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+from typing import Literal
+
+from ...targets.target import Target
+from ..facts import Access, Contraction, Home
+from .cost import (
+    Cost,
+    cost_of,
+    cycles_per_second,
+    kept_bytes,
+    most_in_a_set,
+    restart_seconds,
+)
+from .threads import PARALLEL_WORK, team
+
+Innermost = Literal["m", "n"]
+
+
+@dataclass(frozen=True)
+class ContractionPlan:
+    """
+    C[M, N] += A[M, K] · B[K, N] in register tiles of MR × NR, whose sums stay in registers over KC terms.
+
+    Around a tile, outermost first:
+
+    - `innermost="m"`: blocks of NC columns (if fewer than N), blocks of MC rows (if fewer than M), tiles of NR
+      columns, tiles of MR rows. A panel of B (KC × NR) stays near while all tiles of a block of rows use it.
+      This is Goto and van de Geijn's order ("Anatomy of High-Performance Matrix Multiplication", 2008).
+    - `innermost="n"`: blocks of NC columns, tiles of MR rows, tiles of NR columns. A sliver of A (MR × K) stays in
+      L1 while all tiles of a block of B, which stays in L2, use it.
+
+    Where KC < K, blocks of KC terms are between the tiles of columns and those of rows, and C is read and written
+    once for each.
+    """
+
+    turned: bool
+    """Cᵀ = Bᵀ Aᵀ is computed: rows in vector lanes"""
+    mr: int
+    nr: int
+    mc: int
+    nc: int
+    kc: int
+    innermost: Innermost
+    pack_left: bool
+    pack_right: bool
+    peel_m: bool
+    """the last rows, fewer than MR, have a tile of their own"""
+    peel_n: bool
+    """the last columns, fewer than NR, have a tile of their own"""
+    prefetch: bool
+    """the next panel of B is asked for while one is used"""
+
+    def __str__(self) -> str:
+        packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]
+        peeled = [name for name, on in (("M", self.peel_m), ("N", self.peel_n)) if on]
+        words = [
+            f"tile {self.mr}x{self.nr}",
+            f"MC {self.mc}",
+            f"NC {self.nc}",
+            f"KC {self.kc}",
+            f"{self.innermost.upper()} tiles innermost",
+            f"packs {' and '.join(packed)}" if packed else "packs nothing",
+        ]
+        words += [f"peels {' and '.join(peeled)}"] if peeled else []
+        words += ["prefetches B"] if self.prefetch else []
+        words += ["rows in lanes"] if self.turned else []
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What the model asks of an operand: bytes, strides along its rows' or columns' axis and along K."""
+
+    element_bytes: int
+    along: int | None
+    """elements from one row (of A) or column (of B) to the next"""
+    summed: int | None
+    """elements from one term to the next"""
+    is_constant: bool
+    is_everybodys: bool
+    """whether all entries of the batch read the same elements"""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A contraction as the model sees it; equal problems have equal plans."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    left: Operand
+    right: Operand
+    result_bytes: int
+    result_along_n: int | None
+    sums: int
+    """the axes that are summed over"""
+    is_finished: bool
+    """whether another statement works on the result tile by tile"""
+    reassociates: bool
+
+
+def problem_of(contraction: Contraction) -> Problem:
+    """What the plan of a contraction depends on. Tiles are of the innermost axes of M and of N."""
+    outer = (*contraction.batch, *contraction.m[:-1], *contraction.n[:-1])
+    m, n = contraction.m[-1:], contraction.n[-1:]
+    return Problem(
+        contraction.extent(m),
+        contraction.extent(n),
+        contraction.extent(contraction.k),
+        contraction.extent(outer),
+        _operand(contraction, contraction.left, m[0], outer),
+        _operand(contraction, contraction.right, n[0], outer),
+        contraction.result_bytes,
+        contraction.stride(contraction.result, n[0]),
+        len(contraction.k),
+        contraction.finished is not None,
+        contraction.statement.reassociates,
+    )
+
+
+def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
+    return Operand(
+        contraction.facts.element_bytes(access),
+        contraction.stride(access, own),
+        contraction.stride(access, contraction.k[-1]),
+        contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
+        not any(access.moves_along(axis) for axis in outer),
+    )
+
+
+class Model:
+    """The sizes and rates that all plans of one problem on one target share."""
+
+    def __init__(self, problem: Problem, target: Target):
+        self.problem, self.target = problem, target
+        self.core, self.rates = target.core, target.rates
+        element = problem.right.element_bytes
+        self.lanes = self.core.lanes(max(problem.result_bytes, element))
+        self.clock = cycles_per_second(target)
+        self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
+        self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
+        rows, vectors = self.core.probe_tile
+        computing = self.step_cycles(rows, vectors)
+        probed = 2 * rows * vectors * self.core.lanes(4) * self.clock / self.rates.tile_near.core
+        self.unhidden = max(probed - computing, 0.0) / self._fetching(
+            4 * (rows + vectors * self.core.lanes(4))
+        )
+        """the part of what a tile brings from L2 that its arithmetic does not hide, as the probed tile has it"""
+        self.left_bytes = problem.m * problem.k * problem.left.element_bytes
+        self.right_bytes = problem.k * problem.n * problem.right.element_bytes
+        self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
+
+    def _work(self) -> int:
+        return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
+
+    # Costs.
+
+    def step_cycles(self, rows: int, vectors: float) -> float:
+        """
+        Cycles of one term of the sum in a tile: multiply-adds, loads, or the latency of one accumulator.
+
+        A term has a multiply-add for each accumulator, a load for each vector of B and a broadcast load for
+        each row of A. An accumulator's next multiply-add begins a cycle after the last one ended, rather than in
+        the same: other multiply-adds that are ready have taken the port.
+        """
+        core = self.core
+        return max(
+            rows * vectors / core.fma_ports,
+            (rows + vectors) / core.load_ports,
+            core.fma_latency + 1,
+        )
+
+    def _fetching(self, bytes_: float) -> float:
+        """Cycles in which so many bytes come from L2."""
+        return bytes_ * self.clock / self.rates.read_l2.core
+
+    def tile_time(self, mr: int, nr: int) -> float:
+        """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
+        fetched = (self.problem.left.element_bytes, self.problem.right.element_bytes)
+        return self._tiles_time(mr, nr, (True, True), fetched)
+
+    def arithmetic(self, plan: ContractionPlan) -> float:
+        """
+        Seconds of the tiles of one entry of the batch, with what they bring from L2.
+
+        With tiles of M innermost, B's panel is in L1, if it is no larger, and A comes from L2; with tiles of N
+        innermost A's sliver is in L1, and B comes from L2.
+        """
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        by_rows = plan.innermost == "m"
+        near_left = not by_rows and plan.mr * plan.kc * left <= self.near_1
+        near_right = by_rows and plan.nr * plan.kc * right <= self.near_1
+        fetched = (0 if near_left else left, 0 if near_right else right)
+        return self._tiles_time(plan.mr, plan.nr, (plan.peel_m, plan.peel_n), fetched)
+
+    def _tiles_time(
+        self, mr: int, nr: int, peels: tuple[bool, bool], fetched: tuple[int, int]
+    ) -> float:
+        """The same for tiles that bring so many bytes from L2 for each element of A and of B."""
+        problem = self.problem
+        wide = -(-nr // self.lanes)
+        rest = problem.n % nr
+        heights = [(problem.m // mr, mr)]
+        if problem.m % mr:
+            heights.append((1, problem.m % mr if peels[0] else mr))
+        widths = [(problem.n // nr, wide)]
+        if rest:
+            widths.append((1, -(-rest // self.lanes) if peels[1] else wide))
+        cycles = 0.0
+        for tall, rows in heights:
+            for across, vectors in widths:
+                # Written once, after the last multiply-adds have come out, and a jump that was not foreseen.
+                ending = rows * vectors / self.core.store_ports + 2 * self.core.fma_latency
+                bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
+                step = self.step_cycles(rows, vectors) + self.unhidden * self._fetching(bytes_)
+                cycles += tall * across * (problem.k * step + ending + self.core.mispredict)
+        return cycles / self.clock
+
+    def cost(self, plan: ContractionPlan) -> Cost:
+        """The seconds of a plan by term; see the module's docstring for the model."""
+        batch = self.problem.batch
+        shared = 1 if self.problem.right.is_everybodys else batch
+        return cost_of(
+            [
+                ("arithmetic", batch * self.arithmetic(plan)),
+                ("streaming A", batch * self._streaming_left(plan)),
+                ("streaming B", batch * self._streaming_right(plan)),
+                ("packing A", batch * self._packing(plan, "left")),
+                ("packing B", shared * self._packing(plan, "right")),
+                ("writing C", batch * self._writing(plan)),
+            ]
+        )
+
+    def _beyond_l2(self) -> float:
+        """Bytes/s of what is not in L2: from the last cache where the operands stay there between calls."""
+        problem = self.problem
+        result = problem.m * problem.n * problem.result_bytes
+        last = self.core.caches[-1]
+        total = problem.batch * (self.left_bytes + self.right_bytes + result)
+        if last.level > 2 and total <= last.bytes // last.shared_by:
+            return self.rates.beyond_l2.core
+        return min(self.rates.beyond_l2.core, self.rates.read_memory.core)
+
+    def _stall(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
+        """Seconds of waiting for so many elements, each of which takes part in `uses` multiply-adds at first."""
+        return elements * max(0.0, bytes_ / rate - self._computing(uses))
+
+    def _streamed(self, elements: float, bytes_: float, uses: int, run: float) -> float:
+        """
+        The same for a stream from beyond L2 of pieces of `run` bytes, with what it takes to begin each.
+
+        Hardware prefetchers stop at the end of a page, as they do not know where the next one is, and begin again
+        after the second miss. (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching".)
+        The lines of a shorter piece are asked for at once.
+        """
+        restart = restart_seconds(self.core.page_bytes, run)
+        return self._stall(elements, bytes_, self._beyond_l2(), uses) + elements * bytes_ * restart
+
+    def _is_near(self, size: float) -> bool:
+        """Whether so many bytes stay in L2 from one use to the next."""
+        return size <= self.near_2
+
+    def _far_share(self) -> float:
+        """
+        The part of both operands that is not in L2 when a call begins. Of what is little more than stays there,
+        the replacement of lines loses some and not all.
+        """
+        return min(max((self.left_bytes + self.right_bytes) / self.near_2 - 1, 0.0), 1.0)
+
+    def _streaming_right(self, plan: ContractionPlan) -> float:
+        problem = self.problem
+        bytes_ = problem.right.element_bytes
+        elements = problem.k * problem.n
+        share = self._far_share()
+        if not share:
+            return 0.0
+        panel = self._right_panel(plan, plan.nr)
+        if plan.innermost == "m":
+            block = plan.mc * plan.kc * problem.left.element_bytes
+            again = -(-problem.m // plan.mc)
+            if self.right_bytes + block <= self.near_2:
+                again = 1
+            if panel > self.near_2:
+                again = -(-problem.m // plan.mr)
+        else:
+            block = self._right_panel(plan, plan.nc)
+            again = 1 if block <= self.near_2 else -(-problem.m // plan.mr)
+        fetched = again - (1 if plan.pack_right else 0)  # packing fetches it the first time
+        if plan.pack_right and self._evicts_packed(plan):
+            fetched = again
+        is_dense = plan.pack_right or problem.right.summed == min(plan.nr, problem.n)
+        run = (plan.kc if is_dense else 1) * plan.nr * bytes_
+        return share * self._streamed(elements * fetched, bytes_, min(plan.mr, problem.m), run)
+
+    def _evicts_packed(self, plan: ContractionPlan) -> bool:
+        """Whether panels of B leave L2 after they are packed and before they are used."""
+        problem = self.problem
+        block = plan.kc * plan.nc * problem.right.element_bytes
+        if plan.innermost == "m":  # all rows of a block of A stream by, for each panel
+            block += plan.mc * plan.kc * problem.left.element_bytes
+        return block > self.near_2
+
+    def _right_panel(self, plan: ContractionPlan, columns: int) -> float:
+        """The bytes of L2 that KC rows of so many columns of B take: more where lines share sets."""
+        right = self.problem.right
+        size = plan.kc * columns * right.element_bytes
+        if plan.pack_right or right.summed is None:
+            return size
+        stride, width = right.summed * right.element_bytes, columns * right.element_bytes
+        crowd = most_in_a_set(
+            self.level_2, min(plan.kc, 4096), stride, min(width, self.level_2.way_bytes)
+        )
+        even = max(size / self.level_2.way_bytes, 1)
+        return size * max(1.0, crowd / (even + 1))
+
+    def _streaming_left(self, plan: ContractionPlan) -> float:
+        problem, left = self.problem, self.problem.left
+        bytes_, elements = left.element_bytes, problem.m * problem.k
+        uses = min(plan.nr, problem.n)
+        tiles = -(-problem.n // plan.nr)
+        seconds = 0.0
+        share = self._far_share()
+        if share:
+            block = plan.mc * plan.kc * bytes_ + self._right_panel(plan, plan.nr)
+            if plan.innermost == "m":
+                again = 1 if block <= self.near_2 else tiles
+            else:
+                again = -(-problem.n // plan.nc)
+            fetched = max(again - (1 if plan.pack_left else 0), 0)
+            is_dense = plan.pack_left or left.along == plan.kc
+            run = (plan.mr if is_dense else 1) * plan.kc * bytes_
+            seconds += share * self._streamed(elements * fetched, bytes_, uses, run)
+        if plan.pack_left:
+            return seconds
+        return seconds + elements * tiles * self._colliding(plan, uses)
+
+    def _colliding(self, plan: ContractionPlan, uses: int) -> float:
+        """
+        Seconds for each element of an A that is not packed, where its rows, or its columns where they are
+        what is read, evict each other from L1 before the rest of their lines is used.
+        """
+        left, line = self.problem.left, self.level_1.line_bytes
+        if left.along is None or left.summed is None or 1 not in (left.along, left.summed):
+            return self._refetched(line, uses)
+        if left.summed != 1:
+            # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
+            return self._refetched(line / plan.mr, uses)
+        stride = left.along * left.element_bytes
+        if most_in_a_set(self.level_1, plan.mr, stride) < self.level_1.ways:
+            return 0.0  # one way is left for B
+        slowdown = self.rates.slowdown(plan.mr)
+        if stride % self.core.page_bytes == 0 and slowdown.source == "measured":
+            return (slowdown.core - 1) * self._computing(uses)
+        return self._refetched(line, uses)
+
+    def _computing(self, uses: int) -> float:
+        """Seconds in which an element takes part in so many multiply-adds."""
+        peak = self.rates.tile_near.core * 4 / self.problem.right.element_bytes
+        return 2 * uses / peak
+
+    def _refetched(self, bytes_: float, uses: int) -> float:
+        """
+        Seconds of waiting for an element of A for which so many bytes come from L2 again.
+
+        Between nothing and all of what can be hidden behind multiply-adds is: the middle of the two is taken, as
+        loads that miss L1 in turn stop the ones behind them. (Slowdowns of 1.3 to 1.8 were measured, of a time
+        in which 1 to 1.5 times as long was fetched.)
+        """
+        fetching = bytes_ / self.rates.read_l2.core
+        computing = self._computing(uses)
+        return (max(fetching, computing) + fetching - computing) / 2
+
+    def _packing(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
+        """Seconds to copy an operand into panels; constants are packed when the program is compiled."""
+        is_left = which == "left"
+        operand = self.problem.left if is_left else self.problem.right
+        is_packed = plan.pack_left if is_left else plan.pack_right
+        if not is_packed or operand.is_constant:
+            return 0.0
+        size = self.left_bytes if is_left else self.right_bytes
+        rate = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
+        seconds = size / rate.core
+        # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
+        if operand.along != 1:
+            vectors = size / operand.element_bytes / self.lanes
+            seconds += vectors * log2(max(self.lanes, 2)) / self.clock
+        blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
+        if not blocks and size > self.near_2:
+            seconds += 2 * size / self._beyond_l2()  # the copy leaves L2 and comes back
+        return seconds
+
+    def _writing(self, plan: ContractionPlan) -> float:
+        """C goes to where it came from: read and written once, and once more for each further block of the sum."""
+        problem = self.problem
+        size = problem.m * problem.n * problem.result_bytes
+        times = -(-problem.k // plan.kc)
+        if times == 1 and self._is_near(size + self.left_bytes + self.right_bytes):
+            return 0.0
+        rate = self._beyond_l2()
+        seconds = 2 * size * times / rate
+        if plan.turned:
+            seconds += size / self.rates.pack_near.core
+        return seconds

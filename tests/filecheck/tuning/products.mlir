@@ -1,0 +1,142 @@
+// RUN: stepwell compile %s --emit plan --target sapphire-rapids | filecheck %s --check-prefix=SPR
+// RUN: stepwell compile %s --emit plan --target zen3 | filecheck %s --check-prefix=ZEN3
+// RUN: stepwell compile %s --emit plan --target zen5 | filecheck %s --check-prefix=ZEN5
+
+// What rules decide for twelve products on three known cores, without scheduling them.
+
+// SPR: p256.
+// SPR-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// SPR: p512.
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 512, KC 512, N tiles innermost, packs nothing, peels M;
+// SPR: p1024.
+// SPR-NEXT: chosen contraction: tile 10x32, MC 10, NC 352, KC 1024, N tiles innermost, packs B, peels M;
+// SPR: p2048.
+// SPR-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 2048, N tiles innermost, packs B, peels M;
+// SPR: nt.
+// SPR-NEXT: chosen contraction: tile 10x32, MC 10, NC 352, KC 1024, N tiles innermost, packs B, peels M;
+// SPR: tn.
+// SPR-NEXT: chosen contraction: tile 13x32, MC 13, NC 352, KC 1024, N tiles innermost, packs A and B;
+// SPR: f64.
+// SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M;
+// SPR: wide.
+// SPR-NEXT: chosen contraction: tile 13x32, MC 128, NC 256, KC 768, M tiles innermost, packs B, peels M;
+// SPR: deep.
+// SPR-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 3072, N tiles innermost, packs B, peels M;
+// SPR: small.
+// SPR-NEXT: chosen contraction: tile 13x32, MC 13, NC 100, KC 500, N tiles innermost, packs nothing, peels M and N;
+// SPR: tall.
+// SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M;
+// SPR: ragged.
+// SPR-NEXT: chosen contraction: tile 9x48, MC 1301, NC 333, KC 97, M tiles innermost, packs nothing, peels M and N;
+
+// ZEN3: p256.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M;
+// ZEN3: p512.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 176, KC 512, N tiles innermost, packs B, peels M;
+// ZEN3: p1024.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN3: p2048.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 2048, N tiles innermost, packs B, peels M;
+// ZEN3: nt.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN3: tn.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 1024, N tiles innermost, packs A and B;
+// ZEN3: f64.
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 6, NC 48, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN3: wide.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 128, KC 768, N tiles innermost, packs B, peels M;
+// ZEN3: deep.
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 3072, N tiles innermost, packs B, peels M;
+// ZEN3: small.
+// ZEN3-NEXT: chosen contraction: tile 13x8, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
+// ZEN3: tall.
+// ZEN3-NEXT: chosen contraction: tile 14x8, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M;
+// ZEN3: ragged.
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 652, NC 333, KC 97, M tiles innermost, packs A and B;
+
+// ZEN5: p256.
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// ZEN5: p512.
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 512, N tiles innermost, packs B, peels M;
+// ZEN5: p1024.
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN5: p2048.
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 96, KC 2048, N tiles innermost, packs A and B;
+// ZEN5: nt.
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN5: tn.
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 192, KC 1024, N tiles innermost, packs A and B;
+// ZEN5: f64.
+// ZEN5-NEXT: chosen contraction: tile 11x16, MC 11, NC 96, KC 1024, N tiles innermost, packs B, peels M;
+// ZEN5: wide.
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 128, NC 128, KC 768, M tiles innermost, packs B, peels M;
+// ZEN5: deep.
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 64, KC 3072, N tiles innermost, packs B, peels M;
+// ZEN5: small.
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 100, KC 500, N tiles innermost, packs nothing, peels M and N;
+// ZEN5: tall.
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M;
+// ZEN5: ragged.
+// ZEN5-NEXT: chosen contraction: tile 9x48, MC 1301, NC 333, KC 97, M tiles innermost, packs nothing, peels M and N;
+
+func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+  func.return %matmul : tensor<256x256xf32>
+}
+
+func.func @p512(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %matmul = graph.matmul %a, %b : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  func.return %matmul : tensor<512x512xf32>
+}
+
+func.func @p1024(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %matmul = graph.matmul %a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  func.return %matmul : tensor<1024x1024xf32>
+}
+
+func.func @p2048(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+  %matmul = graph.matmul %a, %b : tensor<2048x2048xf32>, tensor<2048x2048xf32> -> tensor<2048x2048xf32>
+  func.return %matmul : tensor<2048x2048xf32>
+}
+
+func.func @nt(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %transpose = graph.transpose %b perm = [1, 0] : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %matmul = graph.matmul %a, %transpose : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  func.return %matmul : tensor<1024x1024xf32>
+}
+
+func.func @tn(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %transpose = graph.transpose %a perm = [1, 0] : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %matmul = graph.matmul %transpose, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  func.return %matmul : tensor<1024x1024xf32>
+}
+
+func.func @f64(%a: tensor<1024x1024xf64>, %b: tensor<1024x1024xf64>) -> tensor<1024x1024xf64> {
+  %matmul = graph.matmul %a, %b : tensor<1024x1024xf64>, tensor<1024x1024xf64> -> tensor<1024x1024xf64>
+  func.return %matmul : tensor<1024x1024xf64>
+}
+
+func.func @wide(%a: tensor<128x768xf32>, %b: tensor<768x3072xf32>) -> tensor<128x3072xf32> {
+  %matmul = graph.matmul %a, %b : tensor<128x768xf32>, tensor<768x3072xf32> -> tensor<128x3072xf32>
+  func.return %matmul : tensor<128x3072xf32>
+}
+
+func.func @deep(%a: tensor<128x3072xf32>, %b: tensor<3072x768xf32>) -> tensor<128x768xf32> {
+  %matmul = graph.matmul %a, %b : tensor<128x3072xf32>, tensor<3072x768xf32> -> tensor<128x768xf32>
+  func.return %matmul : tensor<128x768xf32>
+}
+
+func.func @small(%a: tensor<64x500xf32>, %b: tensor<500x100xf32>) -> tensor<64x100xf32> {
+  %matmul = graph.matmul %a, %b : tensor<64x500xf32>, tensor<500x100xf32> -> tensor<64x100xf32>
+  func.return %matmul : tensor<64x100xf32>
+}
+
+func.func @tall(%a: tensor<20000x64xf32>, %b: tensor<64x32xf32>) -> tensor<20000x32xf32> {
+  %matmul = graph.matmul %a, %b : tensor<20000x64xf32>, tensor<64x32xf32> -> tensor<20000x32xf32>
+  func.return %matmul : tensor<20000x32xf32>
+}
+
+func.func @ragged(%a: tensor<1301x97xf32>, %b: tensor<97x333xf32>) -> tensor<1301x333xf32> {
+  %matmul = graph.matmul %a, %b : tensor<1301x97xf32>, tensor<97x333xf32> -> tensor<1301x333xf32>
+  func.return %matmul : tensor<1301x333xf32>
+}
