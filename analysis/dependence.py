@@ -195,7 +195,7 @@ class Dependence:
 
     def describe(self) -> str:
         """The kind, the buffer and the distances, for messages."""
-        name = self.source.buffer.name_hint or "a buffer"
+        name = loop.buffer_name(self.source.buffer) or "a buffer"
         distance = ", ".join(
             direction.value if fixed is None else str(fixed)
             for fixed, direction in zip(self.distance_vector, self.direction_vector, strict=True)
@@ -203,7 +203,7 @@ class Dependence:
         where = f" at distance ({distance})" if distance else ""
         known = ""
         if self.source.buffer is not self.sink.buffer:
-            other = self.sink.buffer.name_hint or "another buffer"
+            other = loop.buffer_name(self.sink.buffer) or "another buffer"
             known = f" that may exist ('%{other}' may be the same memory)"
         elif not self.exact:
             known = " that may exist (an access is not affine)"

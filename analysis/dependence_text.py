@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..dialects import loop
 from ..errors import location_of
 from .dependence import Dependence
 from .scop import Access
@@ -32,7 +33,7 @@ def _row(dependence: Dependence) -> tuple[str, ...]:
     )
     return (
         dependence.kind.value,
-        f"%{dependence.source.buffer.name_hint or '?'}",
+        f"%{loop.buffer_name(dependence.source.buffer) or '?'}",
         f"{_place(dependence.source)} -> {_place(dependence.sink)}",
         f"distance ({vector})",
         _remark(dependence),

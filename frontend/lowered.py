@@ -91,7 +91,8 @@ class Lowered:
 
         Raises StepwellError when it starts below that level.
         """
-        from ..tuning.rules import kernels, name_apart
+        from ..dialects import loop
+        from ..tuning.rules import kernels
 
         with lowering_lock:
             if self.level not in (Level.GRAPH, Level.TE):
@@ -99,7 +100,7 @@ class Lowered:
             module = self._at(Level.TE).clone()
             lower_to(module, Level.LOOP, replace(self.options, schedule=False), ctx=make_context())
             for kernel in kernels(module):
-                name_apart(kernel)  # steps call buffers by their names
+                loop.name_apart(kernel)  # steps call buffers by their names
             return module
 
     def script(self) -> str:

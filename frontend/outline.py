@@ -58,7 +58,7 @@ def _header(function: func.FuncOp) -> Iterator[_Line]:
     for number, arg in enumerate(function.body.block.args):
         marks = attributes.data[number].data.keys() if attributes is not None else ()
         what = "result" if loop.RESULT in marks else "arena" if loop.ARENA in marks else "argument"
-        yield _Line(1, f"{arg.name_hint or f'arg{number}'}: {_described(arg, what)}")
+        yield _Line(1, f"{loop.buffer_name(arg) or f'arg{number}'}: {_described(arg, what)}")
 
 
 def _described(value: SSAValue, what: str) -> str:

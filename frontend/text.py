@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
@@ -27,14 +28,16 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import AttributeInvT, Operation, SSAValue
+from xdsl.ir import AttributeInvT, BlockArgument, Operation, SSAValue
 from xdsl.parser import AttrParser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
+from ..dialects import loop
 from ..dialects.ir_parser import PARSER_GIVES_UP, IRParser
 from ..dialects.resource_handles import handle_of
 from ..errors import StepwellError
@@ -153,6 +156,7 @@ class LocatingParser(IRParser):
         self._name_positions: list[int] = []
         self._first_uses: dict[str, Span] = {}
         self._defined: set[str] = set()
+        self._argument_names: dict[BlockArgument, str] = {}
         self._resource_handles: dict[str, StringAttr] = {}
         self._resource_bytes: dict[str, str] | None = None
         super().__init__(ctx, text, filename)
@@ -200,6 +204,10 @@ class LocatingParser(IRParser):
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()
+        if isinstance(op, func.FuncOp):
+            for arg in op.args if op.body.blocks else ():
+                if arg in self._argument_names and loop.buffer_name(arg) == arg.name_hint:
+                    loop.set_buffer_name(arg, self._argument_names[arg])
         position = self._name_positions.pop()
         if op.location is UNKNOWN_LOC:
             op.location = self._location(position)
@@ -223,6 +231,16 @@ class LocatingParser(IRParser):
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)
         self._defined.add(name)
+        for value in values:
+            if isinstance(value.type, MemRefType) and value.name_hint not in (None, name):
+                self._name_buffer(value, name)
+
+    def _name_buffer(self, value: SSAValue, name: str) -> None:
+        """Call a buffer as the text does where its hint does not say that, if it is not named anyway."""
+        if isinstance(value, BlockArgument):
+            self._argument_names[value] = name  # its function is yet to come
+        elif isinstance(value.owner, loop.AllocOp) and value.owner.buffer_name is None:
+            loop.set_buffer_name(value, name)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         try:

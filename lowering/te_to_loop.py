@@ -373,3 +373,6 @@ class ConvertTeToLoopPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _ModuleConverter(op, fp_contract(self.fp)).run()
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                loop.name_apart(function, arguments=False)

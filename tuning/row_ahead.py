@@ -74,7 +74,7 @@ class Ahead:
                     self.session.apply(Stage(self._name(buffer), at, scope="arena"))
 
     def _name(self, buffer: SSAValue) -> str:
-        return self.session.named(buffer.name_hint or "")
+        return self.session.named(loop.buffer_name(buffer) or "")
 
 
 def _is_elementwise(nest: PerfectNest) -> bool:

@@ -136,7 +136,7 @@ def _inline_cheap(session: Session, finished: set[SSAValue]) -> None:
     for nest in nests:
         if _is_cheap(nest) and nest.stores[0].buffer not in kept:
             with suppress(Refusal):
-                session.apply(Inline(session.named(nest.stores[0].buffer.name_hint or "")))
+                session.apply(Inline(session.named(loop.buffer_name(nest.stores[0].buffer) or "")))
 
 
 def _is_cheap(nest: PerfectNest) -> bool:
@@ -283,7 +283,7 @@ class _Chain:
         for op in buffers:
             if op.buffer in self.ahead.made:
                 continue
-            name = op.buffer.name_hint or ""
+            name = loop.buffer_name(op.buffer) or ""
             pads = [1] * len(memref_type(op.buffer).get_shape())
             for tiles in self.tiles:
                 if tiles.result == name:

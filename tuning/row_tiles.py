@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..analysis.constants import constant_global
+from ..dialects import loop
 from ..dialects.loop import LoadOp, StoreOp
 from ..dialects.schedule.steps import (
     FuseLoops,
@@ -68,7 +69,8 @@ class RowTiles:
             f.loop_name.data for f in (update.rows, update.columns, update.reduced)
         )
         self.result, self.left, self.right = (
-            access.buffer.name_hint or "" for access in (update.store, update.left, update.right)
+            loop.buffer_name(access.buffer) or ""
+            for access in (update.store, update.left, update.right)
         )
         self.extent = update.columns.constant_trip_count() or 0
         self.lanes = lanes(target, element_bytes(update.store.buffer))
@@ -105,7 +107,7 @@ class RowTiles:
             store, loops = attached.finish.stores[0], attached.finish.loops[-2:]
             if all(stride_along(store, for_op) for for_op in loops):
                 row, column = (axis_of(store, for_op) for for_op in loops)
-                self.finished = store.buffer.name_hint or ""
+                self.finished = loop.buffer_name(store.buffer) or ""
                 self.in_registers.append((f"{self.prefix}.finished", row, column))
 
     def _names(self, attached: Attached) -> dict[str, tuple[str, str]]:

@@ -92,7 +92,7 @@ def keep_near(session: Session, target: Target, shared: list[str]) -> None:
             scope = "register"
         else:
             scope = "stack" if bytes_ <= cache_bytes(target, 1) else "arena"
-        name = op.buffer.name_hint or ""
+        name = loop.buffer_name(op.buffer) or ""
         step = Stage(session.named(name), shared[-1], into=f"{name}.row", scope=scope)
         with suppress(Refusal):
             session.apply(step)

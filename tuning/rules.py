@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.facts import facts_of_loops
 from ..analysis.levels import Level
@@ -81,22 +81,6 @@ def _is_unscheduled(function: func.FuncOp) -> bool:
     return bool(loops) and all(op.mode is None for op in loops)
 
 
-def name_apart(function: func.FuncOp) -> None:
-    """Give buffers different names: steps call them by these."""
-    taken: set[str] = set()
-    values = [*function.body.block.args, *(r for op in function.walk() for r in op.results)]
-    for value in values:
-        if not isinstance(value.type, MemRefType):
-            continue
-        hint = value.name_hint or "buffer"
-        name, number = hint, 1
-        while name in taken:
-            number += 1
-            name = f"{hint}{number}"
-        taken.add(name)
-        value.name_hint = name
-
-
 def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
     """Up to `n` plans for a kernel, cheapest first: those of the first family that has any."""
     facts = facts_of_loops(function).facts
@@ -123,7 +107,7 @@ def schedule_with(
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first rule that fits; None when none does."""
-    name_apart(function)
+    loop.name_apart(function)
     choices = proposals(function, target, SHOWN)
     if choices:
         session = schedule_with(module, function, choices[0], target)

@@ -54,7 +54,7 @@ def store_past_caches(session: Session, target: Target) -> None:
         stores = [op for op in ops if isinstance(op, loop.StoreOp)]
         always = [store for store in stores if isinstance(store.parent_op(), loop.ForOp)]
         if always and len(stores) == len(ops) and all(map(_fills_lines, always)):
-            session.apply(Nontemporal(session.named(value.name_hint or "")))
+            session.apply(Nontemporal(session.named(loop.buffer_name(value) or "")))
 
 
 def _is_passed_on(function: func.FuncOp, number: int) -> bool:
@@ -120,7 +120,7 @@ def _fetch(session: Session, target: Target, row: loop.ForOp, load: loop.LoadOp)
         return
     most = cache_bytes(target, 1) // 8 // element_bytes(load.buffer)
     before = {op.loop_name.data for op in session.nest.loops()}
-    name = load.buffer.name_hint or ""
+    name = loop.buffer_name(load.buffer) or ""
     with suppress(Refusal):
         distance = min(length, max(most, step)) // step
         session.apply(Prefetch(session.named(name), block.loop_name.data, distance))

@@ -29,6 +29,7 @@ from .attributes import (
     Scope,
     ScopeAttr,
 )
+from .buffer_names import BUFFER_NAME, buffer_name, name_apart, set_buffer_name
 from .control import ForOp, IfOp, YieldOp
 from .memory import NONTEMPORAL, AllocOp, LoadOp, PrefetchOp, StoreOp
 
@@ -40,6 +41,7 @@ Loop = Dialect(
 
 __all__ = [
     "ARENA",
+    "BUFFER_NAME",
     "MARK",
     "NONTEMPORAL",
     "RESULT",
@@ -59,4 +61,7 @@ __all__ = [
     "YieldOp",
     "access",
     "at_least_zero",
+    "buffer_name",
+    "name_apart",
+    "set_buffer_name",
 ]

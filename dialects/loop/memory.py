@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
+    StringAttr,
     i32,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -19,6 +20,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -263,18 +265,30 @@ def _verify_access(op: LoadOp | StoreOp, element: Attribute) -> None:
             )
 
 
+def _printed_name(printer: Printer, result: SSAValue) -> str | None:
+    """How an operation's only result has just been printed: its hint, with a number when that was taken."""
+    hint = result.name_hint
+    if hint is None:
+        return None
+    earlier = printer.ssa_names.get(hint, 1) - 1
+    return f"{hint}_{earlier}" if earlier else hint
+
+
 @irdl_op_definition
 class AllocOp(IRDLOperation):
     """
     A scratch buffer, alive to the end of the block that has it: `%t = loop.alloc stack : memref<64xf32>`.
 
-    Its contents are undefined. `register` and `stack` buffers have a static shape.
+    It is called what the SSA value is called; where the text does not say that, the name follows the scope:
+    `%t = loop.alloc stack "t_1" : memref<64xf32>`. Its contents are undefined. `register` and `stack` buffers have a static shape.
     """
 
     name = "loop.alloc"
 
     dynamic_sizes = var_operand_def(IndexType())
     scope = prop_def(ScopeAttr)
+    buffer_name = opt_prop_def(StringAttr)
+    """set where the hint of the result is not the buffer's name; `buffer_name(value)` gives the name"""
     buffer = result_def(MemRefType.constr())
 
     traits = traits_def(MemoryAllocEffect())
@@ -311,6 +325,10 @@ class AllocOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.scope.data.value}")
+        name = self.buffer.name_hint if self.buffer_name is None else self.buffer_name.data
+        if name is not None and name != _printed_name(printer, self.buffer):
+            printer.print_string(" ")
+            printer.print_attribute(StringAttr(name))
         if self.dynamic_sizes:
             with printer.in_parens():
                 printer.print_list(self.dynamic_sizes, printer.print_ssa_value)
@@ -321,6 +339,7 @@ class AllocOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> AllocOp:
         scope = parser.parse_str_enum(Scope)
+        name = parser.parse_optional_str_literal()
         sizes = parser.parse_optional_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
         )
@@ -328,4 +347,5 @@ class AllocOp(IRDLOperation):
         parser.parse_punctuation(":")
         op = cls(scope, parse_memref_type(parser), sizes or ())
         op.attributes |= attributes
+        op.buffer_name = None if name is None else StringAttr(name)
         return op

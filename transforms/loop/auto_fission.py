@@ -62,4 +62,4 @@ def _cuts(for_op: loop.ForOp) -> Iterator[str]:
         if isinstance(part, loop.ForOp):
             yield part.loop_name.data
         elif isinstance(part, loop.StoreOp) and isinstance(following, loop.ForOp):
-            yield part.buffer.name_hint or ""
+            yield loop.buffer_name(part.buffer) or ""

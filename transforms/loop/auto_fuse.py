@@ -65,7 +65,7 @@ def _fuse_one(function: func.FuncOp, nests: Nests, keep_parallel: bool) -> bool:
                 second, f"not {call_of(step)}: both are parallel, and one loop is not", missed=True
             )
             continue
-        names = ", ".join(sorted(f"%{buffer.name_hint or '?'}" for buffer in shared))
+        names = ", ".join(sorted(f"%{loop.buffer_name(buffer) or '?'}" for buffer in shared))
         if try_step(step, nests, function, second, f"both use {names}"):
             return True
     return False

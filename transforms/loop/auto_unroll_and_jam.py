@@ -63,7 +63,9 @@ class LoopAutoUnrollAndJamPass(StepwellPass):
                 remark(for_op, self._declined(for_op, shared[for_op], own, factor), missed=True)
                 continue
             step = UnrollAndJam(target(function, for_op.loop_name.data), factor, self.tail)
-            names = ", ".join(sorted({f"%{r.buffer.name_hint or '?'}" for r in shared[for_op]}))
+            names = ", ".join(
+                sorted({f"%{loop.buffer_name(r.buffer) or '?'}" for r in shared[for_op]})
+            )
             reason = f"the copies share elements of {names}"
             if try_step(step, nests, function, for_op, reason):
                 return

@@ -57,7 +57,7 @@ class OwnBuffer:
         type_ = MemRefType(old.type.get_element_type(), self.box.extents)
         new = Builder(InsertPoint.before(first)).insert(loop.AllocOp(self.alloc.scope.data, type_))
         new.attributes |= self.alloc.attributes
-        new.buffer.name_hint = old.name_hint
+        loop.set_buffer_name(new.buffer, loop.buffer_name(old))
         for op in self.accesses:
             values = list(op.operands_)
             lower = shifted_to(self.box.lower, len(values))
@@ -117,7 +117,7 @@ class _Planner:
         self.at = at
         self.scop = nest.dependences.scop
         self.buffer = self.scop.aliases.root(buffer)
-        self.name = self.buffer.name_hint
+        self.name = loop.buffer_name(self.buffer)
         accesses = [a for a in self.scop.accesses if a.buffer is self.buffer]
         writers = [a for a in accesses if a.is_write]
         if not writers:
@@ -189,7 +189,7 @@ class _Planner:
             ):
                 raise refuse(
                     step,
-                    f"the nest that computes '%{name}' also writes '%{access.buffer.name_hint}'",
+                    f"the nest that computes '%{name}' also writes '%{loop.buffer_name(access.buffer)}'",
                     remedy="fission it first",
                 )
         for access in self.scop.accesses:
@@ -198,7 +198,7 @@ class _Planner:
             ):
                 raise refuse(
                     step,
-                    f"'%{access.buffer.name_hint}' may be the same memory as '%{name}'",
+                    f"'%{loop.buffer_name(access.buffer)}' may be the same memory as '%{name}'",
                     remedy="mark the arguments stepwell.noalias if they never overlap",
                 )
 

@@ -117,7 +117,7 @@ def _initialisation(
 ) -> loop.StoreOp:
     """The only store to the buffer inside the loop that is no update of the reduction."""
     updates = nest.dependences.updates
-    name = buffer.name_hint
+    name = loop.buffer_name(buffer)
     writes = [a for a in nest.dependences.scop.inside(at) if a.buffer is buffer and a.is_write]
     if not any(a.op in updates for a in writes):
         raise refuse(step, f"loop '{step.at}' has no reduction into '%{name}'")

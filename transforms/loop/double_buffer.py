@@ -66,7 +66,7 @@ class DoubleBufferPlan:
             loop.AllocOp(self.alloc.scope.data, type_)
         )
         new.attributes |= self.alloc.attributes
-        new.buffer.name_hint = old.name_hint
+        loop.set_buffer_name(new.buffer, loop.buffer_name(old))
         self._fill_first(new.buffer)
         self._fill_next(new.buffer)
         for use in list(old.uses):
@@ -246,7 +246,7 @@ def _fill(
             if access.is_write and access.buffer is not alloc.buffer and not is_own:
                 raise refuse(
                     step,
-                    f"what fills '%{name}' also writes '%{access.buffer.name_hint}'",
+                    f"what fills '%{name}' also writes '%{loop.buffer_name(access.buffer)}'",
                     remedy="fission it first",
                 )
         if any(result.uses for result in op.results):

@@ -108,7 +108,7 @@ def _cut(step: Fission, nest: Nest, for_op: loop.ForOp, body: Sequence[Operation
     buffer = _stored_buffer(nest, for_op, step.after)
     if buffer is None:
         names = [op.loop_name.data for op in body if isinstance(op, loop.ForOp)]
-        names += [b.name_hint or "" for b in _stored_buffers(for_op)]
+        names += [loop.buffer_name(b) or "" for b in _stored_buffers(for_op)]
         known = ", ".join(f"'{n}'" for n in dict.fromkeys(names))
         raise refuse(
             step,
@@ -121,7 +121,7 @@ def _cut(step: Fission, nest: Nest, for_op: loop.ForOp, body: Sequence[Operation
 
 
 def _stored_buffer(nest: Nest, for_op: loop.ForOp, name: str) -> SSAValue | None:
-    return next((b for b in _stored_buffers(for_op) if b.name_hint == name), None)
+    return next((b for b in _stored_buffers(for_op) if loop.buffer_name(b) == name), None)
 
 
 def _stored_buffers(root: Operation) -> list[SSAValue]:
@@ -187,7 +187,9 @@ def _only(op: Operation, *kinds: MemoryEffectKind) -> bool:
 
 def _refuse_value(step: Fission, op: Operation) -> Exception:
     value = op.results[0]
-    name = f"'%{value.name_hint}'" if value.name_hint else f"the result of '{op.name}'"
+    name = (
+        f"'%{loop.buffer_name(value)}'" if loop.buffer_name(value) else f"the result of '{op.name}'"
+    )
     if isinstance(op, loop.AllocOp):
         return refuse(
             step,
@@ -246,7 +248,7 @@ def _in_one_run(dependence: Dependence, for_op: loop.ForOp) -> isl.Map:
 def _remedy(dependence: Dependence, for_op: loop.ForOp) -> str:
     buffer = dependence.source.buffer
     if is_allocation(buffer) and not for_op.is_ancestor(buffer.owner):
-        return f"give '%{buffer.name_hint}' an axis for the iterations of '{for_op.loop_name.data}'"
+        return f"give '%{loop.buffer_name(buffer)}' an axis for the iterations of '{for_op.loop_name.data}'"
     return "leave these two in one loop"
 
 

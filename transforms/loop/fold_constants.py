@@ -142,7 +142,7 @@ def _reads_constants(function: func.FuncOp) -> bool:
 
 
 def _fold(alloc: loop.AllocOp, globals_: _Globals) -> None:
-    name = alloc.buffer.name_hint or "buffer"
+    name = loop.buffer_name(alloc.buffer) or "buffer"
     planned = plan_fold(alloc)
     if planned is None:
         return
@@ -161,7 +161,7 @@ def _fold(alloc: loop.AllocOp, globals_: _Globals) -> None:
         nest.erase()
     get = memref.GetGlobalOp(symbol, type_)
     Rewriter.replace_op(alloc, get)
-    get.memref.name_hint = name
+    loop.set_buffer_name(get.memref, name)
     for buffer in planned.sources:
         owner = buffer.owner
         if isinstance(owner, Operation) and not buffer.uses:

@@ -145,7 +145,7 @@ def _replacement(
         if found is None:
             raise refuse(
                 step,
-                f"the iteration that computes the element of '%{read.buffer.name_hint}' that a load reads "
+                f"the iteration that computes the element of '%{loop.buffer_name(read.buffer)}' that a load reads "
                 "is no single affine function of the load's iteration",
                 remedy="split the reader's loops with index_set_split first",
             )
@@ -188,9 +188,9 @@ def _check_reachable(step: Inline, read: Access, operand: Access, at_operand: is
     if block.find_ancestor_op_in_block(read.op) is None or not at_operand.is_subset(same):
         raise refuse(
             step,
-            f"it is computed from '%{operand.buffer.name_hint}', which is made anew inside of a loop "
+            f"it is computed from '%{loop.buffer_name(operand.buffer)}', which is made anew inside of a loop "
             "and gone where the value is read",
-            remedy=f"inline '{operand.buffer.name_hint}' first",
+            remedy=f"inline '{loop.buffer_name(operand.buffer)}' first",
         )
 
 

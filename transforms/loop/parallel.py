@@ -70,7 +70,7 @@ def _remedy(nest: Nest, dependence: Dependence, for_op: loop.ForOp) -> str:
         others = parallel_loops(nest, for_op)
         return f"rfactor '{name}'" + (f", or choose {others}" if others else "")
     if is_allocation(buffer) and not _passes_values(dependence, for_op):
-        return f"give each iteration a buffer of its own: stage '{buffer.name_hint}' at '{name}'"
+        return f"give each iteration a buffer of its own: stage '{loop.buffer_name(buffer)}' at '{name}'"
     others = parallel_loops(nest, for_op)
     return f"choose {others}" if others else "skew the nest, or leave this loop serial"
 

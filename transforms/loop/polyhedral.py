@@ -102,7 +102,7 @@ def _check_affine(function: func.FuncOp, found: Dependences) -> None:
     for op in function.walk():
         if isinstance(op, loop.AllocOp) and op.parent is not function.body.block:
             raise StepwellError(
-                f"'%{op.buffer.name_hint or 'a buffer'}' is made inside of a loop, so its iterations "
+                f"'%{loop.buffer_name(op.buffer) or 'a buffer'}' is made inside of a loop, so its iterations "
                 "cannot be moved apart; make it at the start of the function",
                 op=op,
             )
@@ -215,7 +215,7 @@ def _times(band: isl.ScheduleNode, parameters: Sequence[str]) -> dict[str, list[
 def _statement_text(statement: Statement) -> str:
     """`the store to '%A'`"""
     written = [access.buffer for access in statement.accesses if access.is_write]
-    names = ", ".join(dict.fromkeys(f"'%{buffer.name_hint or '?'}'" for buffer in written))
+    names = ", ".join(dict.fromkeys(f"'%{loop.buffer_name(buffer) or '?'}'" for buffer in written))
     around = ", ".join(for_op.loop_name.data for for_op in statement.loops)
     return (f"the store to {names}" if names else "the loads") + f" of ({around})"
 

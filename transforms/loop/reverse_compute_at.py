@@ -228,7 +228,7 @@ def _problem(
     for access in nest.dependences.scop.inside(consumer):
         into = narrowing.into(access)
         missing = access.domain.subtract(into.domain())
-        name = access.buffer.name_hint
+        name = loop.buffer_name(access.buffer)
         what = f"the {'store to' if access.is_write else 'load of'} '%{name}'"
         if not missing.is_empty():
             return refuse(

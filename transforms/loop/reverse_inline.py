@@ -264,7 +264,7 @@ def _free_operands(
                 raise refuse(
                     step,
                     f"the consumer uses the value of '{owner.name}', which is not known where "
-                    f"'%{write.buffer.name_hint}' is produced",
+                    f"'%{loop.buffer_name(write.buffer)}' is produced",
                     remedy="compute it inside of the consumer's innermost loop",
                 )
     return tuple(op for op in nest.function.walk() if op in found)
@@ -363,8 +363,8 @@ def _made_late(
             return maker, there
     raise refuse(
         step,
-        f"the consumer uses '%{access.buffer.name_hint}', which is not there where "
-        f"'%{write.buffer.name_hint}' is produced",
+        f"the consumer uses '%{loop.buffer_name(access.buffer)}', which is not there where "
+        f"'%{loop.buffer_name(write.buffer)}' is produced",
         remedy="allocate it before the producer",
     )
 

@@ -91,7 +91,7 @@ class RfactorPlan:
         type_ = MemRefType(element, self.shape)
         size = prod(self.shape) * bit_width(element) // 8
         partial = before.insert(loop.AllocOp(self._scope(size), type_)).buffer
-        partial.name_hint = self.name
+        loop.set_buffer_name(partial, self.name)
         initialise = self._initialise(before, partial)
         combine = self._combine(Builder(InsertPoint.after(self.place.outermost)), partial)
         self._redirect(partial)
@@ -225,7 +225,7 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
             f"the partial results have {rank} axes, and axis is {step.axis}",
             remedy=f"give {-rank} to {rank - 1}",
         )
-    buffer_name = update.store.buffer.name_hint or "partial"
+    buffer_name = loop.buffer_name(update.store.buffer) or "partial"
     chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
     return RfactorPlan(
         nest,
@@ -258,7 +258,7 @@ def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
         return found[0]
     name = factored.loop_name.data
     if found:
-        buffers = ", ".join(f"'%{u.store.buffer.name_hint}'" for u in found)
+        buffers = ", ".join(f"'%{loop.buffer_name(u.store.buffer)}'" for u in found)
         raise refuse(
             step,
             f"loop '{name}' reduces in {len(found)} places, into {buffers}",
@@ -332,7 +332,7 @@ def _place_at(
     if box is None:
         raise refuse(
             step,
-            f"the elements of '%{access.buffer.name_hint}' that '{outermost.loop_name.data}' reduces into "
+            f"the elements of '%{loop.buffer_name(access.buffer)}' that '{outermost.loop_name.data}' reduces into "
             "have no constant number",
             remedy="reorder the loops so that the reduction is further in",
         )

@@ -92,7 +92,7 @@ class StagePlan:
         element = memref_type(self.buffer).get_element_type()
         type_ = MemRefType(element, self.layout.shape())
         scratch = front.insert(loop.AllocOp(self.scope, type_)).buffer
-        scratch.name_hint = self.name
+        loop.set_buffer_name(scratch, self.name)
         for access in self.accesses:
             self._redirect(access, scratch)
         copy_in = self._copy(front, scratch, into_scratch=True) if self.copies_in else []
@@ -300,7 +300,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
 
 def _check_uses(step: Stage, nest: Nest, at: At, root: SSAValue, inside: Sequence[Access]) -> None:
     scop = nest.dependences.scop
-    name = root.name_hint or "a buffer"
+    name = loop.buffer_name(root) or "a buffer"
     if isinstance(at, loop.ForOp):
         check_structured(step, at)
         check_marks_around(step, at, (loop.RunMode.VECTOR,))
@@ -328,7 +328,7 @@ def _check_uses(step: Stage, nest: Nest, at: At, root: SSAValue, inside: Sequenc
         if access.buffer is not root and scop.aliases.may_alias(access.buffer, root):
             raise refuse(
                 step,
-                f"'%{access.buffer.name_hint}' may be the same memory as '%{name}'",
+                f"'%{loop.buffer_name(access.buffer)}' may be the same memory as '%{name}'",
                 remedy="mark the arguments stepwell.noalias if they never overlap",
             )
 
@@ -340,7 +340,7 @@ def _along(step: Stage, nest: Nest, at: At, every: Sequence[Access]) -> list[Acc
     variable = nest.loop(step.along).induction_variable
     found = [access for access in every if _is_over(access.op, variable)]
     if every and not found:
-        name = every[0].buffer.name_hint or "a buffer"
+        name = loop.buffer_name(every[0].buffer) or "a buffer"
         raise refuse(
             step,
             f"no access of '%{name}' in {_words(at)} has the variable of loop '{step.along}' in a subscript",
@@ -400,7 +400,7 @@ def _check_left_out(
     if region is None or not region.is_disjoint(copied_out):
         raise refuse(
             step,
-            f"a store to '%{writes[0].buffer.name_hint}' that is left out is of elements that are copied back",
+            f"a store to '%{loop.buffer_name(writes[0].buffer)}' that is left out is of elements that are copied back",
             remedy="leave no store out",
         )
 

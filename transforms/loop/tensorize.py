@@ -69,7 +69,7 @@ class View:
         if result_type != self.type:
             view = builder.insert(memref.CastOp.get(view, self.type)).dest
         if view is not self.source:
-            view.name_hint = self.name
+            loop.set_buffer_name(view, self.name)
         return view
 
     def _source_type(self) -> Buffer:
@@ -120,7 +120,7 @@ class View:
         if fits and (want_offset is None or want_offset == have_offset):
             return None
         return (
-            f"the part of '%{self.source.name_hint}' is a {have}, which is no {want}; declare the "
+            f"the part of '%{loop.buffer_name(self.source)}' is a {have}, which is no {want}; declare the "
             "kernel's argument with strided<[?, …, 1], offset: ?>"
         )
 
@@ -196,7 +196,7 @@ def _check_views(
             if not around.domain.is_subset(inside):
                 raise refuse(
                     step,
-                    f"where no iteration of it runs, the part of '%{view.source.name_hint}' that the "
+                    f"where no iteration of it runs, the part of '%{loop.buffer_name(view.source)}' that the "
                     "kernel is given would reach beyond the buffer",
                     remedy="simplify first, or peel those iterations off",
                 )
@@ -225,14 +225,16 @@ def _arguments(kernel: Nest, unifier: Unifier) -> Iterator[View | SSAValue]:
     arguments = kernel.function.body.block.args
     for buffer in unifier.buffers:
         if buffer not in arguments:
-            raise Mismatch(f"'%{buffer.name_hint}' of the kernel is no argument of it")
+            raise Mismatch(f"'%{loop.buffer_name(buffer)}' of the kernel is no argument of it")
     for arg in arguments:
         if isinstance(arg.type, MemRefType):
             yield _view(unifier, arg)
         elif arg in unifier.values:
             yield unifier.values[arg]
         else:
-            raise Mismatch(f"nothing in the nest stands for '%{arg.name_hint}' of the kernel")
+            raise Mismatch(
+                f"nothing in the nest stands for '%{loop.buffer_name(arg)}' of the kernel"
+            )
 
 
 def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
@@ -245,9 +247,9 @@ def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
             continue
         here = ours.root(unifier.buffers[a]), ours.root(unifier.buffers[b])
         if ours.may_alias(*here):
-            first, second = (buffer.name_hint for buffer in here)
+            first, second = (loop.buffer_name(buffer) for buffer in here)
             raise Mismatch(
-                f"'%{a.name_hint}' and '%{b.name_hint}' of the kernel are separate, and "
+                f"'%{loop.buffer_name(a)}' and '%{loop.buffer_name(b)}' of the kernel are separate, and "
                 + (
                     f"both stand for '%{first}'"
                     if here[0] is here[1]
@@ -261,7 +263,7 @@ def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
 
 def _view(unifier: Unifier, arg: SSAValue) -> View:
     source = unifier.buffers.get(arg)
-    name = arg.name_hint
+    name = loop.buffer_name(arg)
     if source is None:
         raise Mismatch(f"nothing in the nest stands for '%{name}' of the kernel")
     type_ = memref_type(arg)
@@ -277,14 +279,14 @@ def _view(unifier: Unifier, arg: SSAValue) -> View:
         found = _offsets(pairs, axes, rank)
         if found is not None:
             offsets, strides = found
-            part = unifier.nest.fresh_buffer_name(f"{source.name_hint or name}.part")
+            part = unifier.nest.fresh_buffer_name(f"{loop.buffer_name(source) or name}.part")
             view = View(source, type_, axes, offsets, strides, pairs[0].values, part)
             reason = view.why_not() or _outside(pairs[0], view)
             if reason is not None:
                 raise Mismatch(reason)
             return view
     raise Mismatch(
-        f"the subscripts of '%{source.name_hint}' are not those of '%{name}' moved by an offset"
+        f"the subscripts of '%{loop.buffer_name(source)}' are not those of '%{name}' moved by an offset"
     )
 
 
@@ -326,7 +328,7 @@ def _outside(pair: _Subscripts, view: View) -> str | None:
         end = last.to_python() + (extent - 1) * view.strides[axis] if last.is_int() else size
         if starts.dim_min_val(0).is_neg() or end >= size:
             return (
-                f"the part of '%{view.source.name_hint}' that the kernel takes would not be inside of "
+                f"the part of '%{loop.buffer_name(view.source)}' that the kernel takes would not be inside of "
                 f"it along axis {axis}"
             )
     return None
@@ -356,7 +358,7 @@ class _Subscripts:
             self._first[our_loop.induction_variable] = own_first
         values = self._around.values(theirs.map.data.results, list(theirs.operands_))
         if values is None or not unifier.nest.dependences.scop.of(theirs)[0].is_direct:
-            raise Mismatch(f"the subscripts of '%{theirs.buffer.name_hint}' are not affine")
+            raise Mismatch(f"the subscripts of '%{loop.buffer_name(theirs.buffer)}' are not affine")
         self._their_values = values
         self._our_values = [self._kernel_value(expr) for expr in ours.map.data.results]
         outer = (op.induction_variable for op in loops_around(unifier.root))

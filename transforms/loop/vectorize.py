@@ -201,7 +201,7 @@ def _strided(for_op: loop.ForOp, varying: set[SSAValue]) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for op in for_op.body.walk():
         if isinstance(op, loop.LoadOp | loop.StoreOp) and not _is_dense(op, for_op, varying):
-            names[op.buffer.name_hint or "a buffer"] = None
+            names[loop.buffer_name(op.buffer) or "a buffer"] = None
     return tuple(names)
 
 

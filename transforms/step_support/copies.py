@@ -61,10 +61,10 @@ class Copier:
             if isinstance(op, loop.ForOp) and op is not root:
                 op.loop_name = StringAttr(self._fresh(op.loop_name.data + suffix, "_"))
             for result in op.results:
-                if isinstance(result.type, MemRefType) and result.name_hint:
-                    # A name hint loses `_` and a number at its end, so the number follows directly.
-                    name = SSAValue.extract_valid_name(result.name_hint + suffix.replace(".", "_"))
-                    result.name_hint = self._fresh(name, "")
+                name = loop.buffer_name(result)
+                if isinstance(result.type, MemRefType) and name:
+                    name = SSAValue.extract_valid_name(name + suffix.replace(".", "_"))
+                    loop.set_buffer_name(result, self._fresh(name, ""))
 
     def _fresh(self, name: str, before_number: str) -> str:
         candidate, number = name, 0

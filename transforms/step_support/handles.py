@@ -107,13 +107,13 @@ class BufferHandle(Handle):
     @property
     def value(self) -> SSAValue:
         """The buffer. Raises StepwellError when it is gone."""
-        self._check(f"buffer '{self._value.name_hint}'")
+        self._check(f"buffer '{loop.buffer_name(self._value)}'")
         return self._value
 
     @property
     def name(self) -> str:
         """The name it has now. Raises StepwellError when it is gone."""
-        return self.value.name_hint or ""
+        return loop.buffer_name(self.value) or ""
 
     @property
     def copies(self) -> tuple[BufferHandle, ...]:
@@ -132,7 +132,7 @@ class BufferHandle(Handle):
 
     def __repr__(self) -> str:
         gone = f", gone since {self.identity.ended_by}" if self.is_gone else ""
-        return f"<buffer '{self._value.name_hint}'{gone}>"
+        return f"<buffer '{loop.buffer_name(self._value)}'{gone}>"
 
 
 def loop_handle(nest: Nest, for_op: loop.ForOp) -> LoopHandle:

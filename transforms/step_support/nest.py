@@ -87,7 +87,7 @@ class Nest:
 
     def buffer(self, name: str) -> SSAValue:
         """The buffer called `name` (without `%`). Raises StepwellError as `loop` does."""
-        found = [value for value in self.buffers() if value.name_hint == name]
+        found = [value for value in self.buffers() if loop.buffer_name(value) == name]
         if len(found) == 1:
             return found[0]
         function = self.function.sym_name.data
@@ -97,11 +97,14 @@ class Nest:
                 "give them different names",
                 op=self.function,
             )
-        names = [value.name_hint for value in self.buffers() if value.name_hint]
+        names = list(self._buffer_names())
         raise StepwellError(
             f"function '{function}' has no buffer '{name}', {_known('buffers', names, name)}",
             op=self.function,
         )
+
+    def _buffer_names(self) -> Iterator[str]:
+        return (name for value in self.buffers() if (name := loop.buffer_name(value)) is not None)
 
     def fresh_loop_name(self, name: str) -> str:
         """`name`, or with a number after it when a loop is called so already."""
@@ -116,9 +119,9 @@ class Nest:
         """
         `name`, or with a number after it when a buffer is called so already.
 
-        The number follows directly: a name hint would lose `_` and a number at its end.
+        The number follows directly, so that the SSA name, from whose end xDSL takes `_` and a number, says it.
         """
-        taken = {value.name_hint for value in self.buffers()}
+        taken = set(self._buffer_names())
         candidate, number = name, 0
         while candidate in taken:
             number += 1
@@ -144,8 +147,7 @@ class Nest:
 
     def taken_names(self) -> set[str]:
         """The names of all loops and buffers, which clones must not have."""
-        buffers = {value.name_hint for value in self.buffers() if value.name_hint}
-        return buffers | {op.loop_name.data for op in self.loops()}
+        return {*self._buffer_names()} | {op.loop_name.data for op in self.loops()}
 
     # Time.
 

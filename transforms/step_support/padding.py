@@ -36,7 +36,7 @@ def check_overrun(step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]) -> 
         if not access.exact:
             raise refuse(step, "an access inside is not affine, so the overrun is unknown")
         extra = _overrun(nest, access, factors)
-        name = access.buffer.name_hint or "a buffer"
+        name = loop.buffer_name(access.buffer) or "a buffer"
         if not extra.is_subset(_existing(nest, access)):
             raise refuse(
                 step,

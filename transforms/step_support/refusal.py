@@ -8,6 +8,7 @@ import islpy as isl
 
 from ...analysis.dependence import Dependence, Dependences
 from ...analysis.scop import Access
+from ...dialects import loop
 from ...dialects.schedule import Step
 from ...errors import StepwellError, location_of
 
@@ -51,7 +52,7 @@ def refuse_dependence(
     )
     source, sink = dependence.source.buffer, dependence.sink.buffer
     if source is not sink:
-        remedy = f"mark '%{sink.name_hint}' stepwell.noalias if it is memory of its own"
+        remedy = f"mark '%{loop.buffer_name(sink)}' stepwell.noalias if it is memory of its own"
     return refuse(step, reason, remedy=remedy)
 
 
@@ -74,6 +75,6 @@ def repr_of(value: object) -> str:
 
 def _access_text(access: Access) -> str:
     verb = "the store to" if access.is_write else "the load of"
-    name = access.buffer.name_hint or "a buffer"
+    name = loop.buffer_name(access.buffer) or "a buffer"
     where = location_of(access.op)
     return f"{verb} '%{name}'" + (f" ({where})" if where else "")

@@ -41,7 +41,7 @@ def known_accesses(
         check_affine(step, access)
     writes = [access for access in accesses if access.is_write]
     if not writes:
-        raise refuse(step, f"nothing writes '%{alloc.buffer.name_hint}'")
+        raise refuse(step, f"nothing writes '%{loop.buffer_name(alloc.buffer)}'")
     for write in writes:
         check_certain(step, write)
     return writes, [access for access in accesses if not access.is_write]
@@ -60,7 +60,7 @@ def sources(step: Step, writes: Sequence[Access], read: Access) -> dict[Access, 
     if not missing.is_empty():
         raise refuse(
             step,
-            f"the load of '%{read.buffer.name_hint}' reads an element that nothing has written, in "
+            f"the load of '%{loop.buffer_name(read.buffer)}' reads an element that nothing has written, in "
             f"iteration {iteration_text(read, missing)}",
         )
     return {write: source for write, source in found.items() if not source.is_empty()}
@@ -71,7 +71,7 @@ def check_affine(step: Step, access: Access) -> None:
     if not access.is_direct:
         raise refuse(
             step,
-            f"'{access.op.name}' uses '%{access.buffer.name_hint}' in a way that is not an affine access",
+            f"'{access.op.name}' uses '%{loop.buffer_name(access.buffer)}' in a way that is not an affine access",
         )
 
 
@@ -81,7 +81,7 @@ def check_certain(step: Step, access: Access) -> None:
         raise refuse(
             step,
             f"a bound or condition around the {'store to' if access.is_write else 'load of'} "
-            f"'%{access.buffer.name_hint}' is not affine, so it is unknown when it is made",
+            f"'%{loop.buffer_name(access.buffer)}' is not affine, so it is unknown when it is made",
         )
 
 
@@ -102,7 +102,9 @@ def check_unchanged(step: Step, nest: Nest, read: Access, to_time: isl.Map, reme
         for dependence in nest.dependences.all:
             if dependence.source is read and dependence.sink is write:
                 raise refuse_dependence(step, nest.dependences, dependence, changed, remedy=remedy)
-        raise refuse(step, f"'%{read.buffer.name_hint}' is written in between", remedy=remedy)
+        raise refuse(
+            step, f"'%{loop.buffer_name(read.buffer)}' is written in between", remedy=remedy
+        )
 
 
 def iteration_text(access: Access, iterations: isl.Set) -> str:

@@ -117,7 +117,7 @@ def _clash(
                 point = pairs.wrap().sample_point()
                 left = point.get_coordinate_val(isl.dim_type.set, position)
                 right = point.get_coordinate_val(isl.dim_type.set, len(first.loops) + position)
-                name = first.buffer.name_hint or "a buffer"
+                name = loop.buffer_name(first.buffer) or "a buffer"
                 return name, left.to_python(), right.to_python()
     return None
 

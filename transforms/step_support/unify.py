@@ -122,7 +122,7 @@ class Unifier:
         if self.values.get(ours) is theirs:
             return
         if isinstance(ours.type, MemRefType):
-            raise Mismatch(f"the kernel uses '%{ours.name_hint}' other than by loop.load")
+            raise Mismatch(f"the kernel uses '%{loop.buffer_name(ours)}' other than by loop.load")
         a, b = ours.owner, theirs.owner
         if isinstance(a, Block):
             self._argument(ours, theirs)
@@ -135,7 +135,7 @@ class Unifier:
 
     def _argument(self, ours: SSAValue, theirs: SSAValue) -> None:
         """A scalar argument of the kernel stands for a value from outside of the nest."""
-        name = ours.name_hint or "an argument"
+        name = loop.buffer_name(ours) or "an argument"
         owner = theirs.owner
         made_by = owner.parent_op() if isinstance(owner, Block) else owner
         if ours.owner is not self.kernel.function.body.block:
@@ -197,19 +197,19 @@ class Unifier:
         known = self.buffers.setdefault(ours.buffer, theirs.buffer)
         if known is not theirs.buffer:
             raise Mismatch(
-                f"'%{ours.buffer.name_hint}' of the kernel stands for '%{known.name_hint}' and for "
-                f"'%{theirs.buffer.name_hint}'"
+                f"'%{loop.buffer_name(ours.buffer)}' of the kernel stands for '%{loop.buffer_name(known)}' and for "
+                f"'%{loop.buffer_name(theirs.buffer)}'"
             )
         elements = [memref_type(op.buffer).get_element_type() for op in (ours, theirs)]
         if elements[0] != elements[1]:
             raise Mismatch(
-                f"'%{ours.buffer.name_hint}' of the kernel and '%{theirs.buffer.name_hint}' have "
+                f"'%{loop.buffer_name(ours.buffer)}' of the kernel and '%{loop.buffer_name(theirs.buffer)}' have "
                 "elements of other types"
             )
         if self._loops_of(ours, 0) != self._loops_of(theirs, 1):
             raise Mismatch(
-                f"the subscripts of '%{ours.buffer.name_hint}' of the kernel use other loops than those "
-                f"of '%{theirs.buffer.name_hint}'"
+                f"the subscripts of '%{loop.buffer_name(ours.buffer)}' of the kernel use other loops than those "
+                f"of '%{loop.buffer_name(theirs.buffer)}'"
             )
         self.accesses.append((ours, theirs))
 
@@ -236,7 +236,7 @@ class Unifier:
         a, b = _block_of(ours), _block_of(theirs)
         if not is_inside or self._blocks.get(a) is not b or _position(ours) != _position(theirs):
             raise Mismatch(
-                f"the load of '%{ours.buffer.name_hint}' stands at another place in the nest"
+                f"the load of '%{loop.buffer_name(ours.buffer)}' stands at another place in the nest"
             )
 
 
