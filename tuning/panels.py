@@ -77,8 +77,6 @@ def _in_lanes(
     if panel is not None and packing.is_padded and not panel.is_gone:
         whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
         whole = {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
-    elif packing.is_padded and panel is None and lane is not None:
-        whole.clear()
     s.simplify(s.name)
     for copy in stored.copies:
         around = None if lane is None else _around(lane, copy)

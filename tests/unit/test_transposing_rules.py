@@ -41,11 +41,11 @@ def test_arithmetic_on_the_way() -> None:
 @pytest.mark.parametrize("rows", [1601, 1613])
 def test_packing_of_rows(rows: int) -> None:
     """Panels are whole, and copied without conditions, but for the last one."""
-    x, w, b = floats(rows, 270), floats(270, 301), floats(301)
-    function = sw.jit(lambda x, w, b: x @ w + b, target="x86-64-v4")
+    x, w, b = floats(rows, 270), floats(301, 270), floats(301)
+    function = sw.jit(lambda x, w, b: x @ w.T + b, target="x86-64-v4")
     assert "vector.shuffle" in function.lower(x, w, b).as_text("core")
-    native = sw.jit(lambda x, w, b: x @ w + b)
-    np.testing.assert_allclose(native(x, w, b), x @ w + b, rtol=1e-4, atol=1e-4)
+    native = sw.jit(lambda x, w, b: x @ w.T + b)
+    np.testing.assert_allclose(native(x, w, b), x @ w.T + b, rtol=1e-4, atol=1e-4)
 
 
 def test_packing_of_a_transposed_operand() -> None:
