@@ -80,6 +80,15 @@ def as_map(values: Sequence[isl.PwAff]) -> isl.Map:
     return result
 
 
+def in_same_iterations(pairs: isl.Map, depth: int) -> isl.Map:
+    """The pairs whose first `depth` variables are equal."""
+    # Joined before the pairs are: isl takes much longer to add them one by one.
+    same = isl.Map.universe(pairs.get_space())
+    for n in range(depth):
+        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return pairs.intersect(same)
+
+
 def value_range(value: isl.PwAff, where: isl.Set) -> tuple[int | None, int | None]:
     """
     The least and the greatest value on a set that is not empty, None where there is no end.

@@ -145,12 +145,23 @@ def in_child(work: Callable[[], Phases]) -> str:
     return text or json.dumps({"error": 0.0})
 
 
+def warm_up(quick: bool) -> None:
+    """Compile small programs with the steps that others are scheduled by: modules are imported when first used."""
+    x = np.zeros((40, 56), np.float32)
+    w = np.zeros((56, 72), np.float32)
+    for function, arrays in (
+        (lambda x: x + 1.0, [x]),
+        (lambda x, w: sw.gelu(x @ w + 1.0), [x, w]),
+        (lambda x: sw.layer_norm(sw.sum(x, axis=0), x[0], x[1]), [x]),
+        (lambda x, w: sw.softmax(x @ w, axis=-1) @ sw.transpose(w, (1, 0)), [x, w]),
+    ):
+        compile_once(function, arrays, quick)
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     known = programs()
-    compile_once(
-        lambda x: x + 1.0, [np.zeros(7, np.float32)], quick
-    )  # imports what is imported late
+    warm_up(quick)
     for line in sys.stdin:
         name = line.strip()
         if name.startswith("?"):

@@ -7,8 +7,9 @@ for, an iterator of `te.compute` or an SSA value of `loop`, is decided by the op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
@@ -27,6 +28,8 @@ from xdsl.parser import AffineParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRToken
+
+ValueT = TypeVar("ValueT", bound=Hashable)
 
 _SYMBOL = {
     AffineBinaryOpKind.Mul: "*",
@@ -200,13 +203,18 @@ def print_affine_list(
 
 
 def compact(
-    exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
-) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
+    exprs: Sequence[AffineExpr], operands: Sequence[ValueT]
+) -> tuple[tuple[AffineExpr, ...], list[ValueT]]:
     """The same expressions over each operand they use, once, in order of first use."""
-    first: dict[SSAValue, int] = {}
-    same = tuple(first.setdefault(value, i) for i, value in enumerate(operands))
+    same = first_positions(operands)
     new, kept = _compacted(tuple(exprs), same)
     return new, [operands[i] for i in kept]
+
+
+def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
+    """For each value the position at which it is for the first time."""
+    first: dict[Hashable, int] = {}
+    return tuple(first.setdefault(value, i) for i, value in enumerate(values))
 
 
 @lru_cache(maxsize=4096)

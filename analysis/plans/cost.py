@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
@@ -66,6 +67,7 @@ def kept_bytes(cache: Cache) -> int:
     return (cache.ways - max(cache.ways // 4, 1)) * cache.way_bytes
 
 
+@lru_cache(maxsize=4096)
 def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     """
     How many of the lines of `rows` pieces of `width` bytes, `stride` bytes apart, fall into one set.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import MISSING, Field, fields
+from functools import cache
 from typing import Any, get_type_hints
 
 from ...errors import StepwellError
@@ -84,9 +85,14 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
     return step_class(**_checked(step_class, values))
 
 
+@cache
+def _hints(step_class: type[Step]) -> dict[str, Any]:
+    return get_type_hints(step_class)
+
+
 def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
     """The values as scripts have them, once each is of the type that its field has."""
-    hints = get_type_hints(step_class)
+    hints = _hints(step_class)
     result: dict[str, Any] = {}
     known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
     for name, value in values.items():

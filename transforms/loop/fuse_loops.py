@@ -9,6 +9,7 @@ import islpy as isl
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...analysis.affine_isl import in_same_iterations
 from ...analysis.dependence import Dependence
 from ...analysis.scop import Surroundings
 from ...dialects import loop
@@ -193,7 +194,7 @@ def _across(nest: Nest, first: Operation, second: Operation, offset: int | None 
     between = nest.dependences.between(
         scop.inside(first), scop.inside(second), unless=is_within_one
     )
-    found = [(dependence, _same(dependence.relation, depth)) for dependence in between]
+    found = [(dependence, in_same_iterations(dependence.relation, depth)) for dependence in between]
     return [(dependence, pairs) for dependence, pairs in found if not pairs.is_empty()]
 
 
@@ -220,13 +221,6 @@ def _check_order(
             raise refuse_dependence(
                 step, nest.dependences, dependence, swapped, remedy=_remedy(first, across)
             )
-
-
-def _same(pairs: isl.Map, depth: int) -> isl.Map:
-    """The pairs in the same iteration of the `depth` outermost loops."""
-    for n in range(depth):
-        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    return pairs
 
 
 def _ordered(nest: Nest, first: Operation, second: Operation) -> _Across:

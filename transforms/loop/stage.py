@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.affine_isl import in_same_iterations
 from ...analysis.alias import is_allocation
 from ...analysis.regions import Box, BoxSpace, bounding_box, touched
 from ...analysis.scop import Access
@@ -389,7 +390,7 @@ def _check_left_out(
         writes = [access for access in sources if access.is_write]
         reads = [access for access in sinks if not access.is_write]
         for dependence in nest.dependences.between(writes, reads):
-            pairs = _in_one_iteration(dependence.relation, depth)
+            pairs = in_same_iterations(dependence.relation, depth)
             if not pairs.is_empty():
                 what = "kept apart by the copy"
                 raise refuse_dependence(step, nest.dependences, dependence, pairs, what=what)
@@ -403,13 +404,6 @@ def _check_left_out(
             f"a store to '%{loop.buffer_name(writes[0].buffer)}' that is left out is of elements that are copied back",
             remedy="leave no store out",
         )
-
-
-def _in_one_iteration(pairs: isl.Map, depth: int) -> isl.Map:
-    """The pairs in the same iteration of the `depth` outermost loops."""
-    for n in range(depth):
-        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    return pairs
 
 
 def _words(at: At) -> str:
@@ -456,7 +450,7 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
         older = access.domain
         for dependence in nest.dependences.between(inside, [access]):
             if dependence.source.certain:
-                older = older.subtract(_in_one_iteration(dependence.relation, depth).range())
+                older = older.subtract(in_same_iterations(dependence.relation, depth).range())
         if not older.is_empty():
             return True
     return False
@@ -473,7 +467,7 @@ def _is_read_later(
     for dependence in nest.dependences.between(writes, reads):
         later = dependence.relation
         if dependence.sink in inside:
-            later = later.subtract(_in_one_iteration(later, depth))
+            later = later.subtract(in_same_iterations(later, depth))
         if not later.is_empty():
             return True
     return False

@@ -27,9 +27,10 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
+from ...analysis.domains import REMEMBERED
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
-from ...dialects.affine_text import compact
+from ...dialects.affine_text import compact, first_positions
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
@@ -70,15 +71,10 @@ def _substitute_in(
         exprs: Sequence[AffineExpr], old: Sequence[SSAValue]
     ) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
         """The expressions over the old operands with `value` replaced, and their new operands."""
-        count = len(old)
-        shifted = expr.replace_dims_and_symbols(
-            [AffineExpr.dimension(count + n) for n in range(len(operands))], ()
-        )
-        dims = [shifted if v is value else AffineExpr.dimension(n) for n, v in enumerate(old)]
-        new, values = compact(
-            [e.replace_dims_and_symbols(dims, ()) for e in exprs], [*old, *operands]
-        )
-        return compact([collected(e) for e in new], values)
+        values = [*old, *operands]
+        replaced = tuple(v is value for v in old)
+        new, kept = _substituted(tuple(exprs), replaced, expr, first_positions(values))
+        return new, [values[n] for n in kept]
 
     match user:
         case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
@@ -105,6 +101,25 @@ def _substitute_in(
             exprs, values = rewritten([applied(user)], list(user.mapOperands))
             user.operands = values
             user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
+
+
+@lru_cache(REMEMBERED)
+def _substituted(
+    exprs: tuple[AffineExpr, ...],
+    replaced: tuple[bool, ...],
+    expr: AffineExpr,
+    same: tuple[int, ...],
+) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
+    """
+    The expressions with some of their dimensions replaced by `expr`, whose own ones come after theirs, and which
+    of all dimensions they are over. Dimension n is the same as dimension `same[n]`.
+    """
+    count = len(replaced)
+    (shifted,) = shifted_to([expr], count)
+    dims = [shifted if by else AffineExpr.dimension(n) for n, by in enumerate(replaced)]
+    new, kept = compact([e.replace_dims_and_symbols(dims, ()) for e in exprs], same)
+    new, kept = compact([collected(e) for e in new], kept)
+    return new, tuple(kept)
 
 
 def collected(expr: AffineExpr) -> AffineExpr:

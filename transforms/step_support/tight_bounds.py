@@ -130,4 +130,9 @@ def _with_numbers(
 
 def _simplified(bound: BoundExprs) -> BoundExprs:
     exprs, values = compact(*bound)
-    return [expr.simplify(len(values), 0) for expr in exprs], values
+    return [_simpler(expr, len(values)) for expr in exprs], values
+
+
+@lru_cache(REMEMBERED)
+def _simpler(expr: AffineExpr, dims: int) -> AffineExpr:
+    return expr.simplify(dims, 0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 from xdsl.ir import SSAValue
 
+from ...analysis.affine_isl import in_same_iterations
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
@@ -132,7 +133,6 @@ def _meeting(nest: Nest, first: Touch, second: Touch) -> isl.Map | None:
 
 
 def _in_different_iterations(pairs: isl.Map, position: int) -> isl.Map:
-    for n in range(position):
-        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    pairs = in_same_iterations(pairs, position)
     before = pairs.order_lt(isl.dim_type.in_, position, isl.dim_type.out, position)
     return before.union(pairs.order_gt(isl.dim_type.in_, position, isl.dim_type.out, position))
