@@ -333,6 +333,7 @@ class _Pieces:
         self.step = step
         self.nest = nest
         self.loops = (first, second)
+        self.offset = offset
         self.values: list[SSAValue] = []
         self.first = self._terms(first, 0)
         self.second = self._terms(second, offset)
@@ -355,16 +356,20 @@ class _Pieces:
         tuple[SSAValue, ...], tuple[AffineExpr, ...], tuple[AffineExpr, ...], tuple[Part, ...]
     ]:
         """The values, the bounds of the fused loop, and the parts of the two loops around it."""
-        self._check_lattice()
-        ranges = self.ranges
-        lower = ranges.greatest([*self.first[0], *self.second[0]])
-        upper = ranges.least([*self.first[1], *self.second[1]])
+        ranges, is_same = self.ranges, self._run_through_the_same()
+        if not is_same:
+            self._check_lattice()
+        others: _Terms = ([], []) if is_same else self.second
+        lower = ranges.greatest([*self.first[0], *others[0]])
+        upper = ranges.least([*self.first[1], *others[1]])
         if ranges.is_empty(lower, upper):
             raise refuse(
                 self.step,
                 "the loops have no iterations in common",
                 remedy="choose a shift with which their ranges meet",
             )
+        if is_same:  # as nearly always
+            return tuple(self.values), tuple(lower), tuple(upper), ()
         parts = [
             part
             for of_first, own, other in (
@@ -375,6 +380,16 @@ class _Pieces:
             if part is not None
         ]
         return tuple(self.values), tuple(lower), tuple(upper), tuple(parts)
+
+    def _run_through_the_same(self) -> bool:
+        """Whether the two loops have the same bounds, so that none has iterations of its own."""
+        first, second = self.loops
+        return (
+            self.offset == 0
+            and first.lower_map == second.lower_map
+            and first.upper_map == second.upper_map
+            and tuple(first.operands) == tuple(second.operands)
+        )
 
     def _check_lattice(self) -> None:
         """With a step, both loops must run through the same numbers."""
