@@ -36,6 +36,12 @@ _INEXPENSIVE_MATH = (
     math.CeilOp,
 )
 _FREE = (arith.ConstantOp, te.YieldOp)
+_COSTS = (
+    {cls.name: 0.0 for cls in _FREE}
+    | {cls.name: 5.0 for cls in _DIVISIONS}
+    | {cls.name: 1.0 for cls in (*_INEXPENSIVE_MATH, affine.ApplyOp)}
+    | {RemFOp.name: 20.0, tensor.ExtractOp.name: 4.0}
+)
 
 
 def op_cost(op: Operation) -> float:
@@ -45,17 +51,12 @@ def op_cost(op: Operation) -> float:
     The weights follow reciprocal throughputs of vector instructions on recent x86 cores (Agner Fog,
     Instruction tables): a division costs about five additions, a transcendental function twenty.
     """
-    if isinstance(op, _FREE):
-        return 0.0
-    if isinstance(op, _DIVISIONS):
-        return 5.0
-    if isinstance(op, (*_INEXPENSIVE_MATH, affine.ApplyOp)):
-        return 1.0
-    if op.dialect_name() == "math" or isinstance(op, RemFOp):
-        return 20.0
-    if isinstance(op, tensor.ExtractOp):
-        return 4.0
-    return 1.0
+    return name_cost(op.name)
+
+
+def name_cost(name: str) -> float:
+    """The cost of a scalar operation of that name, as `op_cost`."""
+    return _COSTS.get(name, 20.0 if name.startswith("math.") else 1.0)
 
 
 def body_cost(compute: te.ComputeOp) -> float:

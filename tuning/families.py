@@ -19,7 +19,7 @@ from ..analysis.facts import (
     find_contractions,
 )
 from ..analysis.plans import contraction as tiles
-from ..analysis.plans import dot_products
+from ..analysis.plans import dot_products, rows
 from ..analysis.plans.contraction_cost import ContractionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
@@ -28,6 +28,7 @@ from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
 from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
+from .rows import schedule_rows
 from .session import Session
 from .threads import run_on_threads
 
@@ -119,5 +120,19 @@ def _the_contraction(facts: KernelFacts) -> Contraction | None:
     return contraction if after <= 1 else None
 
 
-FAMILIES: tuple[Family, ...] = (Contractions(),)
+@dataclass(frozen=True)
+class Rows:
+    """What is no contraction: elements, reductions, chains of them over rows, copies and transpositions."""
+
+    name: str = "rows"
+
+    def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
+        plans = rows.propose(facts, target, n)
+        return [Choice(self, plan, rows.cost(plan, facts, target)) for plan in plans]
+
+    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        schedule_rows(s, plan, kernel)
+
+
+FAMILIES: tuple[Family, ...] = (Contractions(), Rows())
 """In the order in which they are asked."""

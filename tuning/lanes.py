@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.func import CallOp
@@ -14,24 +13,18 @@ from ..dialects import loop
 from ..dialects.loop import LoopKind
 from ..dialects.schedule.steps import (
     Peel,
-    Reorder,
     Rfactor,
     Simplify,
     Split,
-    Unroll,
-    UnrollAndJam,
     Vectorize,
 )
-from ..dialects.shaped import memref_type
 from ..targets.target import Target
+from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.refusal import Refusal
 from .facts import (
     Access,
-    PerfectNest,
-    cache_bytes,
     element_bytes,
     lanes,
-    perfect_nest,
     stride_along,
     sums_in_any_order,
 )
@@ -44,148 +37,33 @@ VECTORS_OF_FUNCTIONS = 2
 """The same where the body has exponentials and their like, each of which needs several registers."""
 
 
-ROWS = 4
-"""Rows that are added up side by side."""
-
-
-PAIR = 2
-"""Rows that are reduced side by side where each is a nest of its own."""
-
-
 @dataclass(frozen=True)
-class Lanes:
+class NamedLanes:
     """A loop to vectorize: its name, and how many lanes where it has fewer iterations than that."""
 
     name: str
     masked: int = 0
 
 
-def vectorize_innermost(
-    session: Session, target: Target, prepared: Sequence[Lanes] = (), rows: Collection[str] = ()
-) -> None:
-    """
-    Vectorize every innermost loop that can be.
-
-    `prepared` are in blocks already (`several_rows`); of `rows`, those over a group of rows are written out.
-    """
+def vectorize_innermost(session: Session, target: Target) -> None:
+    """Vectorize every innermost loop that can be."""
     names = [op.loop_name.data for op in session.nest.loops() if _is_innermost(op)]
-    names = [name for name in names if name not in rows]
-    pair = _sums_of_a_row(session, target)
-    lanes_ = [*prepared]
-    lanes_ += [lane for name in names for lane in _in_blocks(session, target, name)]
+    found = [lane for name in names for lane in _in_blocks(session, target, name)]
     session.apply(Simplify(session.name))
-    if pair is not None:
-        with suppress(Refusal):
-            session.apply(UnrollAndJam(session.named(pair), PAIR))
-    for lane in lanes_:
+    for lane in found:
         if session.loop(lane.name) is None:
             continue
         step = Vectorize(session.named(lane.name), lane.masked, tail="guard")
         with suppress(Refusal):
             session.apply(step)
     session.apply(Simplify(session.name))
-    for name in sorted(rows):
-        for_op = session.loop(name)
-        if for_op is not None and for_op.constant_trip_count() == ROWS and for_op.mode is None:
-            session.apply(Unroll(session.named(name), mark=True))
-
-
-def _names(session: Session) -> set[str]:
-    return {op.loop_name.data for op in session.nest.loops()}
-
-
-def several_rows(session: Session, target: Target) -> tuple[list[Lanes], set[str]]:
-    """
-    Add up several rows at a time, where that is all a function does: each is a stream from memory, and
-    one alone does not use all of its bandwidth.
-
-    The loops over lanes, and the names of all loops made. The rows left over are not blocked.
-    """
-    all_before = _names(session)
-    block = session.nest.function.body.block
-    nests = [perfect_nest(op) for op in block.ops if isinstance(op, loop.ForOp)]
-    sums = [nest for nest in nests if _is_sum_of_rows(nest)]
-    if len(sums) != 1 or len(nests) > 3:
-        return [], set()
-    (nest,) = sums
-    row, summed = (f.loop_name.data for f in nest.loops[-2:])
-    accesses = [*nest.loads, *nest.stores]
-    width = lanes(target, max(element_bytes(a.buffer) for a in accesses)) * 2
-    count = nest.loops[-1].constant_trip_count() or 0
-    if width < 2 or count < 4 * width:
-        return [], set()
-    at = session.named
-    group, each, part, lane = f"{row}.group", f"{row}.row", f"{summed}.block", f"{summed}.lane"
-    try:
-        session.apply(Split(at(row), ROWS, group, each, tail="peel"))
-        session.apply(Split(at(summed), width, part, lane))
-        session.apply(Reorder(at(group), (group, part, each, lane)))
-        before = _names(session)
-        session.apply(Rfactor(at(lane)))
-        if count % width:
-            session.apply(Peel(at(part), back=1))
-    except Refusal:
-        return [], set()
-    tail = {f"{row}.tail", f"{summed}.tail"}
-    made = [op for op in session.nest.loops() if op.loop_name.data not in before]
-    masked = width if count % width else 0
-    found = [Lanes(lane)] + [
-        Lanes(name, masked if name.startswith(lane) and ".back" in name else 0)
-        for op in made
-        if _is_innermost(op) and (name := op.loop_name.data)
-    ]
-    return found, _names(session) - all_before - tail
-
-
-def _is_sum_of_rows(nest: PerfectNest) -> bool:
-    if len(nest.loops) < 2 or not nest.is_flat or nest.extents is None or len(nest.stores) != 1:
-        return False
-    row, summed = nest.loops[-2:]
-    strides = [stride_along(access, summed) for access in (*nest.loads, *nest.stores)]
-    return (
-        row.kind.data is LoopKind.PARALLEL
-        and summed.kind.data is LoopKind.REDUCTION
-        and nest.extents[-2] >= 4 * ROWS
-        and all(stride in (0, 1) for stride in strides)
-        and stride_along(nest.stores[0], summed) == 0
-        and sums_in_any_order(nest.stores)
-    )
-
-
-def _sums_of_a_row(session: Session, target: Target) -> str | None:
-    """
-    The loop over rows where all that a function does is to add up each: two at a time, as two streams use
-    more of the memory's bandwidth than one does.
-    """
-    tops = [op for op in session.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
-    loops = list(session.nest.loops())
-    if len(tops) != 1 or len(loops) != 2 or tops[0].kind.data is not LoopKind.PARALLEL:
-        return None
-    row, summed = loops
-    stores = [op for op in summed.body.block.ops if isinstance(op, loop.StoreOp)]
-    loads = [op for op in summed.body.block.ops if isinstance(op, loop.LoadOp)]
-    read = sum(
-        prod(memref_type(load.buffer).get_shape()) * element_bytes(load.buffer) for load in loads
-    )
-    is_sum = len(stores) == 1 and isinstance(stores[0].value.owner, arith.AddfOp | arith.AddiOp)
-    is_row = all(stride_along(access, summed) in (0, 1) for access in (*loads, *stores))
-    count = row.constant_trip_count() or 0
-    if (
-        not is_sum
-        or not is_row
-        or read <= cache_bytes(target, 2)
-        or count < 2 * PAIR
-        or count % PAIR
-    ):
-        return None
-    return row.loop_name.data
 
 
 def _is_innermost(op: loop.ForOp) -> bool:
     return not any(isinstance(inner, loop.ForOp | CallOp) for inner in op.body.walk())
 
 
-def _in_blocks(session: Session, target: Target, name: str) -> list[Lanes]:
+def _in_blocks(session: Session, target: Target, name: str) -> list[NamedLanes]:
     """Split a loop in blocks of as many iterations as there will be lanes; the loops over lanes."""
     for_op = session.loop(name)
     if for_op is None or for_op.mode is not None or for_op.kind.data is LoopKind.SERIAL:
@@ -199,20 +77,20 @@ def _in_blocks(session: Session, target: Target, name: str) -> list[Lanes]:
         return []
     if count <= width:
         short = 1 << (count - 1).bit_length()
-        return [Lanes(name, 0 if short == count else short)]
+        return [NamedLanes(name, 0 if short == count else short)]
     block, lane = f"{name}.block", f"{name}.lane"
     session.apply(Split(session.named(name), width, block, lane))
-    made = [Lanes(lane)]
+    made = [NamedLanes(lane)]
     if for_op.kind.data is LoopKind.REDUCTION:
         before = {op.loop_name.data for op in session.nest.loops()}
         session.apply(Rfactor(session.named(lane)))
         new = [op for op in session.nest.loops() if op.loop_name.data not in before]
-        made += [Lanes(op.loop_name.data) for op in new if _is_innermost(op)]
+        made += [NamedLanes(op.loop_name.data) for op in new if _is_innermost(op)]
     if count % width:
         before = {op.loop_name.data for op in session.nest.loops()}
         session.apply(Peel(session.named(block), back=1))
         new = [op for op in session.nest.loops() if op.loop_name.data not in before]
-        made += [Lanes(op.loop_name.data, width) for op in new if _is_innermost(op)]
+        made += [NamedLanes(op.loop_name.data, width) for op in new if _is_innermost(op)]
     return made
 
 
@@ -243,3 +121,50 @@ def _width(target: Target, for_op: loop.ForOp, accesses: list[Access]) -> int:
     calls = any(isinstance(op, math.PowFOp) for op in for_op.body.walk())
     vectors = 1 if calls else VECTORS_OF_FUNCTIONS if heavy else VECTORS
     return lanes(target, bytes_) * vectors
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A loop to run in vector lanes, and how many these are where it has fewer iterations."""
+
+    loop: LoopHandle
+    masked: int = 0
+
+
+def in_blocks(s: Session, loop: LoopHandle, lanes: int) -> tuple[LoopHandle | None, list[Lanes]]:
+    """
+    Cut a loop into blocks of so many iterations: the loop over whole blocks, None where there is one block at
+    most, and the loops to run in lanes. A reduction gets a sum in each lane. Raises the Refusal of a step.
+    """
+    count = loop.trips
+    if count is None or count < 2:
+        return None, []
+    if count <= lanes:
+        short = 1 << (count - 1).bit_length()
+        return None, [Lanes(loop, 0 if short == count else short)]
+    is_sum = loop.op.kind.data is LoopKind.REDUCTION
+    block, lane = s.cut(loop, lanes, "block", "lane")
+    found = [Lanes(lane)]
+    if is_sum:
+        partial = s.rfactor(lane)
+        found += [Lanes(loops[-1]) for loops in (partial.initialise, partial.combine)]
+    if count % lanes:
+        back = s.peel(block, back=1).back
+        assert back is not None
+        found += [Lanes(copy, lanes) for copy in lane.copies_in(back)]
+    return block, found
+
+
+def vectorize(s: Session, lanes: Iterable[Lanes]) -> None:
+    """Run loops in lanes, those that are there still."""
+    for each in lanes:
+        if not each.loop.is_gone:
+            s.vectorize(each.loop, each.masked, tail="guard")
+
+
+def vectorize_in_blocks(s: Session, loops: Iterable[tuple[LoopHandle, int]]) -> None:
+    """Cut each loop into blocks of so many iterations, which run in lanes."""
+    found = [each for loop, lanes in loops for each in in_blocks(s, loop, lanes)[1]]
+    s.simplify(s.name)
+    vectorize(s, found)
+    s.simplify(s.name)

@@ -34,8 +34,8 @@ from .facts import (
 from .lanes import vectorize_innermost
 from .row_ahead import Ahead, makers
 from .row_tiles import Attached, RowTiles, is_ragged
-from .rows import parallel_outermost
 from .session import Session
+from .threads import parallel_outermost
 
 CHEAP = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
 

@@ -7,7 +7,7 @@ is refused the next rule is tried, and a kernel for which none is left stays as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -24,7 +24,6 @@ from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
 from .families import FAMILIES, Choice
 from .row_blocks import row_blocks
-from .rows import rows
 from .session import Session
 
 Rule = Callable[[Session, Target], bool]
@@ -34,7 +33,7 @@ Rule = Callable[[Session, Target], bool]
 SHOWN = 3
 """Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
 
-RULES: tuple[Rule, ...] = (row_blocks, rows)
+RULES: tuple[Rule, ...] = (row_blocks,)
 """In the order in which they are tried."""
 
 
@@ -109,25 +108,41 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
     """Schedule one function by the first rule that fits; None when none does."""
     loop.name_apart(function)
     choices = proposals(function, target, SHOWN)
-    if choices:
-        session = schedule_with(module, function, choices[0], target)
-        for other in choices[1:] if session is not None else ():
-            remark(function, f"instead of {other}", missed=True)
+    # Rules know some of what the last family would take.
+    is_last = not choices or choices[0].family is FAMILIES[-1]
+    session = _by_rules(module, function, target) if is_last else None
+    if session is None:
+        session = _by_plans(module, function, choices, target)
+    if session is None:
+        remark(function, "no rule has a schedule for it", missed=True)
+    return session
+
+
+def _by_plans(
+    module: ModuleOp, function: func.FuncOp, choices: Sequence[Choice], target: Target
+) -> Session | None:
+    """Schedule one function by the first plan of which no step is refused."""
+    for number, choice in enumerate(choices):
+        session = schedule_with(module, function, choice, target)
         if session is not None:
+            for other in choices[number + 1 :]:
+                remark(function, f"instead of {other}", missed=True)
             return session
+    return None
+
+
+def _by_rules(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     for rule in RULES:
         before = function.body.clone()
         session = Session(module, function)
         try:
             if rule(session, target):
-                remark(
-                    function, f"scheduled by rule '{rule.__name__}' in {len(session.steps)} steps"
-                )
+                steps = len(session.steps)
+                remark(function, f"scheduled by rule '{rule.__name__}' in {steps} steps")
                 return session
         except StepwellError as error:
             # Whatever it is: a rule must not stop a compilation.
             remark(function, f"rule '{rule.__name__}': {error.message}", missed=True)
         function.detach_region(function.body)
         function.add_region(before)
-    remark(function, "no rule has a schedule for it", missed=True)
     return None

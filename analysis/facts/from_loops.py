@@ -190,7 +190,27 @@ class _Reader:
         shape: tuple[Extent, ...] = tuple(
             None if size == DYNAMIC_INDEX else size for size in type_.get_shape()
         )
-        return BufferFacts(shape, _strides(type_), type_.get_element_type(), self._home(value))
+        home = self._home(value)
+        return BufferFacts(
+            shape,
+            _strides(type_),
+            type_.get_element_type(),
+            home,
+            home is Home.RESULT and self._is_passed_on(value),
+        )
+
+    def _is_passed_on(self, value: SSAValue) -> bool:
+        """Whether a caller's scratch buffer is given for the argument."""
+        assert isinstance(value, BlockArgument)
+        return any(
+            not isinstance(call.arguments[value.index], BlockArgument) for call in self._calls()
+        )
+
+    def _calls(self) -> list[func.CallOp]:
+        module, name = self.function.parent_op(), self.function.sym_name.data
+        functions = [] if module is None else [op for op in _top_level(module) if op.body.blocks]
+        calls = (op for f in functions for op in f.body.block.ops if isinstance(op, func.CallOp))
+        return [call for call in calls if call.callee.string_value() == name]
 
     def _home(self, value: SSAValue) -> Home:
         if constant_global(value) is not None:
@@ -214,6 +234,12 @@ class _Linear:
         for for_op, coefficient in other.by.items():
             by[for_op] = by.get(for_op, 0) + factor * coefficient
         return _Linear(by, self.constant + factor * other.constant)
+
+
+def _top_level(module: Operation) -> list[func.FuncOp]:
+    return [
+        op for r in module.regions for b in r.blocks for op in b.ops if isinstance(op, func.FuncOp)
+    ]
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
 
-from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -55,9 +55,11 @@ class _Reader:
             if is_tensor(inner):
                 is_constant = isinstance(outer.owner, arith.ConstantOp)
                 self._add(inner, Home.CONSTANT if is_constant else Home.ARGUMENT)
-        for value in self.kernel.yielded:
+        for value, result in zip(self.kernel.yielded, self.kernel.results, strict=True):
             if value not in self.numbers:
-                self._add(value, Home.RESULT)
+                uses = [use.operation for use in result.uses]
+                is_passed_on = bool(uses) and not any(isinstance(op, func.ReturnOp) for op in uses)
+                self._add(value, Home.RESULT, is_passed_on)
         for op in self.kernel.body.block.ops:
             if isinstance(op, te.ComputeOp):
                 self._compute(op)
@@ -65,7 +67,7 @@ class _Reader:
                 self.is_complete = False
         return KernelFacts(tuple(self.buffers), tuple(self.statements), self.is_complete)
 
-    def _add(self, value: SSAValue, home: Home) -> int:
+    def _add(self, value: SSAValue, home: Home, is_passed_on: bool = False) -> int:
         type_ = tensor_type(value)
         sizes = type_.get_shape()
         shape: tuple[Extent, ...] = tuple(None if n == DYNAMIC_INDEX else n for n in sizes)
@@ -74,7 +76,8 @@ class _Reader:
             for n in range(len(sizes))
         )
         self.numbers[value] = len(self.buffers)
-        self.buffers.append(BufferFacts(shape, strides, type_.get_element_type(), home))
+        element = type_.get_element_type()
+        self.buffers.append(BufferFacts(shape, strides, element, home, is_passed_on))
         return self.numbers[value]
 
     def _number(self, value: SSAValue) -> int:

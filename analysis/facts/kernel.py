@@ -63,12 +63,17 @@ class Subscript:
 
 @dataclass(frozen=True)
 class BufferFacts:
-    """A buffer: its shape and strides in elements, its element type, where it lives."""
+    """
+    A buffer: its shape and strides in elements, its element type, where it lives.
+
+    A result `is_passed_on` when the program keeps it for its other kernels only.
+    """
 
     shape: tuple[Extent, ...]
     strides: tuple[int | None, ...]
     element: Attribute
     home: Home
+    is_passed_on: bool = False
 
     @property
     def element_bytes(self) -> int:

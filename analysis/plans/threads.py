@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...targets.target import Target
 from .cost import balanced, round_up
 
 PARALLEL_WORK = 1 << 20
 """Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
 
+PARALLEL_BYTES = 1 << 19
+"""Memory traffic from which threads pay: tens of microseconds of one core."""
+
+MANY = 8
+"""Iterations for each thread from which it matters little that one has one more."""
+
 
 def team(target: Target) -> int:
     """The threads that a schedule deals its work to; it is the same for fewer."""
     return max(target.cores, 2)
+
+
+def chosen_for_threads(trips: Sequence[int], target: Target) -> int | None:
+    """
+    Which of several loops, outermost first, runs on threads: the first that has many iterations for each thread,
+    or as many for all; without one, the first that has one for each.
+    """
+    threads = team(target)
+    enough = [n for n, count in enumerate(trips) if count >= threads]
+    even = [n for n in enough if trips[n] >= MANY * threads or trips[n] % threads == 0]
+    return next(iter(even or enough), None)
 
 
 def dealt(extent: int, most: int, unit: int, threads: int, cost: int) -> int:

@@ -1,0 +1,326 @@
+"""The first plan for what is no contraction: each decision from strides, sizes and the target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isqrt, prod
+
+from ...targets.target import Target
+from ..facts import Home, KernelFacts, Role
+from .row_nests import (
+    Nest,
+    best_order,
+    is_sum_around_results,
+    is_sum_of_rows,
+    may_be_fused,
+    nests_of,
+    runs_in_lanes,
+    transposed_axes,
+)
+from .row_traffic import fetched_ahead, passing_caches, traffic
+from .rows_plan import NestPlan, RowsPlan, Square, ThreadLoop, Word
+from .threads import PARALLEL_BYTES, chosen_for_threads, team
+
+VECTORS = 4
+"""Vectors of a block of an element-wise loop or a reduction: enough to hide an addition's latency."""
+
+VECTORS_OF_FUNCTIONS = 2
+"""The same where the body has exponentials and their like, each of which needs several registers."""
+
+VECTORS_OF_ROWS = 2
+"""The same where several rows are added up side by side."""
+
+ROWS = 4
+"""Rows that are added up side by side: each is a stream, and one alone does not use all of the bandwidth."""
+
+PAIR = 2
+"""Rows that are reduced side by side where each is a nest of its own."""
+
+JAMMED = 4
+"""Iterations of a summation that are added up in registers before they are added to memory."""
+
+MOST_SIDE = 16
+"""The largest square that is transposed in registers: it takes as many of them, and there are 32 at most."""
+
+LARGE_SHARE = 8
+"""A nest with less than this part of the work is not worth the start of a team."""
+
+SHARE_OF_RESULTS = 4
+"""The part of L1 that the results of a summation may take, which leaves the rest to what is added up."""
+
+SHARE_OF_SQUARES = 4
+"""The part of L2 that a block of squares may take, on each of its two sides."""
+
+
+class Decisions:
+    """What follows from a kernel's facts and a target."""
+
+    def __init__(self, facts: KernelFacts, target: Target):
+        self.facts, self.target, self.core = facts, target, target.core
+        self.nests = nests_of(facts)
+        self.traffic = traffic(facts)
+
+    def plan(self) -> RowsPlan:
+        """The plan that today's kernels have."""
+        nests = [self._placed(nest) for nest in self.nests]
+        summed = self._summed_side_by_side(nests)
+        if summed is not None:
+            nests[summed] = replace(nests[summed], rows=ROWS)
+        fused = self._fused(nests) if summed is None else 0
+        if not fused:
+            nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
+        nests = self._all_in_lanes(nests, fused)
+        if fused:
+            nests = self._in_pairs(nests, fused)
+        return self.completed(RowsPlan(tuple(nests), fused))
+
+    def plain(self) -> RowsPlan:
+        """Every loop where it is, innermost ones in lanes: what is always legal."""
+        nests = [NestPlan(nest.statements, tuple(range(len(nest.axes)))) for nest in self.nests]
+        return self.completed(RowsPlan(tuple(self._all_in_lanes(nests, 0))))
+
+    def completed(self, plan: RowsPlan) -> RowsPlan:
+        """The plan with what follows from its nests and from how many loops are fused."""
+        plan = replace(plan, staged=self._staged(plan.fused, plan))
+        fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if plan.fused else ()
+        plan = replace(plan, fetched=fetched)
+        plan = replace(plan, nontemporal=passing_caches(self.facts, self.nests, plan, self.target))
+        return replace(plan, threads=self._threads(plan))
+
+    def may_pass_caches(self, plan: RowsPlan) -> tuple[int, ...]:
+        """The buffers that could be stored past the caches, however small they are."""
+        return passing_caches(self.facts, self.nests, plan, self.target, any_size=True)
+
+    def width(self, number: int) -> int:
+        """The lanes of one vector of a nest."""
+        return self.core.lanes(self.nests[number].element_bytes)
+
+    # One nest.
+
+    def _placed(self, nest: Nest) -> NestPlan:
+        """The order of its loops; the squares of a transposition."""
+        axes = transposed_axes(nest)
+        if axes is None:
+            return NestPlan(nest.statements, best_order(nest))
+        read, written = axes
+        others = [axis for axis in range(len(nest.axes)) if axis not in axes]
+        bytes_ = self.facts.element_bytes(nest.writes[0])
+        side = min(self.core.lanes(bytes_), self.core.vector_registers // 2, MOST_SIDE)
+        across = isqrt(self.core.cache(2).bytes // (SHARE_OF_SQUARES * bytes_)) // side
+        sizes = [nest.extent(axis) for axis in axes]
+        in_blocks = all(size % side == 0 and size > 2 * across * side for size in sizes)
+        square = Square(read, written, side, across if in_blocks else 0)
+        return NestPlan(nest.statements, (*others, read, written), square=square)
+
+    def _all_in_lanes(self, plans: list[NestPlan], fused: int) -> list[NestPlan]:
+        """Innermost loops in lanes. A nest all of whose loops are fused is one with the others, or not innermost."""
+        made = [self._in_lanes(*pair) for pair in zip(self.nests, plans, strict=True)]
+        is_whole = [len(plan.order) == fused for plan in plans]
+        if not fused or not any(is_whole):
+            return made
+        lanes = min(plan.lanes for plan in made) if all(is_whole) else 0
+        return [
+            replace(plan, lanes=lanes) if whole else plan
+            for plan, whole in zip(made, is_whole, strict=True)
+        ]
+
+    def _in_lanes(self, nest: Nest, plan: NestPlan) -> NestPlan:
+        if plan.square is not None or not plan.order or not runs_in_lanes(nest, plan.order[-1]):
+            return plan
+        width = self.core.lanes(nest.element_bytes)
+        lanes = width * (VECTORS_OF_ROWS if plan.rows > 1 else _vectors(nest))
+        return replace(plan, lanes=lanes if lanes > 1 else 0)
+
+    def _with_sums(self, nest: Nest, plan: NestPlan) -> NestPlan:
+        """
+        Where a summation runs around the loop over its results: parts of it for threads, blocks of results
+        that stay in L1, and several iterations added up before they are added to what is there.
+        """
+        if plan.square is not None or not is_sum_around_results(nest, plan.order):
+            return plan
+        outer, inner = plan.order[-2:]
+        most = self.core.cache(1).bytes // SHARE_OF_RESULTS
+        most //= self.facts.element_bytes(nest.writes[0])
+        if nest.extent(outer) < 2 * JAMMED:
+            return plan
+        if nest.extent(inner) > 2 * most:
+            return replace(plan, jam=JAMMED, results=most)
+        around, threads = prod(map(nest.extent, plan.order[:-2])), team(self.target)
+        is_dealt = (
+            self.traffic >= PARALLEL_BYTES
+            and around < threads
+            and nest.extent(outer) >= 2 * JAMMED * threads
+            and nest.sums_in_any_order
+        )
+        return replace(plan, jam=JAMMED, parts=threads if is_dealt else 1)
+
+    # All nests.
+
+    def _summed_side_by_side(self, plans: list[NestPlan]) -> int | None:
+        """The nest whose rows are added up several at a time, where that is all the kernel does."""
+        tops = [n for n, nest in enumerate(self.nests) if nest.axes]
+        sums = [n for n in tops if is_sum_of_rows(self.nests[n], plans[n].order)]
+        if len(sums) != 1 or len(tops) > 3 or plans[sums[0]].square is not None:
+            return None
+        nest, (row, summed) = self.nests[sums[0]], plans[sums[0]].order[-2:]
+        width = self.core.lanes(nest.element_bytes) * VECTORS_OF_ROWS
+        enough = nest.extent(row) >= 4 * ROWS and nest.extent(summed) >= 4 * width
+        return sums[0] if width > 1 and enough else None
+
+    def _fused(self, plans: list[NestPlan]) -> int:
+        """How many outer loops all nests have in common, and may be one."""
+        if len(self.nests) < 2:
+            return 0
+        # Loops over squares are others than those of the nests around.
+        orders = [
+            plan.order
+            if plan.square is None or self._is_one_square(nest, plan.square)
+            else plan.order[:-2]
+            for nest, plan in zip(self.nests, plans, strict=True)
+        ]
+        most = min(len(nest.axes) for nest in self.nests)
+        if all(len(nest.axes) == most for nest in self.nests) and self._has_scratch():
+            most -= 1  # an element that is passed on in a register would keep the loop from running in lanes
+        fused = 0
+        while fused < most and may_be_fused(self.nests, orders, fused):
+            fused += 1
+        return fused
+
+    def _has_scratch(self) -> bool:
+        return any(buffer.home is Home.SCRATCH for buffer in self.facts.buffers)
+
+    def _is_one_square(self, nest: Nest, square: Square) -> bool:
+        return all(nest.extent(axis) <= square.side for axis in (square.read, square.written))
+
+    def _in_pairs(self, plans: list[NestPlan], fused: int) -> list[NestPlan]:
+        """
+        Two rows at a time where all that a kernel does is to add up each: two streams use more of the
+        memory's bandwidth than one does.
+        """
+        inner = [n for n, nest in enumerate(self.nests) if len(nest.axes) > fused]
+        if fused != 1 or len(inner) != 1 or len(self.nests[inner[0]].axes) != 2:
+            return plans
+        nest, plan = self.nests[inner[0]], plans[inner[0]]
+        row, summed = plan.order
+        is_sum = [self.facts.statements[n].combiner for n in nest.statements] == ["add"]
+        read = sum(self.facts.buffers[access.buffer].bytes or 0 for access in nest.reads)
+        is_row = all(nest.stride(access, summed) in (0, 1) for access in nest.accesses)
+        count = nest.extent(row)
+        if (
+            is_sum
+            and is_row
+            and read > self.core.cache(2).bytes
+            and count >= 2 * PAIR
+            and count % PAIR == 0
+        ):
+            plans[inner[0]] = replace(plan, rows=PAIR)
+        return plans
+
+    def _staged(self, fused: int, plan: RowsPlan) -> tuple[tuple[int, str], ...]:
+        """Each buffer between the nests is of one row, in the nearest memory that it fits."""
+        if not fused:
+            return ()
+        first = plan.nests[0].order[:fused]
+        rows = prod(self.nests[0].extent(axis) for axis in first)
+        found: list[tuple[int, str]] = []
+        for number, buffer in enumerate(self.facts.buffers):
+            if (
+                buffer.home is not Home.SCRATCH
+                or buffer.bytes is None
+                or not self._goes_by_rows(number, plan)
+            ):
+                continue
+            size = buffer.bytes // max(rows, 1)
+            is_near = size <= self.core.cache(1).bytes
+            scope = "register" if size <= buffer.element_bytes else "stack" if is_near else "arena"
+            found.append((number, scope))
+        return tuple(found)
+
+    def _goes_by_rows(self, buffer: int, plan: RowsPlan) -> bool:
+        """Whether each iteration of the fused loops uses a part of its own of a buffer."""
+        return all(
+            access.moves_along(axis)
+            for nest, own in zip(self.nests, plan.nests, strict=True)
+            for access in nest.accesses
+            if access.buffer == buffer
+            for axis in own.order[: plan.fused]
+        )
+
+    # Threads.
+
+    def _threads(self, plan: RowsPlan) -> tuple[ThreadLoop, ...]:
+        """A loop of each nest that is much of the work, where there is enough of it."""
+        if self.traffic < PARALLEL_BYTES:
+            return ()
+        groups = self._groups(plan)
+        work = [sum(self.nests[n].points for n in group) for group in groups]
+        chosen = [
+            self._thread_loop(plan, group)
+            for group, own in zip(groups, work, strict=True)
+            if own * LARGE_SHARE >= sum(work)
+        ]
+        return tuple(loop for loop in chosen if loop is not None)
+
+    def _groups(self, plan: RowsPlan) -> list[list[int]]:
+        """The nests that have an outer loop in common."""
+        if plan.fused:
+            return [list(range(len(self.nests)))]
+        groups: list[list[int]] = []
+        for number, nest in enumerate(self.nests):
+            if groups and self.facts.statements[nest.statements[0]].shared:
+                groups[-1].append(number)
+            elif nest.axes:
+                groups.append([number])
+        return groups
+
+    def _thread_loop(self, plan: RowsPlan, group: list[int]) -> ThreadLoop | None:
+        """Of the loops that most of the work is in, outermost first, as long as they are parallel."""
+        number = max(group, key=lambda n: self.nests[n].points)
+        loops = free_loops(self.nests[number], plan.nests[number], plan.fused)
+        found = chosen_for_threads([trips for _, _, trips in loops], self.target)
+        return None if found is None else ThreadLoop(number, *loops[found][:2])
+
+
+def free_loops(nest: Nest, plan: NestPlan, fused: int) -> list[tuple[Word, int, int]]:
+    """
+    The parallel loops of a nest after it is cut up, outermost first: what each is over, and its trip count.
+
+    Those in lanes, and those inside of a loop that is not parallel, are not among them.
+    """
+    found: list[tuple[Word, int, int]] = []
+    square = plan.square
+    cut = 0 if square is None else 2
+    if square is None:
+        cut = 1 if plan.lanes and nest.extent(plan.order[-1]) > plan.lanes else 0
+        cut = 2 if plan.results or plan.parts > 1 or (plan.rows > 1 and not fused) else cut
+    for axis in plan.order[: len(plan.order) - cut]:
+        if nest.role(axis) is not Role.PARALLEL:
+            return found
+        rows = plan.rows if fused and axis == plan.order[fused - 1] else 1
+        found.append(("whole", axis, nest.extent(axis) // rows))
+    if square is not None:
+        tiled = [axis for axis in (square.read, square.written) if nest.extent(axis) > square.side]
+        if square.across:
+            size = square.side * square.across
+            found += [("tiles", axis, -(-nest.extent(axis) // size)) for axis in tiled]
+        found += [("tile", axis, nest.extent(axis) // square.side) for axis in tiled]
+    elif plan.results:
+        found.append(("part", plan.order[-1], nest.extent(plan.order[-1]) // plan.results))
+    elif plan.parts > 1:
+        found.append(("part", plan.order[-2], plan.parts))
+    elif cut == 2:
+        found.append(("group", plan.order[-2], nest.extent(plan.order[-2]) // plan.rows))
+    elif cut and nest.role(plan.order[-1]) is Role.PARALLEL:
+        found.append(("block", plan.order[-1], nest.extent(plan.order[-1]) // plan.lanes))
+    elif plan.lanes and found and found[-1][1] == plan.order[-1]:
+        found.pop()  # it is in lanes as a whole
+    return found
+
+
+def _vectors(nest: Nest) -> int:
+    """Vectors of a block, by what the body computes."""
+    names = nest.operations
+    if "math.powf" in names:
+        return 1
+    is_heavy = any(name.startswith("math.") or name == "arith.divf" for name in names)
+    return VECTORS_OF_FUNCTIONS if is_heavy else VECTORS

@@ -1,0 +1,267 @@
+"""What plans ask of a nest that is no contraction: which way its accesses move along each of its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+
+from ..facts import Access, Axis, KernelFacts, Role, Subscript
+
+
+@dataclass(frozen=True)
+class Nest:
+    """
+    The loops of one or several statements that share all of them.
+
+    `is_alone` says that no other statement is in any of them, `is_innermost` that no loop is inside of them.
+    """
+
+    facts: KernelFacts
+    statements: tuple[int, ...]
+    is_alone: bool
+    is_innermost: bool
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return self.facts.statements[self.statements[0]].axes
+
+    @cached_property
+    def writes(self) -> tuple[Access, ...]:
+        return tuple(self.facts.statements[n].write for n in self.statements)
+
+    @cached_property
+    def reads(self) -> tuple[Access, ...]:
+        """What is read, the elements that are updated included."""
+        every = (self.facts.statements[n] for n in self.statements)
+        return tuple(
+            read
+            for statement in every
+            for read in (*statement.reads, *([statement.write] if statement.combiner else []))
+        )
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.reads, *self.writes)
+
+    @cached_property
+    def operations(self) -> dict[str, int]:
+        """The scalar operations of one iteration by name."""
+        counted: dict[str, int] = {}
+        for statement in (self.facts.statements[n] for n in self.statements):
+            for name, count in statement.operations:
+                counted[name] = counted.get(name, 0) + count
+            if statement.combiner is not None:
+                counted[statement.combiner] = counted.get(statement.combiner, 0) + 1
+        return counted
+
+    @property
+    def element_bytes(self) -> int:
+        """The size of the largest element that is read or written."""
+        return max(self.facts.element_bytes(access) for access in self.accesses)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether nothing in it is under a condition."""
+        return not any(access.is_guarded for access in self.accesses)
+
+    @property
+    def extents(self) -> tuple[int, ...] | None:
+        """The extents when all are numbers, else None."""
+        return self.facts.statements[self.statements[0]].extents
+
+    def extent(self, axis: int) -> int:
+        """The extent of an axis, 0 where it is not known: nothing is worth doing for it then."""
+        extent = self.axes[axis].extent
+        return extent if isinstance(extent, int) else 0
+
+    @property
+    def points(self) -> int:
+        """The iterations of all loops together, 0 where that is not known."""
+        return prod(self.extents or [0])
+
+    def stride(self, access: Access, axis: int) -> int | None:
+        return self.facts.stride(access, axis)
+
+    def role(self, axis: int) -> Role:
+        return self.axes[axis].role
+
+    @property
+    def is_parallel(self) -> bool:
+        return all(axis.role is Role.PARALLEL for axis in self.axes)
+
+    @property
+    def sums_in_any_order(self) -> bool:
+        """Whether all that is stored may be summed up in another order: the sums of `fp=strict` may not."""
+        return all(self.facts.statements[n].reassociates for n in self.statements)
+
+
+def nests_of(facts: KernelFacts) -> tuple[Nest, ...]:
+    """The nests of a kernel in order; each statement is in one."""
+    groups: list[list[int]] = []
+    for number, statement in enumerate(facts.statements):
+        depth = len(statement.axes)
+        if groups and depth == len(facts.statements[number - 1].axes) == statement.shared:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return tuple(_nest(facts, tuple(group)) for group in groups)
+
+
+def _nest(facts: KernelFacts, group: tuple[int, ...]) -> Nest:
+    first, after = facts.statements[group[0]], facts.statements[group[-1] + 1 : group[-1] + 2]
+    depth = len(first.axes)
+    is_alone = not first.shared and not any(s.shared for s in after)
+    # A neighbour that shares all of these loops and has more is inside of them.
+    is_innermost = first.shared < depth and not any(s.shared == depth for s in after)
+    return Nest(facts, group, is_alone, is_innermost)
+
+
+def best_order(nest: Nest) -> tuple[int, ...]:
+    """
+    The axes with that one innermost along which most accesses are of neighbours or of one element; of several,
+    the one along which more is stored to neighbours, and the present order where that is as good.
+    """
+    axes = range(len(nest.axes))
+    present = tuple(axes)
+    may_reorder = nest.is_alone and nest.is_flat and nest.extents is not None and len(axes) > 1
+    if not may_reorder or not _is_free(nest):
+        return present
+    best = max(axes, key=lambda axis: _score(nest, axis))
+    if _score(nest, best) <= _score(nest, present[-1]):
+        return present
+    return (*(axis for axis in axes if axis != best), best)
+
+
+def _is_free(nest: Nest) -> bool:
+    """Whether the loops may be in any order: none carries anything but a sum."""
+    if any(axis.role is Role.SERIAL for axis in nest.axes):
+        return False
+    return nest.is_parallel or (len(nest.statements) == 1 and nest.sums_in_any_order)
+
+
+def _score(nest: Nest, axis: int) -> tuple[int, int]:
+    near = [nest.stride(access, axis) in (0, 1) for access in nest.accesses]
+    return sum(near), sum(nest.stride(write, axis) == 1 for write in nest.writes)
+
+
+def transposed_axes(nest: Nest) -> tuple[int, int] | None:
+    """The axes along which most of what is read, and what is written, are neighbours, where these differ."""
+    if not nest.is_alone or not nest.is_flat or nest.extents is None or not nest.is_parallel:
+        return None
+    if len(nest.writes) != 1 or len(nest.axes) < 2:
+        return None
+    axes = range(len(nest.axes))
+    # Of axes of one element there are several.
+    written = [axis for axis in axes if nest.stride(nest.writes[0], axis) == 1]
+    pairs = [
+        (read, axis)
+        for axis in written
+        for read in axes
+        if any(_is_across(nest, load, read, axis) for load in nest.reads)
+    ]
+    across = [
+        load
+        for load in nest.reads
+        if any(_is_across(nest, load, read, axis) for axis in written for read in axes)
+    ]
+    return pairs[0] if len(across) * 2 > len(nest.reads) else None
+
+
+def _is_across(nest: Nest, load: Access, read: int, written: int) -> bool:
+    """Whether a load is of neighbours along one axis, and neither that nor of one element along the other."""
+    return nest.stride(load, read) == 1 and nest.stride(load, written) not in (0, 1)
+
+
+def is_sum_of_rows(nest: Nest, order: Sequence[int]) -> bool:
+    """Whether the innermost axis sums up neighbours for each iteration of the parallel one around it."""
+    if len(order) < 2 or not nest.is_alone or not nest.is_flat or nest.extents is None:
+        return False
+    row, summed = order[-2:]
+    return (
+        len(nest.writes) == 1
+        and nest.role(row) is Role.PARALLEL
+        and nest.role(summed) is Role.REDUCTION
+        and all(nest.stride(access, summed) in (0, 1) for access in nest.accesses)
+        and nest.stride(nest.writes[0], summed) == 0
+        and nest.sums_in_any_order
+    )
+
+
+def is_sum_around_results(nest: Nest, order: Sequence[int]) -> bool:
+    """Whether a summation runs around the loop over its results, which are neighbours."""
+    if len(order) < 2 or not nest.is_alone or not nest.is_flat or not nest.points:
+        return False
+    outer, inner = order[-2:]
+    return (
+        len(nest.writes) == 1
+        and nest.role(outer) is Role.REDUCTION
+        and nest.role(inner) is Role.PARALLEL
+        and nest.stride(nest.writes[0], outer) == 0
+        and nest.stride(nest.writes[0], inner) == 1
+    )
+
+
+def runs_in_lanes(nest: Nest, axis: int) -> bool:
+    """
+    Whether neighbouring iterations store to neighbours, or update one element as well, and most loads are
+    of neighbours or one element too.
+    """
+    if not nest.is_innermost or nest.role(axis) is Role.SERIAL or nest.extent(axis) < 2:
+        return False
+    is_sum = nest.role(axis) is Role.REDUCTION
+    stored = {n: nest.stride(nest.facts.statements[n].write, axis) for n in nest.statements}
+    if any(stride not in ((0, 1) if is_sum else (1,)) for stride in stored.values()):
+        return False
+    if is_sum and 0 not in stored.values():
+        return False
+    sums = [n for n, stride in stored.items() if is_sum and stride == 0]
+    if not all(nest.facts.statements[n].reassociates for n in sums):
+        return False
+    near = [nest.stride(read, axis) in (0, 1) for read in nest.reads]
+    return sum(near) * 2 >= len(near)
+
+
+def may_be_fused(nests: Sequence[Nest], orders: Sequence[Sequence[int]], depth: int) -> bool:
+    """
+    Whether the loops at a depth of all nests, of those further out being fused, may be one: they are parallel,
+    have the same trip counts, and what one iteration stores only the same iteration of another uses.
+    """
+    if any(len(order) <= depth for order in orders):
+        return False
+    axes = [order[depth] for order in orders]
+    extents = {nest.axes[axis].extent for nest, axis in zip(nests, axes, strict=True)}
+    if len(extents) != 1 or not all(isinstance(extent, int) for extent in extents):
+        return False
+    if any(nest.role(axis) is not Role.PARALLEL for nest, axis in zip(nests, axes, strict=True)):
+        return False
+    stored = {write.buffer for nest in nests for write in nest.writes}
+    used = [
+        [(access, axis) for access in nest.accesses if access.buffer in stored]
+        for nest, axis in zip(nests, axes, strict=True)
+    ]
+    return all(
+        _own_slice(*one, *other)
+        for first, second in combinations(used, 2)
+        for one in first
+        for other in second
+        if one[0].buffer == other[0].buffer
+    )
+
+
+def _own_slice(one: Access, one_axis: int, other: Access, other_axis: int) -> bool:
+    """Whether two accesses are of one element only in the same iteration of their axes."""
+    for first, second in zip(one.subscripts, other.subscripts, strict=True):
+        if first is None or second is None or first.constant != second.constant:
+            continue
+        by = _only_coefficient(first, one_axis)
+        if by and by == _only_coefficient(second, other_axis):
+            return True
+    return False
+
+
+def _only_coefficient(subscript: Subscript, axis: int) -> int:
+    """The coefficient of an axis that alone moves the subscript, else 0."""
+    return subscript.coefficients[axis] if sum(map(bool, subscript.coefficients)) == 1 else 0

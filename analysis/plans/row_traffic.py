@@ -1,0 +1,118 @@
+"""What goes between memory and the caches: results stored past them, and rows asked for ahead of their use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...targets.core import LINE_BYTES
+from ...targets.target import Target
+from ..facts import Access, Home, KernelFacts
+from .row_nests import Nest
+from .rows_plan import Fetch, NestPlan, RowsPlan
+
+SHARE_OF_FETCHED = 8
+"""The part of L1 that what is fetched ahead may take, beside the row that is worked on."""
+
+
+def traffic(facts: KernelFacts) -> int:
+    """The bytes of the arrays that a kernel is given, those of unknown size apart."""
+    return sum(facts.buffers[n].bytes or 0 for n in _arguments(facts))
+
+
+def _arguments(facts: KernelFacts) -> list[int]:
+    outside = (Home.ARGUMENT, Home.RESULT)
+    return [n for n, buffer in enumerate(facts.buffers) if buffer.home in outside]
+
+
+def passing_caches(
+    facts: KernelFacts,
+    nests: Sequence[Nest],
+    plan: RowsPlan,
+    target: Target,
+    *,
+    any_size: bool = False,
+) -> tuple[int, ...]:
+    """
+    The results that the last cache would lose again, where all stores but those under conditions are of
+    whole lines.
+
+    These are results of the program, of kernels whose arrays fill more than a core's share of that cache; of what
+    another kernel reads next, only what is larger than the whole.
+    """
+    last = target.core.caches[-1]
+    is_large = traffic(facts) > last.bytes // last.shared_by
+    found: list[int] = []
+    for number in _arguments(facts):
+        buffer = facts.buffers[number]
+        is_lost = (buffer.bytes or 0) > last.bytes or (is_large and not buffer.is_passed_on)
+        if (is_lost or any_size) and _is_written_in_lines(number, nests, plan):
+            found.append(number)
+    return tuple(found)
+
+
+def _is_written_in_lines(buffer: int, nests: Sequence[Nest], plan: RowsPlan) -> bool:
+    """Whether a buffer is only stored to, unless under a condition by lanes that fill lines."""
+    if any(read.buffer == buffer for nest in nests for read in nest.reads):
+        return False
+    stores = [
+        (nest, own, write)
+        for nest, own in zip(nests, plan.nests, strict=True)
+        for write in nest.writes
+        if write.buffer == buffer and not write.is_guarded
+    ]
+    return bool(stores) and all(_fills_lines(*store) for store in stores)
+
+
+def _fills_lines(nest: Nest, plan: NestPlan, write: Access) -> bool:
+    """Whether lanes store neighbours, so many that rows of lines begin where one of them does."""
+    line = LINE_BYTES // nest.facts.element_bytes(write)
+    if not plan.order or nest.stride(write, plan.order[-1]) != 1:
+        return False
+    axis = plan.order[-1]
+    together = nest.extent(axis)
+    if plan.square is not None:
+        side = plan.square.side
+        lanes = [min(nest.extent(axis), side), nest.extent(axis) % side if together > side else 0]
+        # A single row that is left over is no square.
+        is_whole = nest.extent(plan.square.read) % side != 1
+        if not is_whole or any(n % line for n in lanes):
+            return False
+    elif not plan.lanes or min(plan.lanes, together) % line:
+        return False
+    elif together <= plan.lanes and together & (together - 1):
+        return False  # all of it is under a condition
+    strides = [nest.stride(write, other) for other in plan.order[:-1] if nest.extent(other) != 1]
+    return all(stride and stride % line == 0 for stride in strides)
+
+
+def fetched_ahead(
+    facts: KernelFacts, nests: Sequence[Nest], plan: RowsPlan, target: Target
+) -> tuple[Fetch, ...]:
+    """
+    Ask for the next rows of arrays in the first nest that reads this one, where others read it again.
+
+    The hardware fetches along a row by itself, but stops while the row in the caches is worked on.
+    """
+    found: list[Fetch] = []
+    for buffer in _arguments(facts):
+        readers = [n for n, nest in enumerate(nests) if any(r.buffer == buffer for r in nest.reads)]
+        if len(readers) < 2 or (facts.buffers[buffer].bytes or 0) <= target.core.cache(2).bytes:
+            continue
+        nest, own = nests[readers[0]], plan.nests[readers[0]]
+        read = next(read for read in nest.reads if read.buffer == buffer)
+        distance = _distance(nest, own, read, own.order[plan.fused - 1], target)
+        if distance:
+            found.append(Fetch(buffer, readers[0], distance))
+    return tuple(found)
+
+
+def _distance(nest: Nest, plan: NestPlan, read: Access, row: int, target: Target) -> int:
+    """How many blocks ahead: a row, or as much as part of L1 holds. 0 where the nest is not in blocks of a row."""
+    axis = plan.order[-1]
+    if not plan.lanes or nest.extent(axis) <= plan.lanes or read.is_guarded or axis == row:
+        return 0
+    length, step = nest.stride(read, row), (nest.stride(read, axis) or 0) * plan.lanes
+    if not length or step <= 0 or length < 2 * step:
+        return 0
+    most = target.core.cache(1).bytes // SHARE_OF_FETCHED // nest.facts.element_bytes(read)
+    return min(length, max(most, step)) // step

@@ -1,0 +1,77 @@
+"""What is proposed for kernels that are no contractions: the first plan by rule, and others around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from ...targets.target import Target
+from ..facts import KernelFacts
+from .row_decisions import Decisions
+from .rows_cost import cost
+from .rows_plan import NestPlan, RowsPlan
+
+__all__ = ["cost", "propose"]
+
+SCALES = (0.5, 2)
+"""By which numbers of the first plan are changed in those around it."""
+
+
+def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowsPlan]:
+    """
+    Up to `n` plans. The first follows from the strides and sizes alone; those after it differ from it in one
+    decision, cheapest first by prediction; the last of several leaves the order of all that is done as it is.
+    """
+    return list(_proposed(facts, target, n))
+
+
+@lru_cache(maxsize=256)
+def _proposed(facts: KernelFacts, target: Target, n: int) -> tuple[RowsPlan, ...]:
+    decisions = Decisions(facts, target)
+    first = decisions.plan()
+    if n == 1 or not first.nests:
+        return (first,) if first.nests else ()
+    plain = decisions.plain()
+    others = [
+        plan for plan in dict.fromkeys(_around(first, decisions)) if plan not in (first, plain)
+    ]
+    if n == 2:
+        others = []
+    others.sort(key=lambda plan: cost(plan, facts, target).seconds)
+    last = [] if plain == first else [plain]
+    return (first, *others[: n - 1 - len(last)], *last)
+
+
+def _around(first: RowsPlan, decisions: Decisions) -> Iterator[RowsPlan]:
+    """Plans that differ from the first in one decision, and in what follows from it."""
+    for number, nest in enumerate(first.nests):
+        for other in _other_nests(nest, decisions.width(number)):
+            nests = (*first.nests[:number], other, *first.nests[number + 1 :])
+            yield decisions.completed(replace(first, nests=nests))
+    if first.fused:
+        yield decisions.completed(replace(first, fused=0))
+    if first.fetched:
+        yield replace(first, fetched=())
+    if first.nontemporal:
+        yield replace(first, nontemporal=())
+    else:
+        yield replace(first, nontemporal=decisions.may_pass_caches(first))
+
+
+def _other_nests(nest: NestPlan, width: int) -> Iterator[NestPlan]:
+    for scale in SCALES:
+        if nest.lanes and nest.lanes * scale >= width:
+            yield replace(nest, lanes=int(nest.lanes * scale))
+        if nest.rows > 1:
+            yield replace(nest, rows=int(nest.rows * scale))
+        if nest.jam > 1:
+            yield replace(nest, jam=int(nest.jam * scale))
+        if nest.results:
+            yield replace(nest, results=int(nest.results * scale))
+    if nest.parts > 1:
+        yield replace(nest, parts=1)
+    if nest.square is not None and nest.square.across:
+        yield replace(nest, square=replace(nest.square, across=0))
+    if nest.square is None and nest.order != tuple(sorted(nest.order)):
+        yield replace(nest, order=tuple(sorted(nest.order)), lanes=0)
