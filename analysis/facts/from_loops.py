@@ -197,6 +197,7 @@ class _Reader:
             type_.get_element_type(),
             home,
             home is Home.RESULT and self._is_passed_on(value),
+            _depth(value) if home is Home.SCRATCH else 0,
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
@@ -272,6 +273,15 @@ def _loop_of(value: SSAValue) -> loop.ForOp | None:
         return None
     parent = value.owner.parent_op()
     return parent if isinstance(parent, loop.ForOp) else None
+
+
+def _depth(value: SSAValue) -> int:
+    """In how many loops a value is made."""
+    count, op = 0, value.owner.parent_op()
+    while op is not None:
+        count += isinstance(op, loop.ForOp)
+        op = op.parent_op()
+    return count
 
 
 def _is_described(op: Operation) -> bool:

@@ -66,7 +66,8 @@ class BufferFacts:
     """
     A buffer: its shape and strides in elements, its element type, where it lives.
 
-    A result `is_passed_on` when the program keeps it for its other kernels only.
+    A result `is_passed_on` when the program keeps it for its other kernels only. A scratch buffer at a `depth` is
+    allocated inside of so many loops: each of their iterations has its own.
     """
 
     shape: tuple[Extent, ...]
@@ -74,6 +75,7 @@ class BufferFacts:
     element: Attribute
     home: Home
     is_passed_on: bool = False
+    depth: int = 0
 
     @property
     def element_bytes(self) -> int:

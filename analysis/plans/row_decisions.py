@@ -300,10 +300,10 @@ def free_loops(nest: Nest, plan: NestPlan, fused: int) -> list[tuple[Word, int, 
         found.append(("whole", axis, nest.extent(axis) // rows))
     if square is not None:
         tiled = [axis for axis in (square.read, square.written) if nest.extent(axis) > square.side]
-        if square.across:
-            size = square.side * square.across
-            found += [("tiles", axis, -(-nest.extent(axis) // size)) for axis in tiled]
-        found += [("tile", axis, nest.extent(axis) // square.side) for axis in tiled]
+        size = square.side * square.across
+        if size:
+            found.extend(("tiles", axis, -(-nest.extent(axis) // size)) for axis in tiled)
+        found.extend(("tile", axis, nest.extent(axis) // square.side) for axis in tiled)
     elif plan.results:
         found.append(("part", plan.order[-1], nest.extent(plan.order[-1]) // plan.results))
     elif plan.parts > 1:

@@ -237,7 +237,14 @@ def may_be_fused(nests: Sequence[Nest], orders: Sequence[Sequence[int]], depth: 
         return False
     if any(nest.role(axis) is not Role.PARALLEL for nest, axis in zip(nests, axes, strict=True)):
         return False
-    stored = {write.buffer for nest in nests for write in nest.writes}
+    facts = nests[0].facts
+    # What is allocated inside of the loop is each iteration's own already.
+    stored = {
+        write.buffer
+        for nest in nests
+        for write in nest.writes
+        if facts.buffers[write.buffer].depth <= depth
+    }
     used = [
         [(access, axis) for access in nest.accesses if access.buffer in stored]
         for nest, axis in zip(nests, axes, strict=True)

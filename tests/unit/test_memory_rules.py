@@ -96,7 +96,7 @@ def test_a_sum_over_rows_is_dealt_to_threads() -> None:
     assert 'loop.for parallel threads "i.part"' in tall.as_text("loop")
     assert 'loop.for parallel threads "j.part"' in wide.as_text("loop")
     assert 'loop.for parallel vector "j.lane"' in tall.as_text("loop")
-    assert 'loop.for parallel vector "j.each.lane"' in wide.as_text("loop")
+    assert 'loop.for parallel vector "j.lane"' in wide.as_text("loop")
     strict = sw.jit(lambda x: sw.sum(x, axis=0), fp="strict", target="x86-64-v4")
     assert "i.part" not in strict.lower(np.zeros((2001, 300), np.float32)).as_text("loop")
 
