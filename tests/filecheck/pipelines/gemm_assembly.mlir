@@ -6,9 +6,7 @@
 
 // The innermost loop of a matrix product: accumulators stay in registers, of which none is spilled.
 
-// Six rows of two vectors: twelve multiply-adds a step, between registers all of them, while the next panel
-// is on its way.
-// V3:          prefetcht1
+// Six rows of two vectors: twelve multiply-adds a step, between registers all of them.
 // V3:          vbroadcastss {{[-0-9]*}}(%{{r[^s].*}}), %ymm
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
 // V3-NEXT:    vfmadd231ps %ymm{{[0-9]+}}, %ymm{{[0-9]+}}, %ymm{{[0-9]+$}}
