@@ -28,8 +28,8 @@
 // V3-NOT:     {{vfmadd|rsp}}
 // V3:         jne
 
-// Fourteen rows of two.
-// V4-COUNT-28:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}
+// Nine rows of three.
+// V4-COUNT-27:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}
 // V4-NOT:        vfmadd
 // V4:            jne
 
@@ -37,7 +37,7 @@
 // V4-STACK-NOT:     (%rsp)
 // V4-STACK:         jne
 
-// Twelve rows of two.
+// Eight rows of three.
 // NEON-COUNT-24:   fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.
 // NEON-NOT:        fmla
 // NEON:            b.ne
