@@ -53,7 +53,8 @@ class SimplifyPlan:
         while changed:
             changed = tidy_expressions(self.nest.function)
             for op in [op for op in operations_in(self.nest.function) if op.regions]:
-                changed |= self._simplify(op)
+                while self._simplify(op):  # loops inside see the ones around as they will be
+                    changed = True
         return Nothing()
 
     def _simplify(self, op: Operation) -> bool:
