@@ -60,13 +60,18 @@ class Decisions:
         self.nests = nests_of(facts)
         self.traffic = traffic(facts)
 
-    def plan(self) -> RowsPlan:
-        """The plan that today's kernels have."""
+    @property
+    def share_loops(self) -> bool:
+        """Whether some nests are in the same loops as they are."""
+        return any(self.facts.statements[nest.statements[0]].shared for nest in self.nests)
+
+    def plan(self, *, may_fuse: bool = True) -> RowsPlan:
+        """The plan that follows from strides and sizes."""
         nests = [self._placed(nest) for nest in self.nests]
         summed = self._summed_side_by_side(nests)
         if summed is not None:
             nests[summed] = replace(nests[summed], rows=ROWS)
-        fused = self._fused(nests) if summed is None else 0
+        fused = self._fused(nests) if summed is None and may_fuse else 0
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
         nests = self._all_in_lanes(nests, fused)

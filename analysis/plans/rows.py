@@ -49,8 +49,8 @@ def _around(first: RowsPlan, decisions: Decisions) -> Iterator[RowsPlan]:
         for other in _other_nests(nest, decisions.width(number)):
             nests = (*first.nests[:number], other, *first.nests[number + 1 :])
             yield decisions.completed(replace(first, nests=nests))
-    if first.fused:
-        yield decisions.completed(replace(first, fused=0))
+    if first.fused and not decisions.share_loops:
+        yield decisions.plan(may_fuse=False)
     if first.fetched:
         yield replace(first, fetched=())
     if first.nontemporal:

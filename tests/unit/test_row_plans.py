@@ -1,0 +1,233 @@
+"""Plans for elements, reductions, rows and transpositions: what they follow from, and that all of them are right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.facts import KernelFacts, facts_of_loops
+from stepwell.analysis.plans import rows
+from stepwell.analysis.plans.rows_plan import RowsPlan
+from stepwell.dialects import loop
+from stepwell.driver.options import Options
+from stepwell.frontend.text import parse_text
+from stepwell.targets.core import Cache
+from stepwell.targets.target import Target
+from stepwell.transforms.remarks import listening
+from stepwell.tuning.families import FAMILIES, Choice
+from stepwell.tuning.rules import kernels, schedule, schedule_with
+from xdsl.dialects import func
+
+ZEN = Target.parse("zen4")
+SMALL = Target.host().with_core(caches=(Cache(1, 8 << 10), Cache(2, 8 << 10), Cache(3, 16 << 10)))
+"""A machine whose caches a few thousand elements overflow."""
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "softmax": (
+        lambda x: sw.softmax(x, axis=-1),
+        lambda x: (
+            np.exp(x - x.max(-1, keepdims=True))
+            / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)
+        ),
+    ),
+    "sum of rows": (lambda x: sw.sum(x, axis=1), lambda x: x.sum(1)),
+    "sum of columns": (lambda x: sw.sum(x, axis=0), lambda x: x.sum(0)),
+    "largest of columns": (lambda x: sw.max(x, axis=0), lambda x: x.max(0)),
+    "transpose": (lambda x: sw.transpose(x) * 2, lambda x: x.T * 2),
+    "elements": (lambda x: sw.tanh(x) + x, lambda x: np.tanh(x) + x),
+    "two results": (
+        lambda x: (sw.exp(x), sw.sum(sw.exp(x), axis=-1)),
+        lambda x: (np.exp(x), np.exp(x).sum(-1)),
+    ),
+}
+
+
+def facts_of(name: str, shape: tuple[int, ...]) -> KernelFacts:
+    low = sw.jit(PROGRAMS[name][0]).lower(np.zeros(shape, np.float32))
+    (kernel,) = kernels(low.unscheduled())
+    return facts_of_loops(kernel).facts
+
+
+def first(name: str, shape: tuple[int, ...], target: Target = ZEN) -> RowsPlan:
+    return rows.propose(facts_of(name, shape), target)[0]
+
+
+@pytest.mark.parametrize("shape", [(66, 100), (33, 1030), (300, 17)])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_proposal_computes_the_same(name: str, shape: tuple[int, ...]):
+    function, expected = PROGRAMS[name]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    low = sw.jit(function, target=SMALL).lower(x)
+    for number in range(0, 32, 6):
+        module = low.unscheduled()
+        chosen: list[Choice] = []
+        for kernel in kernels(module):
+            choices = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 32)
+            chosen.append(choices[min(number, len(choices) - 1)])
+            remarks: list[Any] = []
+            with listening(remarks.append):
+                assert schedule_with(module, kernel, chosen[-1], SMALL) is not None, remarks
+        found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
+        wanted = expected(x)
+        pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+        for one, other in pairs:
+            np.testing.assert_allclose(one, other, 1e-4, 1e-4, err_msg=str(chosen))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_times_have_positive_terms(name: str):
+    facts = facts_of(name, (1000, 300))
+    for plan in rows.propose(facts, ZEN, 32):
+        cost = rows.cost(plan, facts, ZEN)
+        assert cost.seconds > 0 and all(seconds >= 0 for _, seconds in cost.terms), str(plan)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_plans_do_not_depend_on_names(name: str):
+    low = sw.jit(PROGRAMS[name][0]).lower(np.zeros((50, 300), np.float32))
+    text = str(low.unscheduled())
+    renamed = re.sub(r'(loop\.for (?:\w+ )+)"([^"]*)"', r'\1"tail.\2.back"', text)
+    renamed = re.sub(r"%([a-z])\b", r"%k\1.lane", renamed)
+    assert renamed != text
+    plans = [
+        [
+            str(rows.propose(facts_of_loops(f).facts, ZEN)[0])
+            for f in parse_text(t, "f.mlir").ops
+            if isinstance(f, func.FuncOp) and f.sym_visibility is not None
+        ]
+        for t in (text, renamed)
+    ]
+    assert plans[0] == plans[1] != []
+
+
+def test_wider_vectors_make_wider_blocks():
+    narrow = Target.parse("x86-64-v3")
+    wide = Target.parse("x86-64-v4")
+    for name in ("elements", "softmax", "sum of rows"):
+        lanes = [
+            max(nest.lanes for nest in first(name, (100, 1000), t).nests) for t in (narrow, wide)
+        ]
+        assert lanes[1] == 2 * lanes[0]
+
+
+def test_fewer_registers_make_smaller_squares():
+    few = ZEN.with_core(vector_registers=16)
+    sides = [first("transpose", (512, 512), target).nests[0].square for target in (ZEN, few)]
+    assert sides[0] is not None and sides[1] is not None
+    assert sides[1].side < sides[0].side
+
+
+def test_a_larger_second_cache_makes_larger_blocks_of_squares():
+    (near,) = (cache for cache in ZEN.core.caches if cache.level == 2)
+    caches = tuple(
+        Cache(2, 4 * near.bytes, near.ways) if cache is near else cache for cache in ZEN.core.caches
+    )
+    squares = [
+        first("transpose", (8192, 8192), target).nests[0].square
+        for target in (ZEN, ZEN.with_core(caches=caches))
+    ]
+    assert squares[0] is not None and squares[1] is not None
+    assert squares[1].across == 2 * squares[0].across
+
+
+def test_what_the_last_cache_loses_is_stored_past_it():
+    *inner, last = ZEN.core.caches
+    huge = ZEN.with_core(caches=(*inner, Cache(last.level, 1 << 30, last.ways)))
+    shape = (8192, 1024)
+    assert first("softmax", shape).nontemporal and not first("softmax", shape, huge).nontemporal
+
+
+def test_a_smaller_first_cache_keeps_fewer_results_of_a_sum():
+    smaller = ZEN.with_core(caches=(Cache(1, 16 << 10), *ZEN.core.caches[1:]))
+    results = [first("sum of columns", (64, 100_000), t).nests[-1].results for t in (ZEN, smaller)]
+    assert 0 < results[1] < results[0]
+
+
+def test_a_row_that_leaves_the_caches_is_asked_for():
+    near, far = (first("softmax", (rows_, 1024)) for rows_ in (16, 8192))
+    assert far.fetched and not near.fetched
+    assert far.fused == near.fused == 1
+
+
+def test_the_model_prefers_what_is_known_to_be_faster():
+    """Nests that are fused to nests apart, and squares to single elements."""
+    for name in ("softmax", "transpose"):
+        facts = facts_of(name, (4096, 1024))
+        chosen, *_, plain = rows.propose(facts, ZEN, 16)
+        assert rows.cost(chosen, facts, ZEN).seconds < rows.cost(plain, facts, ZEN).seconds
+
+
+def test_plans_are_printed():
+    assert str(first("softmax", (4096, 1024))) == str(first("softmax", (4096, 1024)))
+    text = str(first("softmax", (8192, 1024)))
+    assert "1 outer loops fused" in text and "stored past the caches" in text
+
+
+SUM = """
+func.func @sum(%X: memref<{rows}x{columns}xf32>, %Y: memref<{rows}xf32> {{stepwell.result}}) {{
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel "a" %a = 0 to {rows} {{
+    loop.store %zero, %Y[%a] : memref<{rows}xf32>
+  }}
+  loop.for parallel "i" %i = 0 to {rows} {{
+    loop.for reduction "j" %j = 0 to {columns} {{
+      %x = loop.load %X[%i, %j] : memref<{rows}x{columns}xf32>
+      %y = loop.load %Y[%i] : memref<{rows}xf32>
+      %s = arith.addf %y, %x fastmath<reassoc> : f32
+      loop.store %s, %Y[%i] : memref<{rows}xf32>
+    }}
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize(("rows_", "columns"), [(16, 256), (33, 301), (18, 1024)])
+def test_rows_are_summed_side_by_side(rows_: int, columns: int):
+    module = parse_text(SUM.format(rows=rows_, columns=columns), "sum.mlir")
+    (kernel,) = kernels(module)
+    (choice,) = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 1)
+    assert choice.plan.nests[1].rows == 4
+    assert schedule_with(module, kernel, choice, SMALL) is not None
+    x = np.random.default_rng(0).standard_normal((rows_, columns)).astype(np.float32)
+    found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
+    np.testing.assert_allclose(found, x.sum(1), 1e-4, 1e-4)
+
+
+SERIAL = """
+func.func @f(%X: memref<64x64xf32>) {{
+  loop.for serial "i" %i = 1 to 64 {{
+    loop.for {kind} "j" %j = 1 to 64 {{
+      %a = loop.load %X[%i - 1, %j{shift}] : memref<64x64xf32>
+      %b = loop.load %X[%i, %j] : memref<64x64xf32>
+      %s = arith.addf %a, %b : f32
+      loop.store %s, %X[%i, %j] : memref<64x64xf32>
+    }}
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "shift"), [("parallel", ""), ("parallel", " - 1"), ("serial", "")]
+)
+def test_what_is_carried_by_a_loop_stays_in_order(kind: str, shift: str):
+    """Waves of imported code: a plan leaves serial loops as they are."""
+    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    expected = x.copy()
+    by = 1 if shift else 0
+    for i in range(1, 64):
+        expected[i, 1:] += expected[i - 1, 1 - by : 64 - by]
+    module = parse_text(SERIAL.format(kind=kind, shift=shift), "f.mlir")
+    (kernel,) = kernels(module)
+    assert schedule(module, kernel, SMALL) is not None
+    assert not any(
+        op.mode and op.mode.data == "threads" for op in kernel.walk() if isinstance(op, loop.ForOp)
+    )
+    sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
+    np.testing.assert_allclose(x, expected, 1e-5)
