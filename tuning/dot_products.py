@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from ..analysis.facts import Contraction, LoopFacts
 from ..analysis.plans.dot_products import DotProductPlan
+from ..analysis.plans.row_decisions import VECTORS
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer
-from .lanes import vectorize_innermost
+from .lanes import vectorize_in_blocks
 from .panels import Packing, vectorize_packing
 from .register_tile import write_out
 from .session import Session
@@ -62,7 +63,11 @@ def schedule_dot_products(
         write_out(s, loop)
     summed, across = (c.stride(c.right, axis) == 1 for axis in (c.k[-1], c.n[-1]))
     vectorize_packing(s, Packing(copy, order, width, extents[2], summed, across), width)
-    vectorize_innermost(s, target)
+    ending = [(copy, width) for copy in partial.combine[-1].copies]
+    if c.initialised is not None:
+        first_loop = s.handle(kernel.loops[c.initialised][-1])
+        ending += [(first_loop, VECTORS * target.core.lanes(c.result_bytes))]
+    vectorize_in_blocks(s, ending)
     return (columns,)
 
 
