@@ -33,9 +33,6 @@ VECTORS_OF_ROWS = 2
 ROWS = 4
 """Rows that are added up side by side: each is a stream, and one alone does not use all of the bandwidth."""
 
-PAIR = 2
-"""Rows that are reduced side by side where each is a nest of its own."""
-
 JAMMED = 4
 """Iterations of a summation that are added up in registers before they are added to memory."""
 
@@ -75,8 +72,6 @@ class Decisions:
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
         nests = self._all_in_lanes(nests, fused)
-        if fused:
-            nests = self._in_pairs(nests, fused)
         return self.completed(RowsPlan(tuple(nests), fused))
 
     def plain(self) -> RowsPlan:
@@ -196,30 +191,6 @@ class Decisions:
 
     def _is_one_square(self, nest: Nest, square: Square) -> bool:
         return all(nest.extent(axis) <= square.side for axis in (square.read, square.written))
-
-    def _in_pairs(self, plans: list[NestPlan], fused: int) -> list[NestPlan]:
-        """
-        Two rows at a time where all that a kernel does is to add up each: two streams use more of the
-        memory's bandwidth than one does.
-        """
-        inner = [n for n, nest in enumerate(self.nests) if len(nest.axes) > fused]
-        if fused != 1 or len(inner) != 1 or len(self.nests[inner[0]].axes) != 2:
-            return plans
-        nest, plan = self.nests[inner[0]], plans[inner[0]]
-        row, summed = plan.order
-        is_sum = [self.facts.statements[n].combiner for n in nest.statements] == ["add"]
-        read = sum(self.facts.buffers[access.buffer].bytes or 0 for access in nest.reads)
-        is_row = all(nest.stride(access, summed) in (0, 1) for access in nest.accesses)
-        count = nest.extent(row)
-        if (
-            is_sum
-            and is_row
-            and read > self.core.cache(2).bytes
-            and count >= 2 * PAIR
-            and count % PAIR == 0
-        ):
-            plans[inner[0]] = replace(plan, rows=PAIR)
-        return plans
 
     def _staged(self, fused: int, plan: RowsPlan) -> tuple[tuple[int, str], ...]:
         """Each buffer between the nests is of one row, in the nearest memory that it fits."""
