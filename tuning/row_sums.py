@@ -62,7 +62,7 @@ def jam_sums(s: Session, nest: RowNest) -> None:
         nest.cut["part", plan.order[-1]] = part
         nest.blocked = [each]
     for summed in [copy for loop in nest.summed or [outer] for copy in loop.copies]:
-        if (summed.trips or 0) >= 2 * plan.jam:
+        if plan.jam > 1 and (summed.trips or 0) >= 2 * plan.jam:
             s.unroll_and_jam(summed, plan.jam, tail="peel")
     if part is not None and is_ragged:
         s.peel(part, back=1)

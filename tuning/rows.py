@@ -35,7 +35,7 @@ def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
         if nest.plan.parts > 1:
             deal_summation(s, nest)
     for nest in nests:
-        if nest.plan.jam > 1:
+        if nest.plan.jam > 1 or nest.plan.results:
             jam_sums(s, nest)
     for nest in nests:
         transpose_in_registers(s, nest)
