@@ -31,9 +31,6 @@ VECTORS_OF_FUNCTIONS = 2
 VECTORS_OF_ROWS = 2
 """The same where several rows are added up side by side."""
 
-ROWS = 4
-"""Rows that are added up side by side: each is a stream, and one alone does not use all of the bandwidth."""
-
 JAMMED = 4
 """Iterations of a summation that are added up in registers before they are added to memory."""
 
@@ -63,12 +60,12 @@ class Decisions:
         """Whether some nests are in the same loops as they are."""
         return any(self.facts.statements[nest.statements[0]].shared for nest in self.nests)
 
-    def plan(self, *, may_fuse: bool = True) -> RowsPlan:
-        """The plan that follows from strides and sizes."""
+    def plan(self, *, may_fuse: bool = True, rows: int = 1) -> RowsPlan:
+        """The plan that follows from strides and sizes, with so many rows summed up side by side where that can be."""
         nests = [self._placed(nest) for nest in self.nests]
-        summed = self._summed_side_by_side(nests)
+        summed = self._summed_side_by_side(nests, rows) if rows > 1 else None
         if summed is not None:
-            nests[summed] = replace(nests[summed], rows=ROWS)
+            nests[summed] = replace(nests[summed], rows=rows)
         fused = self._fused(nests) if summed is None and may_fuse else 0
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
@@ -161,15 +158,15 @@ class Decisions:
 
     # All nests.
 
-    def _summed_side_by_side(self, plans: list[NestPlan]) -> int | None:
-        """The nest whose rows are added up several at a time, where that is all the kernel does."""
+    def _summed_side_by_side(self, plans: list[NestPlan], rows: int) -> int | None:
+        """The nest whose rows can be added up several at a time, where that is all the kernel does."""
         tops = [n for n, nest in enumerate(self.nests) if nest.axes]
         sums = [n for n in tops if is_sum_of_rows(self.nests[n], plans[n].order)]
         if len(sums) != 1 or len(tops) > 3 or plans[sums[0]].square is not None:
             return None
         nest, (row, summed) = self.nests[sums[0]], plans[sums[0]].order[-2:]
         width = self.core.lanes(nest.element_bytes) * VECTORS_OF_ROWS
-        enough = nest.extent(row) >= 4 * ROWS and nest.extent(summed) >= 4 * width
+        enough = nest.extent(row) >= 4 * rows and nest.extent(summed) >= 4 * width
         return sums[0] if width > 1 and enough else None
 
     def _fused(self, plans: list[NestPlan]) -> int:

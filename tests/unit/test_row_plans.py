@@ -190,8 +190,8 @@ func.func @sum(%X: memref<{rows}x{columns}xf32>, %Y: memref<{rows}xf32> {{stepwe
 def test_rows_are_summed_side_by_side(rows_: int, columns: int):
     module = parse_text(SUM.format(rows=rows_, columns=columns), "sum.mlir")
     (kernel,) = kernels(module)
-    (choice,) = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 1)
-    assert choice.plan.nests[1].rows == 4
+    choices = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 32)
+    (choice,) = (c for c in choices if c.plan.nests[1].rows == 4 and not c.plan.fused)
     assert schedule_with(module, kernel, choice, SMALL) is not None
     x = np.random.default_rng(0).standard_normal((rows_, columns)).astype(np.float32)
     found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
@@ -231,3 +231,15 @@ def test_what_is_carried_by_a_loop_stays_in_order(kind: str, shift: str):
     )
     sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
     np.testing.assert_allclose(x, expected, 1e-5)
+
+
+def test_iterations_over_rows_are_joined():
+    x = np.random.default_rng(0).standard_normal((66, 1001)).astype(np.float32)
+    low = sw.jit(lambda x: sw.sum(x, axis=1), target=SMALL).lower(x)
+    module = low.unscheduled()
+    (kernel,) = kernels(module)
+    choices = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 32)
+    (choice,) = (c for c in choices if any(nest.rows == 2 for nest in c.plan.nests))
+    assert schedule_with(module, kernel, choice, SMALL) is not None
+    found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
+    np.testing.assert_allclose(found, x.sum(1), 1e-4, 1e-4)
