@@ -9,6 +9,7 @@ from functools import lru_cache
 from ...targets.target import Target
 from ..facts import KernelFacts, Role
 from .row_decisions import Decisions
+from .row_nests import is_sum_around_results
 from .rows_cost import cost
 from .rows_plan import NestPlan, RowsPlan
 
@@ -16,6 +17,9 @@ __all__ = ["cost", "propose"]
 
 SCALES = (0.5, 2)
 """By which numbers of the first plan are changed in those around it."""
+
+JAMS = (1, 2, 4, 8)
+"""Iterations of a summation that may be added up before they are added to the results around which it runs."""
 
 ROWS_TOGETHER = (2, 4)
 """Rows that may be summed up side by side."""
@@ -49,7 +53,10 @@ def _proposed(facts: KernelFacts, target: Target, n: int) -> tuple[RowsPlan, ...
 def _around(first: RowsPlan, decisions: Decisions) -> Iterator[RowsPlan]:
     """Plans that differ from the first in one decision, and in what follows from it."""
     for number, nest in enumerate(first.nests):
-        for other in _other_nests(nest, decisions.width(number)):
+        others = [*_other_nests(nest, decisions.width(number))]
+        if not first.fused and is_sum_around_results(decisions.nests[number], nest.order):
+            others += [replace(nest, jam=jam) for jam in JAMS if jam != nest.jam]
+        for other in others:
             nests = (*first.nests[:number], other, *first.nests[number + 1 :])
             yield decisions.completed(replace(first, nests=nests))
     yield from _side_by_side(first, decisions)
@@ -90,8 +97,6 @@ def _other_nests(nest: NestPlan, width: int) -> Iterator[NestPlan]:
     for scale in SCALES:
         if nest.lanes and nest.lanes * scale >= width:
             yield replace(nest, lanes=int(nest.lanes * scale))
-        if nest.jam > 1:
-            yield replace(nest, jam=int(nest.jam * scale))
         if nest.results:
             yield replace(nest, results=int(nest.results * scale))
     if nest.parts > 1:
