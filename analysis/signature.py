@@ -9,7 +9,8 @@ Three conventions, told apart by the function's type and marks:
 - `inout`: takes memrefs without marks (hand-written text), each read and written in place.
 
 An `llvm.func` has only pointers left; `core -> llvm` keeps the signature of the function it lowers in
-its `stepwell.signature` attribute, made by `signature_attribute`.
+its `stepwell.signature` attribute, made by `signature_attribute`, or the reason why no array can be passed in
+`stepwell.not_callable`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
 
 SIGNATURE_ATTRIBUTE = "stepwell.signature"
+NOT_CALLABLE_ATTRIBUTE = "stepwell.not_callable"
 
 Convention = Literal["tensor", "marked", "inout"]
 FunctionLike: TypeAlias = func.FuncOp | llvm.FuncOp
@@ -153,6 +155,9 @@ def signature_of(function: FunctionLike) -> FunctionSignature:
     if SIGNATURE_ATTRIBUTE in function.attributes:
         return _from_attribute(function)
     if isinstance(function, llvm.FuncOp):
+        reason = function.attributes.get(NOT_CALLABLE_ATTRIBUTE)
+        if isinstance(reason, StringAttr):
+            raise StepwellError(reason.data, op=function)
         raise StepwellError(
             f"found llvm.func '{function.sym_name.data}' without '{SIGNATURE_ATTRIBUTE}', expected the "
             "attribute that convert-core-to-llvm leaves; lower from core, or call it by pointer",

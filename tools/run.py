@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     signature = signature_of(function)
     with located(function):
         inputs = make_inputs(signature, given, shapes, args.random)
-        outputs, expected = _outputs(program, inputs, ctx, args, options)
+        outputs, expected = _outputs(program, signature, inputs, ctx, args, options)
     _show(signature, outputs, in_full=args.print)
     if args.output:
         _save(Path(args.output), signature, outputs)
@@ -91,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _outputs(
     program: Program,
+    signature: FunctionSignature,
     inputs: Sequence[Array],
     ctx: Context,
     args: argparse.Namespace,
@@ -114,7 +115,10 @@ def _outputs(
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
         lower(module, Level.LLVM, ctx, options)
-    return execute_native(module, fresh(), entry, options), expected
+    outputs = execute_native(module, fresh(), entry, options)
+    # A tensor function without tensor results is lowered to one that is called in place: natively its
+    # arguments are outputs as well, and stand first.
+    return outputs[len(outputs) - len(signature.results) :], expected
 
 
 # Arguments

@@ -10,12 +10,19 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    StringAttr,
     UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...analysis.signature import SIGNATURE_ATTRIBUTE, is_public, signature_attribute
+from ...analysis.signature import (
+    NOT_CALLABLE_ATTRIBUTE,
+    SIGNATURE_ATTRIBUTE,
+    argument_names,
+    is_public,
+    signature_attribute,
+)
 from ...dialects.loop import ARENA, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
@@ -66,18 +73,31 @@ def packed_type(types: Sequence[Attribute]) -> Attribute | None:
 
 
 def _attributes(function: func.FuncOp, public: bool) -> dict[str, Attribute]:
-    """The function's own attributes, and how it is called, which its new type no longer says."""
+    """
+    The function's own attributes, and how it is called, which its new type no longer says.
+
+    A function that no array can be passed to keeps the reason, as others in the module may still call it.
+    """
     attributes = dict(function.attributes)
-    identity = all(
-        not is_memref(type_) or layout_of(type_).is_identity
-        for type_ in function.function_type.inputs.data
-    )
-    if public and identity and function.body.blocks and SIGNATURE_ATTRIBUTE not in attributes:
-        try:
-            attributes[SIGNATURE_ATTRIBUTE] = signature_attribute(function)
-        except StepwellError:
-            return attributes  # no array can be passed: callable from other functions only
+    if not public or not function.body.blocks or SIGNATURE_ATTRIBUTE in attributes:
+        return attributes
+    try:
+        _check_contiguous(function)
+        attributes[SIGNATURE_ATTRIBUTE] = signature_attribute(function)
+    except StepwellError as error:
+        attributes[NOT_CALLABLE_ATTRIBUTE] = StringAttr(error.message)
     return attributes
+
+
+def _check_contiguous(function: func.FuncOp) -> None:
+    types = function.function_type.inputs.data
+    for name, type_ in zip(argument_names(function), types, strict=True):
+        if is_memref(type_) and not layout_of(type_).is_identity:
+            raise StepwellError(
+                f"found argument '{name}' of type {type_}, expected a contiguous row-major memref, as arrays "
+                "are passed without strides; take the whole buffer and make the subview inside",
+                op=function,
+            )
 
 
 def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | None:

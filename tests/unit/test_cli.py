@@ -223,3 +223,30 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert not stop.value.code
     assert capsys.readouterr().out.startswith("stepwell ")
+
+
+def test_a_tensor_function_without_tensor_results_gives_no_arguments_back(tmp_path: Path, capsys):
+    """Natively such a function is called in place: its arguments are outputs there, and here they are not."""
+    program = tmp_path / "p.mlir"
+    program.write_text("func.func @f(%a: tensor<4xf32>) {\n  func.return\n}\n")
+    assert main(["run", str(program), "--random", "1", "--check"]) == 0
+    assert "f gives no results" in capsys.readouterr().out
+    program.write_text(
+        "func.func @f(%a: tensor<4xf32>, %s: f32) -> f32 {\n  func.return %s : f32\n}\n"
+    )
+    assert main(["run", str(program), "--random", "1", "--check"]) == 0
+    assert "a: " not in capsys.readouterr().out
+
+
+def test_a_strided_argument_is_named_as_the_reason(tmp_path: Path, capsys):
+    """Of a function that is lowered here, and of one whose lowered text is read."""
+    program, lowered = tmp_path / "p.mlir", tmp_path / "lowered.mlir"
+    program.write_text("func.func @f(%a: memref<4x4xf32, strided<[8, 1]>>) {\n  func.return\n}\n")
+    assert main(["compile", str(program), "--emit", "llvm", "-o", str(lowered)]) == 0
+    for file in (program, lowered):
+        assert main(["run", str(file), "--random", "1"]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert (
+            "found argument 'a' of type memref<4x4xf32, strided<[8, 1]>>, expected a contiguous"
+            in line
+        )
