@@ -29,19 +29,16 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.dominance import reachable_order
-from ..dialects.resources import INLINE_LIMIT, elements_to_numpy
+from ..dialects.resources import INLINE_LIMIT
 from ..dialects.upstream.llvm import (
     AtomicRMWOp,
     ExtractElementOp,
@@ -49,9 +46,9 @@ from ..dialects.upstream.llvm import (
     VectorFCmpOp,
     VectorLlvmSelectOp,
 )
-from ..errors import StepwellError
 from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS
+from .emit_globals import elements, type_of, untranslatable
 
 EXTERNAL_ALIGNMENT = 64
 """Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
@@ -97,7 +94,7 @@ def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "emb
                 functions.append(op)
                 _declare(op, emission.module)
             case _:
-                raise _untranslatable(op, "is not of level 5; run convert-core-to-llvm first")
+                raise untranslatable(op, "is not of level 5; run convert-core-to-llvm first")
     for function in functions:
         if function.body.blocks:
             _FunctionEmitter(function, emission).run()
@@ -105,20 +102,6 @@ def emit_llvm(module: ModuleOp, *, triple: str = "", constants: Constants = "emb
     defined = {function.sym_name.data for function in functions if function.body.blocks}
     imports = tuple(sorted(emission.called - defined))
     return LLVMText(str(emission.module), emission.external, imports)
-
-
-def _untranslatable(op: Operation, why: str) -> StepwellError:
-    return StepwellError(f"cannot emit '{op.name}': it {why}", op=op)
-
-
-def _type_of(op: Operation, type_: Attribute) -> ir.Type:
-    try:
-        return convert_type(type_)
-    except LLVMTranslationException as error:
-        raise _untranslatable(op, f"has no translation to LLVM IR ({error})") from None
-
-
-# Globals.
 
 
 @dataclass
@@ -133,68 +116,24 @@ class _Emission:
     def emit_global(self, op: llvm.GlobalOp) -> None:
         """A constant is a typed list when small, raw bytes or an external symbol when large."""
         if op.body.blocks:
-            raise _untranslatable(op, "has an initializer region; give it a value")
-        array = _elements(op)
+            raise untranslatable(op, "has an initializer region; give it a value")
+        array = elements(op)
         large = array is not None and array.size > INLINE_LIMIT
         if array is not None and large and op.constant is not None and self.constants == "external":
-            type_ = _type_of(op, op.global_type)
-            initializer = None
+            type_ = type_of(op, op.global_type)
+            value = None
             self.external[op.sym_name.data] = array
         else:
-            type_, initializer = _initializer(op, array if large else None)
+            type_, value = initializer(op, array if large else None)
         variable = ir.GlobalVariable(self.module, type_, op.sym_name.data)
         variable.type = ir.PointerType()  # llvmlite would check it against what is stored there
-        variable.linkage = "external" if initializer is None else op.linkage.linkage.data
-        variable.initializer = initializer
+        variable.linkage = "external" if value is None else op.linkage.linkage.data
+        variable.initializer = value
         variable.global_constant = op.constant is not None
         if op.alignment is not None:
             outside = op.sym_name.data in self.external
             alignment = op.alignment.value.data
             variable.align = min(alignment, EXTERNAL_ALIGNMENT) if outside else alignment
-
-
-def _elements(op: llvm.GlobalOp) -> np.ndarray | None:
-    """The data of a global, or None when it is no array of elements."""
-    if not isinstance(op.value, DenseIntOrFPElementsAttr | DenseResourceAttr):
-        return None
-    try:
-        return elements_to_numpy(op.value)
-    except KeyError:
-        return None  # an element type that NumPy lacks
-
-
-def _initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[ir.Type, ir.Constant | None]:
-    type_ = _type_of(op, op.global_type)
-    value = op.value
-    if large is not None:
-        raw = bytearray(np.ascontiguousarray(large).tobytes())
-        zero = not any(raw)
-        type_ = ir.ArrayType(ir.IntType(8), len(raw))
-        return type_, ir.Constant(type_, None if zero else raw)
-    match value:
-        case None:
-            declared = op.linkage.linkage.data == "external"
-            return type_, None if declared else ir.Constant(type_, ir.Undefined)
-        case StringAttr():
-            raw = bytearray(value.data.encode())
-            type_ = ir.ArrayType(ir.IntType(8), len(raw))
-            return type_, ir.Constant(type_, raw)
-        case DenseIntOrFPElementsAttr() | DenseResourceAttr():
-            array = _elements(op)
-            if array is None:
-                raise _untranslatable(op, f"holds elements of {value.get_type()}")
-            return type_, ir.Constant(type_, array.reshape(-1).tolist())
-        case _:
-            return type_, _scalar_constant(op, type_, value)
-
-
-def _scalar_constant(op: Operation, type_: ir.Type, value: Attribute) -> ir.Constant:
-    data = getattr(getattr(value, "value", None), "data", None)
-    if not isinstance(data, int | float):
-        raise _untranslatable(
-            op, f"has the value {value}; give an integer, float or dense elements"
-        )
-    return ir.Constant(type_, data)
 
 
 # Functions.
@@ -219,7 +158,7 @@ _NUMBERS = {
 
 
 def _declare(op: llvm.FuncOp, module: ir.Module) -> None:
-    type_ = _type_of(op, op.function_type)
+    type_ = type_of(op, op.function_type)
     function = ir.Function(module, type_, op.sym_name.data)
     if op.body.blocks:
         function.linkage = op.linkage.linkage.data
@@ -236,7 +175,7 @@ def _declare(op: llvm.FuncOp, module: ir.Module) -> None:
             elif name in _NUMBERS and isinstance(value, IntegerAttr):
                 setattr(argument.attributes, _NUMBERS[name], value.value.data)
             elif name.startswith("llvm."):
-                raise _untranslatable(op, f"has the parameter attribute '{name}'")
+                raise untranslatable(op, f"has the parameter attribute '{name}'")
 
 
 _Handler: TypeAlias = "Callable[[_FunctionEmitter, Operation], None]"
@@ -283,9 +222,9 @@ class _FunctionEmitter:
             missing = error.args[0]
             if not isinstance(missing, SSAValue):
                 raise
-            raise _untranslatable(op, "uses a value that is defined after it") from None
+            raise untranslatable(op, "uses a value that is defined after it") from None
         except (NotImplementedError, LLVMTranslationException) as error:
-            raise _untranslatable(op, f"has no translation to LLVM IR ({error})") from None
+            raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
 
     def operands(self, op: Operation) -> list[ir.Value]:
         values = self.values
