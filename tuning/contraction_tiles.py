@@ -16,7 +16,7 @@ from ..analysis.plans.contraction_cost import ContractionPlan
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
-from .panels import Packing, vectorize_packing
+from .panels import Packing, packed_order, vectorize_packing
 from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, vector_span, write_out
 from .session import Session
 
@@ -220,7 +220,7 @@ class _Tiles:
         c, buffer = self.c, self.c.facts.buffers[access.buffer]
         is_constant = buffer.home is Home.CONSTANT
         place = None if is_constant else within or block or self._innermost_batch(access)
-        order = self._order(access, own)
+        order = packed_order(c, access, self.batch, own)
         row_or_column = self.update.row if into == "left" else self.update.column
         if within is not None:
             (row_or_column,) = row_or_column.copies_in(within)
@@ -259,14 +259,6 @@ class _Tiles:
         """The innermost loop over the batch that the operand moves along."""
         moving = [loop for axis, loop in self.kept.batch.items() if access.moves_along(axis)]
         return moving[-1] if moving else None
-
-    def _order(self, access: Access, own: int) -> tuple[int, ...]:
-        """The operand's dimensions as packed: numbers, batch, summed ones, then rows or columns."""
-        axes = [axis for axis in (*self.batch, *self.c.k, own) if access.moves_along(axis)]
-        moving = [access.dimension_of(axis) for axis in axes]
-        dimensions = [n for n in moving if n is not None]
-        fixed = [n for n in range(len(access.subscripts)) if n not in dimensions]
-        return (*fixed, *dimensions)
 
     def peel(self) -> None:
         """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""

@@ -19,7 +19,7 @@ from ..analysis.facts import (
     find_contractions,
 )
 from ..analysis.plans import contraction as tiles
-from ..analysis.plans import dot_products, rows
+from ..analysis.plans import dot_products, row_blocks, rows
 from ..analysis.plans.contraction_cost import ContractionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
@@ -28,6 +28,7 @@ from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
 from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
+from .row_blocks import schedule_row_blocks
 from .rows import schedule_rows
 from .session import Session
 from .threads import run_on_threads
@@ -121,6 +122,20 @@ def _the_contraction(facts: KernelFacts) -> Contraction | None:
 
 
 @dataclass(frozen=True)
+class RowBlocks:
+    """Chains of statements that share their rows, with contractions among them."""
+
+    name: str = "row blocks"
+
+    def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
+        plans = row_blocks.propose(facts, target, n)
+        return [Choice(self, plan, row_blocks.cost(plan, facts, target)) for plan in plans]
+
+    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        schedule_row_blocks(s, plan, kernel, target)
+
+
+@dataclass(frozen=True)
 class Rows:
     """What is no contraction: elements, reductions, chains of them over rows, copies and transpositions."""
 
@@ -134,5 +149,5 @@ class Rows:
         schedule_rows(s, plan, kernel)
 
 
-FAMILIES: tuple[Family, ...] = (Contractions(), Rows())
+FAMILIES: tuple[Family, ...] = (Contractions(), RowBlocks(), Rows())
 """In the order in which they are asked."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..analysis.facts import Access, Contraction
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
@@ -36,6 +38,15 @@ class Packing:
     def is_padded(self) -> bool:
         """Whether some panel is not whole."""
         return bool(self.extent % self.size or (self.block and self.extent % self.block_size))
+
+
+def packed_order(c: Contraction, access: Access, batch: Iterable[int], own: int) -> tuple[int, ...]:
+    """The operand's dimensions as packed: numbers, batch, summed ones, then rows or columns (axis `own`)."""
+    axes = [axis for axis in (*batch, *c.k, own) if access.moves_along(axis)]
+    moving = [access.dimension_of(axis) for axis in axes]
+    dimensions = [n for n in moving if n is not None]
+    fixed = [n for n in range(len(access.subscripts)) if n not in dimensions]
+    return (*fixed, *dimensions)
 
 
 def vectorize_packing(s: Session, packing: Packing, width: int) -> None:

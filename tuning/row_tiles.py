@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from ..analysis.constants import constant_global
-from ..dialects import loop
-from ..dialects.loop import LoadOp, StoreOp
-from ..dialects.schedule.steps import (
-    FuseLoops,
-    Reorder,
-    Rfactor,
-    Simplify,
-    Split,
-    Stage,
-    Step,
-    Unroll,
-    Vectorize,
-)
+from ..analysis.facts import Access, Contraction, Home, read_through
+from ..analysis.plans.row_blocks_cost import RowBlocksPlan, TilePlan
+from ..analysis.plans.row_chain import RowChain
 from ..targets.target import Target
-from ..transforms.step_support.refusal import Refusal
-from .contraction import Contraction, axis_of, operand_order
-from .facts import Access, PerfectNest, element_bytes, lanes, stride_along
-from .packing import pack
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from ..transforms.step_support.made import StagedBuffer
+from .panels import Packing, packed_order, vectorize_packing
+from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, write_out
 from .session import Session
-
-WAYS = ("in", "out")
-"""What the loops of a copy are called, after the copy: to it and from it."""
 
 
 @dataclass(frozen=True)
-class Attached:
-    """The nests that are done tile by tile with a contraction: they run where its result is in registers."""
+class Blocks:
+    """The loops of a chain that is cut into blocks of rows, and what its buffers are now."""
 
-    init: PerfectNest | None
-    """sets what is summed up to"""
-    finish: PerfectNest | None
-    """alone reads the result, element by element"""
-    reduced: PerfectNest | None
-    """reduces each row of the result"""
+    block: LoopHandle
+    batch: tuple[LoopHandle, ...]
+    """around the loop over blocks, outermost first"""
+    rows: dict[int, LoopHandle]
+    """over the rows of a block, by statement"""
+    inner: dict[int, tuple[LoopHandle, ...]]
+    """inside of these, outermost first"""
+    buffers: dict[int, BufferHandle]
+    """what the chain reads and writes: the copy for a block of rows where there is one"""
 
 
 class RowTiles:
     """
-    The steps for one contraction, of whose `total` rows a tile has `tall`. `places` are the loops around,
-    innermost first. A right operand that is `computed` is packed, and computed where it is.
+    The steps for one contraction.
 
     The loops become, from the outside, those over column tiles, over the tiles above each other, the summation,
     and the tile. A panel of the right operand stays in L1 while all rows of the block use it.
@@ -54,225 +40,180 @@ class RowTiles:
 
     def __init__(
         self,
-        session: Session,
-        target: Target,
-        update: Contraction,
-        attached: Attached,
-        total: int,
-        tall: int,
-        places: Sequence[str],
-        *,
-        computed: bool = False,
+        s: Session,
+        plan: RowBlocksPlan,
+        tile: TilePlan,
+        chain: RowChain,
+        blocks: Blocks,
+        result_name: str,
     ):
-        self.session, self.tall, self.places = session, tall, places
-        self.i, self.j, self.k = (
-            f.loop_name.data for f in (update.rows, update.columns, update.reduced)
-        )
-        self.result, self.left, self.right = (
-            loop.buffer_name(access.buffer) or ""
-            for access in (update.store, update.left, update.right)
-        )
-        self.extent = update.columns.constant_trip_count() or 0
-        self.lanes = lanes(target, element_bytes(update.store.buffer))
-        self.wide = _tile_columns(target, update, tall)
-        self.is_scratch = False
-        """whether the result is of one block of rows, and padded"""
-        self.in_lanes: list[str] = []
-        self.rows_written_out: list[str] = []
-        self.ragged_rows = bool(total % tall)
-        self.ragged_columns = bool(self.extent % self.wide)
-        self.attached = self._names(attached)
-        self.row_loops = {self.i, *(row for row, _ in self.attached.values())}
-        """over rows, of all nests that are done tile by tile"""
-        # Asked now, as steps put other loops in the place of these.
-        self.right_order = operand_order(update, update.right, update.columns)
-        self.left_axes = len(update.left.map.data.results)
-        self.left_axis = axis_of(update.left, update.rows)
-        self.row_axis = axis_of(update.store, update.rows)
-        is_near = stride_along(update.right, update.columns) == 1
-        self.right_is_constant = constant_global(update.right.buffer) is not None
-        """whether it is packed at compile time"""
-        self.pack_right = computed or self.right_is_constant or self.ragged_columns or not is_near
-        # Of a buffer that others use too the copy is for this operand alone.
-        self.right_along = self.j if _is_shared(update.right) else ""
-        self.left_along = f"{self.i}.row" if _is_shared(update.left) else ""
-        self.column_axis = axis_of(update.store, update.columns)
-        self.axes = len(update.store.map.data.results)
-        self.prefix = self.result
-        self.in_registers = [(f"{self.prefix}.tile", self.row_axis, self.column_axis)]
-        """what is of one tile, and its axes of rows and columns"""
-        self.finished = ""
-        """what the nests attached make of the result and reduce"""
-        if {"finish", "reduced"} <= self.attached.keys() and attached.finish is not None:
-            store, loops = attached.finish.stores[0], attached.finish.loops[-2:]
-            if all(stride_along(store, for_op) for for_op in loops):
-                row, column = (axis_of(store, for_op) for for_op in loops)
-                self.finished = loop.buffer_name(store.buffer) or ""
-                self.in_registers.append((f"{self.prefix}.finished", row, column))
+        self.s, self.plan, self.tile, self.chain, self.blocks = s, plan, tile, chain, blocks
+        self.name = result_name
+        """what buffers made here are called after"""
+        self.c = c = chain.contraction(tile.number)
+        self.is_near = c.result.buffer in plan.near
+        self.row_axis, self.column_axis = result_axes(c)
+        self.ragged_rows = bool(c.extent(c.m) % plan.mr)
+        self.ragged_columns = bool(c.extent(c.n) % tile.nr)
+        self.packing: Packing | None = None
+        self.kept: list[tuple[StagedBuffer, int, int]] = []
+        """copies in registers, and their dimensions of rows and columns"""
 
-    def _names(self, attached: Attached) -> dict[str, tuple[str, str]]:
-        """
-        The loops over rows and columns of the nests attached.
-
-        What is beyond the last row or column would be seen by others than the one that initialises.
-        """
-        nests = {"init": attached.init}
-        if not (self.ragged_rows or self.ragged_columns):
-            nests |= {"finish": attached.finish, "reduced": attached.reduced}
-        return {
-            name: (nest.names[-2], nest.names[-1])
-            for name, nest in nests.items()
-            if nest is not None
-        }
-
-    def rename(self, buffer: str, near: str) -> None:
-        """What the contraction calls a buffer that has a copy for each block of rows."""
-        if self.result == buffer:
-            self.result, self.is_scratch = near, True
-        if self.left == buffer:
-            self.left = near
-        if self.finished == buffer:
-            self.finished = near
-
-    def do(self, step: Step) -> None:
-        self.session.apply(step)
-
-    def tile(self) -> None:
+    def cut(self) -> None:
         """A tile of columns, in it one of rows, for it the summation, and inside that rows and columns."""
+        s, plan, tile, blocks = self.s, self.plan, self.tile, self.blocks
         self._stage_operands()
-        outer = f"{self.j}.tile", f"{self.i}.tile"
-        inner: list[tuple[str, str]] = []
-        for name in ("init", "update", "finish", "reduced"):
-            if name not in self.attached and name != "update":
-                continue
-            cut = (f"{outer[0]}.{name}", f"{outer[1]}.{name}") if inner else outer
-            suffix, summed = ("", (self.k,)) if name == "update" else (f".{name}", ())
-            inner.append((f"{self.i}.row{suffix}", f"{self.j}.column{suffix}"))
-            self._cut(self.attached.get(name, (self.i, self.j)), cut, (*summed, *inner[-1]))
-            if name == "reduced":
-                with suppress(Refusal):  # then each row has one result, which is as legal
-                    self.do(Rfactor(self.session.named(inner[-1][1])))
-            if cut != outer:
-                for kept, joined in zip(outer, cut, strict=True):
-                    self.do(FuseLoops(self.session.named(kept), joined))
-        pads = [1] * self.axes
-        pads[self.row_axis], pads[self.column_axis] = self.tall, self.wide
-        register = Stage(
-            self.session.named(self.result), outer[1], f"{self.prefix}.tile", "register",
-            pads=tuple(pads),
-        )  # fmt: skip
-        if not self.is_scratch:
-            self.do(register)
-        for rows, columns in inner:
-            self.rows_written_out.append(self._whole(rows, self.tall, self.ragged_rows))
-            self.in_lanes.append(self._whole(columns, self.wide, self.ragged_columns))
-        if self.is_scratch:
-            self.do(register)
-        if self.finished:
-            into = f"{self.prefix}.finished"
-            with suppress(Refusal):  # then it is read from memory
-                self.do(Stage(self.session.named(self.finished), outer[1], into, "register"))
+        kept: tuple[LoopHandle, LoopHandle] | None = None
+        rows: list[LoopHandle] = []
+        columns: list[LoopHandle] = []
+        for number in tile.together:
+            is_update = number == tile.number
+            inner, word = blocks.inner[number], "" if is_update else "end"
+            over = inner[self.column_loop] if is_update else inner[0]
+            summed = (inner[self.summed_loop],) if is_update else ()
+            down, row = s.cut(blocks.rows[number], plan.mr, "tile", f"row{word}")
+            across, column = s.cut(over, tile.nr, "tile", f"column{word}")
+            s.order(across, down, *summed, row, column)
+            if number == tile.reduced:
+                s.rfactor(column)
+            rows.append(row)
+            columns.append(column)
+            if kept is None:
+                kept = across, down
+            else:
+                s.fuse_loops(kept[0], across)
+                s.fuse_loops(kept[1], down)
+        assert kept is not None, "a contraction is one of the statements"
+        self._keep(
+            Tile(
+                kept[1],
+                tuple(rows),
+                tuple(columns),
+                plan.mr,
+                tile.nr,
+                self.ragged_rows,
+                self.ragged_columns,
+            )
+        )
 
-    def _cut(self, loops: tuple[str, str], outer: tuple[str, str], inner: tuple[str, ...]) -> None:
-        """`for i: for j: …` in tiles, whose loops go outside of the others."""
-        at, (i, j), (columns, rows) = self.session.named, loops, outer
-        self.do(Split(at(f"{i}.row"), self.tall, rows, inner[-2]))
-        self.do(Split(at(j), self.wide, columns, inner[-1]))
-        self.do(Reorder(at(rows), (columns, rows, *inner)))
+    @property
+    def column_loop(self) -> int:
+        """Which of the loops inside of the rows is the contraction's over columns."""
+        return self.c.n[-1] - self.plan.depth
 
-    def _whole(self, name: str, size: int, is_ragged: bool) -> str:
-        """The loop, run to the end of a tile also where that is not all in use."""
-        if not is_ragged:
-            return name
-        step = Split(self.session.named(name), size, f"{name}.one", f"{name}.each", tail="pad")
-        self.do(step)
-        return f"{name}.each"
+    @property
+    def summed_loop(self) -> int:
+        return self.c.k[-1] - self.plan.depth
+
+    def _keep(self, tile: Tile) -> None:
+        """Keep the result in registers, and what is made of it for the statement that reduces that."""
+        rank = len(self.c.result.subscripts)
+        pads = pads_of(rank, {self.row_axis: tile.tall, self.column_axis: tile.wide})
+        result = self.blocks.buffers[self.c.result.buffer]
+        # The padding of what is elsewhere must not be written there; that of a block of rows is of no one.
+        padded = pad_loops(self.s, tile) if self.is_near else tile
+        kept = keep_in_registers(self.s, result, padded, pads, f"{self.name}.tile")
+        self.kept.append((kept, self.row_axis, self.column_axis))
+        self.loops = padded if self.is_near else pad_loops(self.s, padded)
+        if self.tile.keep_finished and self.tile.finish is not None:
+            write = self.chain.statement(self.tile.finish).write
+            row, column = (
+                write.dimension_of(axis) for axis in (self.plan.depth - 1, self.plan.depth)
+            )
+            made = self.blocks.buffers[write.buffer]
+            finished = keep_in_registers(self.s, made, tile, (), f"{self.name}.finished")
+            assert row is not None and column is not None, "what is reduced has rows and columns"
+            self.kept.append((finished, row, column))
+
+    # The operands.
 
     def _stage_operands(self) -> None:
         """The right operand in panels, and the left one with rows beyond the last one."""
-        at, (block, *around) = self.session.named, self.places
-        if self.pack_right:
-            place = "" if self.right_is_constant else (*around, "")[0]
-            step = Stage(
-                at(self.right), place, f"{self.prefix}.right", "arena",
-                self.right_order, panel=self.wide, pad=self.wide, along=self.right_along,
-            )  # fmt: skip
-            self.do(step)
-        if self.ragged_rows and not self.left.endswith(".rows"):
-            pads = [1] * self.left_axes
-            pads[self.left_axis] = self.tall
-            step = Stage(
-                at(self.left), block, f"{self.prefix}.left", "arena",
-                pads=tuple(pads), along=self.left_along,
-            )  # fmt: skip
-            self.do(step)
+        c, s, blocks = self.c, self.s, self.blocks
+        if self.tile.pack_right:
+            self._pack_right()
+        if self.ragged_rows and c.left.buffer not in self.plan.near:
+            pads = pads_of(len(c.left.subscripts), {left_row(c): self.plan.mr})
+            s.stage(
+                blocks.buffers[c.left.buffer],
+                blocks.block,
+                into=f"{self.name}.left",
+                scope="arena",
+                pads=pads,
+                along=blocks.rows[c.number] if self._is_shared(c.left) else "",
+            )
 
-    def vectorize(self) -> None:
+    def _pack_right(self) -> None:
+        c, blocks, nr = self.c, self.blocks, self.tile.nr
+        is_constant = c.facts.buffers[c.right.buffer].home is Home.CONSTANT
+        order = packed_order(c, c.right, c.batch, c.n[-1])
+        staged = self.s.stage(
+            blocks.buffers[c.right.buffer],
+            "" if is_constant or not blocks.batch else blocks.batch[-1],
+            into=f"{self.name}.right",
+            scope="arena",
+            order=order,
+            panel=nr,
+            pad=nr,
+            along=blocks.inner[c.number][self.column_loop] if self._is_shared(c.right) else "",
+        )
+        if is_constant:
+            return  # copied when the program is compiled
+        last, summed = (self._is_read_along(axis) for axis in (c.n[-1], c.k[-1]))
+        self.packing = Packing(staged, order, nr, c.extent(c.n), last, summed)
+
+    def _is_read_along(self, axis: int) -> bool:
+        """Whether the copy of the right operand reads neighbours along an axis of the contraction."""
+        c, reads = self.c, (self.c.right,)
+        if self.tile.computed is not None:
+            reads = read_through(self.chain.statement(self.tile.computed), c.right)
+        return len(reads) == 1 and c.stride(reads[0], axis) == 1
+
+    def _is_shared(self, operand: Access) -> bool:
+        """Whether there are other reads and writes of the operand's buffer."""
+        accesses = [
+            access
+            for number in self.chain.live
+            for access in self.chain.statement(number).accesses
+            if access.buffer == operand.buffer
+        ]
+        return len(accesses) > 1
+
+    # How it runs.
+
+    def vectorize(self, target: Target) -> None:
         """Columns in lanes, in the tile and where it is copied; operands packed in vectors."""
-        session = self.session
-        self._pack()
-        copies = [f"{tile}.{way}{axis}" for tile, _, axis in self.in_registers for way in WAYS]
-        for name in (*self.in_lanes, *copies):
-            for_op = session.loop(name)
-            if for_op is None or for_op.mode is not None:
-                continue
-            width = 0 if session.trips(name) == (self.wide, self.wide) else self.wide
-            with suppress(Refusal):
-                self.do(Vectorize(session.named(name), width, tail="guard"))
-
-    def _pack(self) -> None:
-        """Panel by panel, and in each a vector's width at a time: so much can be transposed in registers."""
-        copy, at = f"{self.prefix}.right.", self.session.named
-        column = f"{copy}in{self.right_order[-1]}"
-        if self.session.loop(column) is None or self.right_is_constant:
-            return
-        panel, part, whole = f"{column}.panel", f"{column}.part", None
-        if self.session.trips(column)[0] > self.wide:
-            self.do(Split(at(column), self.wide, panel, column, tail="perfect"))
-            whole = panel, f"{self.extent - self.wide} - {self.wide} * {panel} >= 0"
-        if self.wide > self.lanes:
-            self.do(Split(at(column), self.lanes, part, column, tail="perfect"))
-        self.do(Simplify(self.session.name))
-        pack(self.session, copy, column, self.lanes, whole)
+        if self.packing is not None:
+            vectorize_packing(self.s, self.packing, target.core.lanes(self.c.result_bytes))
+        copies = [
+            copy(axis) for kept, _, axis in self.kept for copy in (kept.copy_along, kept.out_along)
+        ]
+        for loop in (*self.loops.columns, *copies):
+            in_lanes(self.s, loop, self.tile.nr)
 
     def write_out(self) -> None:
         """The rows of the tile, one after the other."""
-        copies = [f"{tile}.{way}{axis}" for tile, axis, _ in self.in_registers for way in WAYS]
-        for name in (*self.rows_written_out, *copies):
-            if self.session.loop(name) is not None:
-                self.do(Unroll(self.session.named(name), mark=True))
+        copies = [
+            copy(axis) for kept, axis, _ in self.kept for copy in (kept.copy_along, kept.out_along)
+        ]
+        for loop in (*self.loops.rows, *copies):
+            write_out(self.s, loop)
 
 
-def _is_shared(operand: Access) -> bool:
-    """Whether there are other loads and stores of the operand's buffer."""
-    return any(
-        use.operation is not operand and isinstance(use.operation, LoadOp | StoreOp)
-        for use in operand.buffer.uses
-    )
+def result_axes(c: Contraction) -> tuple[int, int]:
+    """The dimensions of a contraction's result that are its rows and its columns."""
+    row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
+    assert row is not None and column is not None, "a contraction's subscripts are single axes"
+    return row, column
 
 
-def is_ragged(target: Target, update: Contraction, tall: int) -> bool:
-    """Whether the last tile of rows or columns would not be whole."""
-    rows, columns = (f.constant_trip_count() or 0 for f in (update.rows, update.columns))
-    return bool(rows % tall or columns % _tile_columns(target, update, tall))
+def left_row(c: Contraction) -> int:
+    """The dimension of the left operand that is its rows."""
+    row = c.left.dimension_of(c.m[-1])
+    assert row is not None, "a contraction's subscripts are single axes"
+    return row
 
 
-def _tile_columns(target: Target, update: Contraction, tall: int) -> int:
-    width = lanes(target, element_bytes(update.store.buffer))
-    columns = update.columns.constant_trip_count() or 0
-    wide = width * _vectors(target, tall, columns, width)
-    while wide // 2 >= columns:
-        wide //= 2
-    return wide
-
-
-def _vectors(target: Target, tall: int, columns: int, width: int) -> int:
-    """How many vectors wide a tile of so many rows is: the accumulators, with as many as are loaded, fit."""
-    vectors = 1
-    while (
-        vectors < 4
-        and 2 * vectors * (tall + 1) + 1 <= target.vector_registers
-        and vectors * width < columns
-    ):
-        vectors *= 2
-    return vectors
+def pads_of(rank: int, sizes: dict[int, int]) -> tuple[int, ...]:
+    """What each dimension is padded to a multiple of: 1 where it is not in `sizes`."""
+    return tuple(sizes.get(axis, 1) for axis in range(rank))

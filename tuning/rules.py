@@ -1,13 +1,13 @@
 """
-Schedules for kernels by rule: small functions from what the loops are and what the target is to steps.
+Schedules for kernels by rule: the plan that its family finds best for the target.
 
-A rule sees extents, strides and the target, and nothing else. Every step it takes is proved legal; where one
-is refused the next rule is tried, and a kernel for which none is left stays as it is.
+A family sees the kernel's facts and the target, and nothing else. Every step of a plan is proved legal; where one
+is refused the next plan is tried, and a kernel for which none is left stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -23,18 +23,10 @@ from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
 from .families import FAMILIES, Choice
-from .row_blocks import row_blocks
 from .session import Session
-
-Rule = Callable[[Session, Target], bool]
-"""Schedules the session's function; False when the function is not what the rule is for."""
-
 
 SHOWN = 3
 """Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
-
-RULES: tuple[Rule, ...] = (row_blocks,)
-"""In the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +97,15 @@ def schedule_with(
 
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
-    """Schedule one function by the first rule that fits; None when none does."""
+    """Schedule one function by the first plan of which no step is refused; None when there is none."""
     loop.name_apart(function)
-    choices = proposals(function, target, SHOWN)
-    # Rules know some of what the last family would take.
-    is_last = not choices or choices[0].family is FAMILIES[-1]
-    session = _by_rules(module, function, target) if is_last else None
-    if session is None:
-        session = _by_plans(module, function, choices, target)
-    if session is None:
-        remark(function, "no rule has a schedule for it", missed=True)
-    return session
+    facts = facts_of_loops(function).facts
+    for family in FAMILIES:
+        session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)
+        if session is not None:
+            return session
+    remark(function, "no rule has a schedule for it", missed=True)
+    return None
 
 
 def _by_plans(
@@ -128,21 +118,4 @@ def _by_plans(
             for other in choices[number + 1 :]:
                 remark(function, f"instead of {other}", missed=True)
             return session
-    return None
-
-
-def _by_rules(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
-    for rule in RULES:
-        before = function.body.clone()
-        session = Session(module, function)
-        try:
-            if rule(session, target):
-                steps = len(session.steps)
-                remark(function, f"scheduled by rule '{rule.__name__}' in {steps} steps")
-                return session
-        except StepwellError as error:
-            # Whatever it is: a rule must not stop a compilation.
-            remark(function, f"rule '{rule.__name__}': {error.message}", missed=True)
-        function.detach_region(function.body)
-        function.add_region(before)
     return None

@@ -7,6 +7,7 @@ What a kernel is, as data: its statements, their axes, how each access moves thr
 from .contraction import Contraction, find_contractions
 from .from_loops import LoopFacts, facts_of_loops
 from .from_te import facts_of_kernel
+from .inlining import can_inline, inlined, read_through
 from .kernel import (
     Access,
     Axis,
@@ -35,9 +36,12 @@ __all__ = [
     "Statement",
     "Subscript",
     "Symbol",
+    "can_inline",
     "canonical",
     "distributed",
     "facts_of_kernel",
     "facts_of_loops",
     "find_contractions",
+    "inlined",
+    "read_through",
 ]

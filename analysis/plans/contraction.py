@@ -35,6 +35,12 @@ def cost(plan: ContractionPlan, contraction: Contraction, target: Target) -> Cos
     return Model(problem_of(contraction), target).cost(plan)
 
 
+def register_tiles(contraction: Contraction, target: Target, n: int = 1) -> list[tuple[int, int]]:
+    """The `n` register tiles, MR and NR, that are best by arithmetic alone."""
+    model = Model(problem_of(contraction), target)
+    return nsmallest(n, _Domains(model).tiles(), key=lambda tile: model.tile_time(*tile))
+
+
 @lru_cache(maxsize=1024)
 def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan, ...]:
     found = list(_plans(problem, target, False))

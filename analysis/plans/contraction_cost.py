@@ -19,9 +19,11 @@ from .cost import (
     Cost,
     cost_of,
     cycles_per_second,
+    ending_cycles,
     kept_bytes,
     most_in_a_set,
     restart_seconds,
+    step_cycles,
 )
 from .threads import PARALLEL_WORK, team
 
@@ -153,7 +155,7 @@ class Model:
         self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
         rows, vectors = self.core.probe_tile
-        computing = self.step_cycles(rows, vectors)
+        computing = step_cycles(self.core, rows, vectors)
         probed = 2 * rows * vectors * self.core.lanes(4) * self.clock / self.rates.tile_near.core
         self.unhidden = max(probed - computing, 0.0) / self._fetching(
             4 * (rows + vectors * self.core.lanes(4))
@@ -167,21 +169,6 @@ class Model:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
 
     # Costs.
-
-    def step_cycles(self, rows: int, vectors: float) -> float:
-        """
-        Cycles of one term of the sum in a tile: multiply-adds, loads, or the latency of one accumulator.
-
-        A term has a multiply-add for each accumulator, a load for each vector of B and a broadcast load for
-        each row of A. An accumulator's next multiply-add begins a cycle after the last one ended, rather than in
-        the same: other multiply-adds that are ready have taken the port.
-        """
-        core = self.core
-        return max(
-            rows * vectors / core.fma_ports,
-            (rows + vectors) / core.load_ports,
-            core.fma_latency + 1,
-        )
 
     def _fetching(self, bytes_: float) -> float:
         """Cycles in which so many bytes come from L2."""
@@ -222,11 +209,12 @@ class Model:
         cycles = 0.0
         for tall, rows in heights:
             for across, vectors in widths:
-                # Written once, after the last multiply-adds have come out, and a jump that was not foreseen.
-                ending = rows * vectors / self.core.store_ports + 2 * self.core.fma_latency
+                ending = ending_cycles(self.core, rows, vectors)
                 bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
-                step = self.step_cycles(rows, vectors) + self.unhidden * self._fetching(bytes_)
-                cycles += tall * across * (problem.k * step + ending + self.core.mispredict)
+                step = step_cycles(self.core, rows, vectors) + self.unhidden * self._fetching(
+                    bytes_
+                )
+                cycles += tall * across * (problem.k * step + ending)
         return cycles / self.clock
 
     def cost(self, plan: ContractionPlan) -> Cost:

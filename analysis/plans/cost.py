@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...targets.core import Cache
+from ...targets.core import Cache, Core
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 
@@ -47,6 +47,29 @@ def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
 def cycles_per_second(target: Target) -> float:
     """What the probed multiply-add peak says of the clock."""
     return target.rates.fma_f32.core / target.core.flops_per_cycle(4)
+
+
+def step_cycles(core: Core, rows: int, vectors: float) -> float:
+    """
+    Cycles of one term of the sum in a register tile: multiply-adds, loads, or the latency of one accumulator.
+
+    A term has a multiply-add for each accumulator, a load for each vector of B and a broadcast load for
+    each row of A. An accumulator's next multiply-add begins a cycle after the last one ended, rather than in
+    the same: other multiply-adds that are ready have taken the port.
+    """
+    return max(
+        rows * vectors / core.fma_ports,
+        (rows + vectors) / core.load_ports,
+        core.fma_latency + 1,
+    )
+
+
+def ending_cycles(core: Core, rows: int, vectors: float) -> float:
+    """
+    Cycles in which a register tile is written, once, after its last multiply-adds have come out, with a jump that
+    was not foreseen.
+    """
+    return rows * vectors / core.store_ports + 2 * core.fma_latency + core.mispredict
 
 
 def restart_seconds(page_bytes: int, run: float) -> float:

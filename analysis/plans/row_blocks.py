@@ -1,0 +1,182 @@
+"""
+Plans for chains of statements with contractions among them that share their rows, such as attention.
+
+A block of rows goes through all the statements before the next block does, so that what passes between them, the
+scores of attention, is never in memory as a whole. (The idea is that of Rabe and Staats, "Self-attention Does
+Not Need O(n^2) Memory", 2021, without their running maximum: a block of rows of scores fits the caches.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...targets.target import Target
+from ..facts import Contraction, Home, KernelFacts
+from .contraction import register_tiles
+from .cost import Cost, balanced
+from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
+from .row_chain import RowChain, finishing, reducing, row_chain
+
+TILES_OF_ROWS = 4
+"""
+Register tiles, one above the other, of a block of rows: each panel of a right operand is used so often while it
+is in L1, and the latencies between one statement and the next count for as many rows.
+"""
+
+MOST_TILES_OF_ROWS = 8
+"""The same at most, among the alternatives."""
+
+TILES_TRIED = 3
+"""Register tiles, the best ones by arithmetic, that plans are proposed with."""
+
+MOST_VECTORS = 4
+"""Vectors of a row of a register tile at most, as for contractions alone."""
+
+
+def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowBlocksPlan]:
+    """
+    Up to `n` plans; none where the kernel is no such chain. The first one has blocks of `TILES_OF_ROWS` tiles, as
+    far as the blocks of scores take a quarter of L2; the others come by predicted time.
+    """
+    first = next(_plans(facts, target), None)
+    if first is None or n < 2:
+        return [] if first is None else [first]
+    others = dict.fromkeys(plan for plan in _plans(facts, target) if plan != first)
+    return [first, *sorted(others, key=lambda plan: cost(plan, facts, target).seconds)][:n]
+
+
+def cost(plan: RowBlocksPlan, facts: KernelFacts, target: Target) -> Cost:
+    """The predicted time of one call on one thread."""
+    return Model(plan, facts, target).cost()
+
+
+def _plans(facts: KernelFacts, target: Target) -> Iterator[RowBlocksPlan]:
+    """The plan that is taken first, then those around it."""
+    chain = row_chain(facts, ())
+    if chain is None or not chain.contractions:
+        return
+    for tile, _ in register_tiles(chain.contractions[0], target, TILES_TRIED):
+        maker = _Maker(facts, target, chain, tile)
+        if maker.chain is None:
+            return
+        plan = maker.plan(TILES_OF_ROWS)
+        yield plan
+        for count in range(1, MOST_TILES_OF_ROWS + 1):
+            sized = replace(plan, rows=maker.rows(count))
+            yield sized
+            yield from _other_packing(sized, maker.chain)
+
+
+def _other_packing(plan: RowBlocksPlan, chain: RowChain) -> Iterator[RowBlocksPlan]:
+    """The plan with another choice of which right operands are packed, one changed at a time."""
+    for n, tile in enumerate(plan.tiles):
+        c = chain.contraction(tile.number)
+        if not _must_pack(c, tile):
+            other = replace(tile, pack_right=not tile.pack_right)
+            yield replace(plan, tiles=(*plan.tiles[:n], other, *plan.tiles[n + 1 :]))
+
+
+def _must_pack(c: Contraction, tile: TilePlan) -> bool:
+    """Whether a tile cannot read the right operand as it is, or a copy of it costs nothing."""
+    return (
+        tile.computed is not None
+        or c.facts.buffers[c.right.buffer].home is Home.CONSTANT
+        or bool(c.extent(c.n) % tile.nr)
+        or c.stride(c.right, c.n[-1]) != 1
+    )
+
+
+class _Maker:
+    """Makes the plans of one kernel with one number of rows of a register tile."""
+
+    def __init__(self, facts: KernelFacts, target: Target, whole: RowChain, rows_of_tile: int):
+        self.target = target
+        first = whole.contractions[0]
+        self.total = first.extent(first.m)
+        # Rows beyond the last one would be copied, and cut off, in each of the statements.
+        fitting = range(rows_of_tile, rows_of_tile // 2, -1)
+        self.mr = next((n for n in fitting if self.total % n == 0), rows_of_tile)
+        self.inlined = whole.cheap(self._finished(whole))
+        self.chain = row_chain(facts, self.inlined)
+        if self.chain is not None and not self.chain.is_complete:
+            self.chain = None
+
+    def _finished(self, whole: RowChain) -> set[int]:
+        """What is computed from a contraction's result alone, and will be where that is in registers."""
+        found: set[int] = set()
+        for c in whole.contractions:
+            number = finishing(whole, c)
+            if number is not None and not self._is_ragged(c):
+                found.add(whole.facts.statements[number].write.buffer)
+        return found
+
+    def _is_ragged(self, c: Contraction) -> bool:
+        """Whether the last tile of rows or columns is not whole."""
+        return bool(c.extent(c.m) % self.mr or c.extent(c.n) % self._columns(c))
+
+    def _columns(self, c: Contraction) -> int:
+        """
+        NR: the accumulators, with as many registers as are loaded, fit. Where there are few columns it is the power
+        of two that holds them.
+        """
+        core, columns, vectors = self.target.core, c.extent(c.n), 1
+        width = core.lanes(c.result_bytes)
+        while (
+            vectors < MOST_VECTORS
+            and 2 * vectors * (self.mr + 1) + 1 <= core.vector_registers
+            and vectors * width < columns
+        ):
+            vectors *= 2
+        wide = width * vectors
+        while wide // 2 >= columns:
+            wide //= 2
+        return wide
+
+    def rows(self, tiles: int) -> int:
+        """Rows of a block of at most so many tiles, of whose scores a quarter of L2 has room."""
+        assert self.chain is not None
+        first = self.chain.contractions[0]
+        row = max(first.extent(first.n) * first.result_bytes, 1)
+        most = self.target.core.cache(2).bytes // 4 // row
+        return balanced(self.total, max(min(tiles * self.mr, most), self.mr), self.mr)
+
+    def plan(self, tiles_of_rows: int) -> RowBlocksPlan:
+        chain = self.chain
+        assert chain is not None
+        tiles = tuple(self._tile(chain, c) for c in chain.contractions)
+        gone = {tile.computed for tile in tiles}
+        batched = [number for number in chain.ahead if chain.is_batched(number)]
+        made = dict.fromkeys(chain.buffer(number) for number in batched if number not in gone)
+        groups = chain.groups({number for tile in tiles for number in tile.together})
+        return RowBlocksPlan(
+            self.rows(tiles_of_rows),
+            self.mr,
+            chain.depth,
+            chain.rows,
+            tiles,
+            self.inlined,
+            tuple(batched),
+            chain.near(),
+            tuple(b for b in made if chain.is_scratch(b)) if chain.depth > 1 else (),
+            groups,
+            chain.merged(groups),
+        )
+
+    def _tile(self, chain: RowChain, c: Contraction) -> TilePlan:
+        finish = reduced = None
+        if not self._is_ragged(c):
+            # What is beyond the last row or column would be seen by others than the one that initialises.
+            finish = finishing(chain, c)
+            reduced = reducing(chain, c, finish)
+        tile = TilePlan(
+            c.number,
+            self._columns(c),
+            False,
+            chain.computed(c),
+            chain.initialising(c),
+            finish,
+            reduced,
+            finish is not None and reduced is not None,
+        )
+        return replace(tile, pack_right=_must_pack(c, tile))
