@@ -48,7 +48,7 @@ from ..dialects.upstream.llvm import (
 )
 from .c_names import check_names
 from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS
-from .emit_globals import elements, type_of, untranslatable
+from .emit_globals import elements, initializer, type_of, untranslatable
 
 EXTERNAL_ALIGNMENT = 64
 """Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
