@@ -228,7 +228,8 @@ def canonical(facts: KernelFacts) -> KernelFacts:
     """
     The facts with the axes of each statement in one order, whatever that of its loops is, and no loops shared.
 
-    Axes of the stored element come first, as its dimensions are; then the others, by how they move the reads.
+    Axes of the stored element come first, as its dimensions are; then the others, by how they move the reads. Axes of
+    one iteration are left out.
     Kernels that compute the same in another order of loops have equal canonical facts.
     """
     return KernelFacts(
@@ -245,7 +246,8 @@ def _canonical_statement(statement: Statement) -> Statement:
         ]
         return (dimension is None, dimension or 0, moved, str(statement.axes[axis].extent))
 
-    order = sorted(range(len(statement.axes)), key=key)
+    several = [n for n, axis in enumerate(statement.axes) if axis.extent != 1]
+    order = sorted(several, key=key)
     reads = (_with_axes(read, order) for read in statement.reads)
     return replace(
         statement,
