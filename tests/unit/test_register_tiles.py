@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.plans.contraction_cost import ContractionPlan
 from stepwell.targets.target import Target
-from stepwell.tuning.blocking import blocking, register_tile
-from stepwell.tuning.facts import lanes
+from stepwell.tuning.rules import kernels, proposals
 
 MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
 STACK = re.compile(r"%rsp|\[sp")
@@ -31,16 +31,22 @@ def innermost_loops(assembly: str) -> list[str]:
     return found
 
 
-def product(target: str, m: int, n: int, k: int, dtype: type, *, turned: bool = False) -> str:
+def product(
+    target: str, m: int, n: int, k: int, dtype: type, *, turned: bool = False
+) -> tuple[str, ContractionPlan]:
+    """The assembly of a product, and its plan."""
     a, b = np.zeros((m, k), dtype), np.zeros((n, k) if turned else (k, n), dtype)
     function = (lambda a, b: a @ sw.swapaxes(b, 0, 1)) if turned else (lambda a, b: a @ b)
-    return sw.jit(function, target=target).lower(a, b).as_text("asm")
+    low = sw.jit(function, target=target).lower(a, b)
+    (kernel,) = kernels(sw.Schedule(low).module)
+    plan = proposals(kernel, Target.parse(target), 1)[0].plan
+    assert isinstance(plan, ContractionPlan)
+    return low.as_text("asm"), plan
 
 
-def check(target: str, assembly: str, m: int, n: int, k: int, bytes_: int) -> None:
-    sizes = blocking(Target.parse(target), m, n, k, bytes_)
-    rows, columns = sizes.tile_rows, sizes.tile_columns
-    vectors = columns // min(lanes(Target.parse(target), bytes_), columns)
+def check(target: str, compiled: tuple[str, ContractionPlan], bytes_: int) -> None:
+    assembly, plan = compiled
+    rows, vectors = plan.mr, -(-plan.nr // Target.parse(target).core.lanes(bytes_))
     loops = [text for text in innermost_loops(assembly) if MULTIPLY_ADD.search(text)]
     counts = [len(MULTIPLY_ADD.findall(text)) for text in loops]
     assert rows * vectors in counts, (counts, rows, vectors)
@@ -53,17 +59,16 @@ def check(target: str, assembly: str, m: int, n: int, k: int, bytes_: int) -> No
     ("m", "n", "dtype"), [(672, 672, np.float32), (500, 500, np.float64), (101, 203, np.float32)]
 )
 def test_tiles_stay_in_registers(target: str, m: int, n: int, dtype: type):
-    assembly = product(target, m, n, 200, dtype)
-    check(target, assembly, m, n, 200, np.dtype(dtype).itemsize)
+    check(target, product(target, m, n, 200, dtype), np.dtype(dtype).itemsize)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_transposed_operand(target: str):
-    check(target, product(target, 512, 512, 300, np.float32, turned=True), 512, 512, 300, 4)
+    check(target, product(target, 512, 512, 300, np.float32, turned=True), 4)
 
 
 def test_twelve_multiply_adds_with_sixteen_registers():
     haswell = Target.parse("x86-64-v3")
-    for m, n, bytes_ in ((672, 672, 4), (672, 672, 8), (512, 512, 4), (1024, 1024, 4)):
-        rows, columns = register_tile(haswell, m, n, 200, bytes_)
-        assert rows * columns == 12 * lanes(haswell, bytes_)
+    for m, n, dtype in ((672, 672, np.float32), (672, 672, np.float64), (512, 512, np.float32)):
+        _, plan = product("x86-64-v3", m, n, 200, dtype)
+        assert plan.mr * plan.nr == 12 * haswell.core.lanes(np.dtype(dtype).itemsize)
