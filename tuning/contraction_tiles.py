@@ -219,7 +219,7 @@ class _Tiles:
         """Stage an operand: in front of each block, of each entry of the batch that has its own, or once."""
         c, buffer = self.c, self.c.facts.buffers[access.buffer]
         is_constant = buffer.home is Home.CONSTANT
-        place = None if is_constant else within or block or self._innermost_batch(access)
+        place = None if is_constant else block or self._innermost_batch(access)
         order = packed_order(c, access, self.batch, own)
         row_or_column = self.update.row if into == "left" else self.update.column
         if within is not None:
@@ -233,7 +233,7 @@ class _Tiles:
             order=order,
             panel=0 if within is not None else size,
             pad=size,
-            along=row_or_column if is_both else "",
+            along=row_or_column if is_both or within is not None else "",
         )
         if is_constant:
             return staged  # copied when the program is compiled

@@ -1,0 +1,127 @@
+"""What the plans of products follow from: the facts of the core, and not the names in the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
+from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans.contraction_cost import ContractionPlan
+from stepwell.dialects import loop
+from stepwell.targets.target import Target
+from stepwell.tuning.families import FAMILIES
+from stepwell.tuning.rules import kernels, schedule_with
+
+CORES = ("zen3", "zen4", "zen5", "sapphire-rapids")
+
+
+def product(m: int, n: int, k: int) -> Contraction:
+    a, b = np.zeros((m, k), np.float32), np.zeros((k, n), np.float32)
+    (kernel,) = kernels(sw.jit(lambda a, b: a @ b).lower(a, b).unscheduled())
+    (found,) = find_contractions(facts_of_loops(kernel).facts)
+    return found
+
+
+@pytest.fixture(scope="module")
+def squares() -> dict[int, Contraction]:
+    return {size: product(size, size, size) for size in (256, 1000, 1024, 2048)}
+
+
+def first(contraction: Contraction, target: str) -> ContractionPlan:
+    return plans.propose(contraction, Target.parse(target))[0]
+
+
+def seconds(contraction: Contraction, target: str) -> float:
+    """The predicted time of the plan that is chosen."""
+    core = Target.parse(target)
+    return plans.cost(first(contraction, target), contraction, core).seconds
+
+
+def unpacked_rows(contraction: Contraction, target: str) -> int:
+    """MR of the best plan that reads A as it is."""
+    every = plans.propose(contraction, Target.parse(target), 300)
+    return next(plan.mr for plan in every if not plan.pack_left)
+
+
+@pytest.mark.parametrize("size", [1024, 2048])
+@pytest.mark.parametrize("core", CORES)
+def test_a_larger_second_cache_has_larger_blocks(
+    squares: dict[int, Contraction], core: str, size: int
+):
+    """Three quarters of it, or half of that, hold the block of B that all tiles of rows use."""
+    found = [first(squares[size], f"{core}:l2={megabytes}M") for megabytes in (1, 2, 4)]
+    assert [plan.innermost for plan in found] == ["n"] * 3
+    widths = [plan.nc for plan in found]
+    assert widths == sorted(widths) and widths[0] < widths[-1]
+    for plan, megabytes in zip(found, (1, 2, 4), strict=True):
+        assert plan.nc * plan.kc * 4 <= megabytes << 20
+
+
+@pytest.mark.parametrize("core", ["zen4", "zen5", "sapphire-rapids"])
+def test_fewer_registers_have_smaller_tiles(squares: dict[int, Contraction], core: str):
+    for contraction in squares.values():
+        areas: list[int] = []
+        for registers in (16, 32):
+            lanes = Target.parse(core).lanes(4)
+            plan = first(contraction, f"{core}:registers={registers}")
+            vectors = plan.nr // lanes
+            assert plan.mr * vectors + vectors < registers, str(plan)
+            areas.append(plan.mr * plan.nr)
+        assert areas[0] < areas[1]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_faster_region_beyond_l2_takes_no_longer(squares: dict[int, Contraction], core: str):
+    rates = ("2e9", "5e9", "10e9", "20e9", "50e9", "100e9")
+    for size, contraction in squares.items():
+        times = [seconds(contraction, f"{core}:beyond_l2={rate}") for rate in rates]
+        assert times == sorted(times, reverse=True), size
+    assert seconds(squares[2048], f"{core}:beyond_l2={rates[0]}") > seconds(
+        squares[2048], f"{core}:beyond_l2={rates[-1]}"
+    )
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_more_ways_let_more_rows_share_a_set(squares: dict[int, Contraction], core: str):
+    """Rows of 1024 floats are 4096 bytes apart, so that all of a tile's fall into one set of L1."""
+    rows = [unpacked_rows(squares[1024], f"{core}:l1_ways={ways}") for ways in (8, 16)]
+    assert rows == sorted(rows)
+    if core == "zen4":
+        choices = [first(squares[1024], f"{core}:l1_ways={ways}") for ways in (8, 16)]
+        assert [plan.pack_left for plan in choices] == [True, False]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_faster_core_takes_no_longer(squares: dict[int, Contraction], core: str):
+    """Of facts that nothing else is estimated from."""
+    for contraction in squares.values():
+        usual = seconds(contraction, core)
+        assert seconds(contraction, f"{core}:pack_near=500e9,pack_far=500e9") <= usual
+        assert seconds(contraction, f"{core}:fma_latency=2") <= usual
+
+
+@pytest.mark.parametrize("rest", [20, 22, 26])
+def test_the_last_columns_are_copied_once(rest: int):
+    """They are padded to whole vectors in a copy, which all tiles of rows use."""
+    a, b = np.zeros((60, 300), np.float32), np.zeros((300, 96 + rest), np.float32)
+    low = sw.jit(lambda a, b: a @ b, target="sapphire-rapids").lower(a, b)
+    module = low.unscheduled()
+    (kernel,) = kernels(module)
+    target = Target.parse("sapphire-rapids")
+    choices = [
+        choice
+        for choice in FAMILIES[0].propose(facts_of_loops(kernel).facts, target, 300)
+        if isinstance(choice.plan, ContractionPlan)
+        and choice.plan.innermost == "n"
+        and choice.plan.peel_n
+        and not choice.plan.pack_right
+        and not choice.plan.turned
+    ]
+    assert schedule_with(module, kernel, choices[0], target) is not None
+    copies = [
+        op
+        for op in kernel.walk()
+        if isinstance(op, loop.AllocOp) and op.scope.data is loop.Scope.ARENA
+    ]
+    assert len(copies) == 1 and copies[0].parent_op() is kernel
