@@ -375,4 +375,4 @@ class ConvertTeToLoopPass(StepwellPass):
         _ModuleConverter(op, fp_contract(self.fp)).run()
         for function in op.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                loop.name_apart(function, arguments=False)
+                loop.name_apart(function)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from .memory import AllocOp
 
@@ -42,12 +42,11 @@ def set_buffer_name(value: SSAValue, name: str | None) -> None:
         _set_argument_attributes(value, kept if given is None else {**kept, BUFFER_NAME: given})
 
 
-def name_apart(function: func.FuncOp, *, arguments: bool = True) -> None:
+def name_apart(function: func.FuncOp) -> None:
     """
     Give the buffers of a function different names, which steps call them by; the first of a name keeps it.
 
-    They are the names that the text shows, `%a` and `%a_1`. Without `arguments` only scratch buffers get
-    theirs: those of arguments are attributes, which functions that no step is about need not carry.
+    They are the names that the text shows, `%a` and `%a_1`.
     """
     taken: set[str] = set()
     values = [*function.args, *(result for op in function.walk() for result in op.results)]
@@ -60,7 +59,7 @@ def name_apart(function: func.FuncOp, *, arguments: bool = True) -> None:
             number += 1
             candidate = f"{name}_{number}"
         taken.add(candidate)
-        if candidate != buffer_name(value) and (arguments or not isinstance(value, BlockArgument)):
+        if candidate != buffer_name(value):
             set_buffer_name(value, candidate)
 
 

@@ -4,7 +4,7 @@
 // CHECK:       func.func @core(
 // CHECK:       "memref.global"() <{sym_name = "constant_c", type = memref<4xf32>, initial_value = dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>, sym_visibility = "private", constant}> : () -> ()
 // CHECK:       "memref.global"() <{sym_name = "constant"
-// CHECK-NEXT:  func.func private @kernels.k(%a: memref<4xf32>, %n2: index, %s: memref<4xf32> {stepwell.result}, %a_1: memref<4xf32> {stepwell.result}) attributes {note = "kept"} {
+// CHECK-NEXT:  func.func private @kernels.k(%a: memref<4xf32>, %n2: index, %s: memref<4xf32> {stepwell.result}, %a_1: memref<4xf32> {stepwell.result, stepwell.name = "a_1"}) attributes {note = "kept"} {
 // CHECK-NEXT:    loop.for parallel "i" %i = 0 to 4 {
 // CHECK:         "memref.copy"(%a, %a_1)
 // CHECK:       func.func private @kernels.k_1(
