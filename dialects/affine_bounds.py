@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -217,6 +216,8 @@ def attained_range(expr: AffineExpr, extents: Sequence[int]) -> tuple[int, int]:
         first = expr.eval([0] * len(extents), ())
         last = expr.eval([extent - 1 for extent in extents], ())
         return min(first, last), max(first, last)
+    import numpy as np  # late: the driver parses and prints without it
+
     grids: list[Any] = [0] * len(extents)
     for dim, grid in zip(used, np.ogrid[*(slice(extents[dim]) for dim in used)], strict=True):
         grids[dim] = grid

@@ -212,7 +212,8 @@ UNKNOWN = square(
     "\n".join(
         [
             "%p = memref.load %I[%i] : memref<20xindex>",
-            f"%a = memref.load %A[%p, %j] : {GRID}",
+            "%q = memref.load %I[%j] : memref<20xindex>",
+            f"%a = memref.load %A[%p, %q] : {GRID}",
             f"loop.store %a, %A[%i, %j] : {GRID}",
         ]
     )

@@ -295,7 +295,7 @@ def test_another_target_is_shown(capsys: pytest.CaptureFixture[str]):
     assert main(["probe", "--target", "zen3:beyond_l2=9e9"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["f32", "102.0*"] in rows and ["beyond", "L2", "9.0="] in rows
-    assert ["tile", "kernel,", "operands", "in", "L2", "102.0~"] in rows
+    assert ["tile", "kernel,", "operands", "in", "L2", "94.0*"] in rows
     assert main(["probe", "--target", "abacus"]) == 1
 
 

@@ -7,6 +7,7 @@ import pytest
 from stepwell.analysis.levels import Level
 from stepwell.analysis.signature import entry_function
 from stepwell.analysis.verify import verify
+from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret, random_inputs
@@ -43,7 +44,7 @@ def check(text: str, *, native: bool = True) -> str:
     core = str(module)
     _compare(interpret(module, inputs, "f"), expected)
     if native:
-        lower_to(module, Level.LLVM)
+        lower_to(module, Level.LLVM, Options(fp="strict"))  # as the interpreter computes
         arrays = [np.array(value) for value in inputs]
         compile_module(module, entry="f")(*arrays)
         _compare(arrays, expected)

@@ -15,7 +15,7 @@
 // A returned tensor is computed in its argument, though it is read again; the second time it is copied.
 // So is an argument, and a constant.
 // CHECK-LABEL: func.func @results(
-// CHECK-SAME:    %x: memref<4xf32> {note = "kept"}, %a: memref<4xf32> {stepwell.result, also = "kept"}, %a_1: memref<4xf32> {stepwell.result}, %x_1: memref<4xf32> {stepwell.result}, %c: memref<4xf32> {stepwell.result}, %b: memref<4xf32> {stepwell.result}) attributes {of = "the function"} {
+// CHECK-SAME:    %x: memref<4xf32> {note = "kept"}, %a: memref<4xf32> {stepwell.result, also = "kept"}, %a_1: memref<4xf32> {stepwell.result, stepwell.name = "a_1"}, %x_1: memref<4xf32> {stepwell.result, stepwell.name = "x_1"}, %c: memref<4xf32> {stepwell.result}, %b: memref<4xf32> {stepwell.result}) attributes {of = "the function"} {
 // CHECK:           loop.store %{{.*}}, %a[
 // CHECK:         %c_1 = memref.get_global @constant_c
 // CHECK:           loop.load %a[
