@@ -33,7 +33,7 @@ def test_few_columns_have_the_sum_in_lanes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "k"), [(1000, 64, 512), (1000, 16, 512), (1000, 4, 20), (1000, 13, 30)]
+    ("m", "n", "k"), [(1000, 64, 512), (1000, 96, 512), (1000, 4, 20), (1000, 13, 30)]
 )
 def test_others_have_not(m: int, n: int, k: int) -> None:
     assert "k.lane" not in text(m, n, k)
