@@ -22,8 +22,7 @@ are in proportion to it or set against it, so that it cancels out where plans ar
 OUTSTANDING_LINES = 32
 """
 Lines that one core has under way from beyond its L2. Little's law gives the bandwidth: lines under way times their
-size over latency. Cores of the last ten years have 32 to 64 of them. (Jaleel et al. and vendors' optimization manuals
-count the L2's miss buffers: 48 on Skylake servers, 64 on Zen 2 and later.)
+size over latency. Vendors' optimization manuals give buffers for L2's misses from which 32 is a cautious number.
 """
 
 L3_SECONDS, MEMORY_SECONDS = 30e-9, 100e-9
