@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..analysis.facts import Contraction, LoopFacts
 from ..analysis.plans.dot_products import DotProductPlan
-from ..analysis.plans.row_decisions import VECTORS
+from ..analysis.plans.lanes import VECTORS
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer

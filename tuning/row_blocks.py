@@ -6,15 +6,16 @@ See `analysis/plans/row_blocks.py` for the plan. Each step takes the loops and b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis.facts import LoopFacts
 from ..analysis.plans.row_blocks_cost import RowBlocksPlan, chain_of
 from ..analysis.plans.row_chain import RowChain
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
-from .lanes import vectorize_innermost
+from .lanes import vectorize_in_blocks
 from .row_tiles import Blocks, RowTiles, left_row, pads_of, result_axes
 from .session import Session
-from .threads import parallel_outermost
 
 
 def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, target: Target) -> None:
@@ -39,10 +40,12 @@ def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, targ
     s.simplify(s.name)
     for tile in tiles:
         tile.vectorize(target)
-    vectorize_innermost(s, target)
+    outside = _in_lanes(plan, blocks, loops)
+    vectorize_in_blocks(s, [*outside, *(copied for tile in tiles for copied in tile.copied)])
     for tile in tiles:
         tile.write_out()
-    parallel_outermost(s, target)
+    for number, axis in plan.threads:
+        s.parallel(blocks.around[axis] if number in plan.chain else loops[number][axis])
 
 
 def _cut_rows(
@@ -97,6 +100,18 @@ def _row_by_row(s: Session, plan: RowBlocksPlan, blocks: Blocks) -> None:
             s.fuse_loops(blocks.rows[first], blocks.rows[other])
     for first, second in plan.merged:
         s.fuse_loops(blocks.inner[first][0], blocks.inner[second][0])
+
+
+def _in_lanes(
+    plan: RowBlocksPlan, blocks: Blocks, loops: dict[int, tuple[LoopHandle, ...]]
+) -> Iterator[tuple[LoopHandle, int]]:
+    """The innermost loops outside of tiles that run in lanes, and the elements of a block of them."""
+    for number, lanes in plan.lanes:
+        if number not in plan.chain:
+            yield loops[number][-1], lanes
+        else:
+            inner = blocks.inner[number]
+            yield (inner[-1] if inner else blocks.rows[number]), lanes
 
 
 def _make_ahead(s: Session, plan: RowBlocksPlan, chain: RowChain, blocks: Blocks) -> None:

@@ -29,6 +29,11 @@ class Blocks:
     buffers: dict[int, BufferHandle]
     """what the chain reads and writes: the copy for a block of rows where there is one"""
 
+    @property
+    def around(self) -> tuple[LoopHandle, ...]:
+        """Over the batch and over the blocks, outermost first."""
+        return (*self.batch, self.block)
+
 
 class RowTiles:
     """
@@ -58,6 +63,10 @@ class RowTiles:
         self.packing: Packing | None = None
         self.kept: list[tuple[StagedBuffer, int, int]] = []
         """copies in registers, and their dimensions of rows and columns"""
+        self.copied: list[tuple[LoopHandle, int]] = []
+        """loops over elements that are copied, and how many go together"""
+        self.partial: list[LoopHandle] = []
+        """loops over the lanes of partial results, which initialise and combine them"""
 
     def cut(self) -> None:
         """A tile of columns, in it one of rows, for it the summation, and inside that rows and columns."""
@@ -75,7 +84,8 @@ class RowTiles:
             across, column = s.cut(over, tile.nr, "tile", f"column{word}")
             s.order(across, down, *summed, row, column)
             if number == tile.reduced:
-                s.rfactor(column)
+                partial = s.rfactor(column)
+                self.partial += [partial.initialise[-1], partial.combine[-1]]
             rows.append(row)
             columns.append(column)
             if kept is None:
@@ -134,7 +144,7 @@ class RowTiles:
             self._pack_right()
         if self.ragged_rows and c.left.buffer not in self.plan.near:
             pads = pads_of(len(c.left.subscripts), {left_row(c): self.plan.mr})
-            s.stage(
+            staged = s.stage(
                 blocks.buffers[c.left.buffer],
                 blocks.block,
                 into=f"{self.name}.left",
@@ -142,6 +152,9 @@ class RowTiles:
                 pads=pads,
                 along=blocks.rows[c.number] if self._is_shared(c.left) else "",
             )
+            along = staged.copy_along(len(c.left.subscripts) - 1)
+            if self.tile.copied_lanes and along is not None:
+                self.copied.append((along, self.tile.copied_lanes))
 
     def _pack_right(self) -> None:
         c, blocks, nr = self.c, self.blocks, self.tile.nr
@@ -159,15 +172,12 @@ class RowTiles:
         )
         if is_constant:
             return  # copied when the program is compiled
-        last, summed = (self._is_read_along(axis) for axis in (c.n[-1], c.k[-1]))
-        self.packing = Packing(staged, order, nr, c.extent(c.n), last, summed)
-
-    def _is_read_along(self, axis: int) -> bool:
-        """Whether the copy of the right operand reads neighbours along an axis of the contraction."""
-        c, reads = self.c, (self.c.right,)
+        reads = (c.right,)
         if self.tile.computed is not None:
             reads = read_through(self.chain.statement(self.tile.computed), c.right)
-        return len(reads) == 1 and c.stride(reads[0], axis) == 1
+        near = [c.stride(read, c.n[-1]) in (0, 1) for read in reads]
+        across = len(reads) == 1 and c.stride(reads[0], c.k[-1]) == 1
+        self.packing = Packing(staged, order, nr, c.extent(c.n), 2 * sum(near) >= len(near), across)
 
     def _is_shared(self, operand: Access) -> bool:
         """Whether there are other reads and writes of the operand's buffer."""
@@ -188,7 +198,7 @@ class RowTiles:
         copies = [
             copy(axis) for kept, _, axis in self.kept for copy in (kept.copy_along, kept.out_along)
         ]
-        for loop in (*self.loops.columns, *copies):
+        for loop in (*self.loops.columns, *copies, *self.partial):
             in_lanes(self.s, loop, self.tile.nr)
 
     def write_out(self) -> None:

@@ -22,7 +22,6 @@ from ..transforms.step_support.made import Made, SplitLoops
 from ..transforms.step_support.nest import Nest, Nests, loops_around
 from ..transforms.step_support.planning import apply
 from ..transforms.step_support.step_methods import StepMethods
-from ..transforms.step_support.trip_count import TripCount
 
 Tail = Literal["guard", "peel", "pad", "perfect"]
 
@@ -40,8 +39,6 @@ class Session(StepMethods):
         self.name = function.sym_name.data
         self.steps: list[Step] = []
         self._nests = Nests(module)
-        self._loops: dict[str, list[loop.ForOp]] = {}
-        """the loops by name, as they are between two steps; empty until someone asks"""
 
     @property
     def nest(self) -> Nest:
@@ -54,7 +51,6 @@ class Session(StepMethods):
 
     def apply(self, step: Step) -> Made[Handle]:
         """Apply one step; what it made. Raises its Refusal."""
-        self._loops.clear()
         step = self._qualified(step)
         made = apply(step, self._nests)
         self.steps.append(step)
@@ -97,29 +93,6 @@ class Session(StepMethods):
         if "/" in name or first == "function":
             return step
         return replace(step, **{first: self.named(name)})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
-
-    def loop(self, name: str) -> loop.ForOp | None:
-        """The loop of that name, if there is one still."""
-        if not self._loops:
-            for op in self.nest.loops():
-                self._loops.setdefault(op.loop_name.data, []).append(op)
-        found = self._loops.get(name, [])
-        return found[0] if len(found) == 1 else None
-
-    def family(self, name: str, inside: str = "") -> list[str]:
-        """A loop and its copies (`name.…`), as far as they are there; `inside` of a loop of that name."""
-        around = self.loop(inside) if inside else None
-        walked = self.nest.loops() if around is None else around.body.walk()
-        names = [op.loop_name.data for op in walked if isinstance(op, loop.ForOp)]
-        return [found for found in names if found == name or found.startswith(f"{name}.")]
-
-    def trips(self, name: str) -> tuple[int, int | None]:
-        """The least and the greatest number of iterations of a loop; (1, 1) of one that is gone."""
-        for_op = self.loop(name)
-        if for_op is None:
-            return 1, 1
-        count = for_op.constant_trip_count()
-        return (count, count) if count is not None else TripCount(self.nest, for_op).range()
 
 
 def _chain(outermost: loop.ForOp, length: int) -> list[loop.ForOp]:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..analysis.facts import facts_of_loops
-from ..analysis.plans.row_traffic import traffic
-from ..analysis.plans.threads import MANY, PARALLEL_BYTES, PARALLEL_WORK, team
+from ..analysis.plans.threads import MANY, PARALLEL_WORK, team
 from ..dialects import loop
 from ..dialects.loop import LoopKind
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.trip_count import TripCount
 from .session import Session
-
-LARGE_SHARE = 8
-"""A nest with less than this part of the work is not worth the start of a team."""
 
 COPYING = 16
 """Multiply-adds in the time of an element that is copied."""
@@ -34,17 +29,6 @@ def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] =
         is_copy = not any(inner.kind.data is LoopKind.REDUCTION for inner in loops)
         if iterations(s, op) * (COPYING if is_copy else 1) >= PARALLEL_WORK:
             parallel(s, target, op, serial)
-
-
-def parallel_outermost(s: Session, target: Target) -> None:
-    """Run nests on threads when there is enough to do, and much of it is in them."""
-    if traffic(facts_of_loops(s.nest.function).facts) < PARALLEL_BYTES:
-        return
-    nests = top_loops(s)
-    work = [iterations(s, nest) for nest in nests]
-    for nest, own in zip(nests, work, strict=True):
-        if own * LARGE_SHARE >= sum(work):
-            parallel(s, target, nest)
 
 
 def top_loops(s: Session) -> list[loop.ForOp]:

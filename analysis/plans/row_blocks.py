@@ -15,7 +15,9 @@ from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
 from .contraction import register_tiles
 from .cost import Cost, balanced
+from .lanes import VECTORS
 from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
+from .row_blocks_loops import lanes_outside_tiles, loops_on_threads
 from .row_chain import RowChain, finishing, reducing, row_chain
 
 TILES_OF_ROWS = 4
@@ -63,7 +65,7 @@ def _plans(facts: KernelFacts, target: Target) -> Iterator[RowBlocksPlan]:
         plan = maker.plan(TILES_OF_ROWS)
         yield plan
         for count in range(1, MOST_TILES_OF_ROWS + 1):
-            sized = replace(plan, rows=maker.rows(count))
+            sized = maker.plan(count)
             yield sized
             yield from _other_packing(sized, maker.chain)
 
@@ -149,8 +151,11 @@ class _Maker:
         batched = [number for number in chain.ahead if chain.is_batched(number)]
         made = dict.fromkeys(chain.buffer(number) for number in batched if number not in gone)
         groups = chain.groups({number for tile in tiles for number in tile.together})
+        merged = chain.merged(groups)
+        ahead = [number for number in chain.ahead if number not in gone]
+        rows = self.rows(tiles_of_rows)
         return RowBlocksPlan(
-            self.rows(tiles_of_rows),
+            rows,
             self.mr,
             chain.depth,
             chain.rows,
@@ -160,7 +165,9 @@ class _Maker:
             chain.near(),
             tuple(b for b in made if chain.is_scratch(b)) if chain.depth > 1 else (),
             groups,
-            chain.merged(groups),
+            merged,
+            lanes_outside_tiles(chain, groups, merged, ahead, self.target),
+            loops_on_threads(chain, rows, ahead, self.target),
         )
 
     def _tile(self, chain: RowChain, c: Contraction) -> TilePlan:
@@ -178,5 +185,12 @@ class _Maker:
             finish,
             reduced,
             finish is not None and reduced is not None,
+            self._copied_lanes(chain, c),
         )
         return replace(tile, pack_right=_must_pack(c, tile))
+
+    def _copied_lanes(self, chain: RowChain, c: Contraction) -> int:
+        """For the rows of the left operand that are copied, unless what passes between statements is padded itself."""
+        last = c.facts.buffers[c.left.buffer].strides[-1]
+        is_copied = self.total % self.mr and c.left.buffer not in chain.near()
+        return VECTORS * self.target.core.lanes(c.left_bytes) if is_copied and last == 1 else 0

@@ -31,6 +31,8 @@ class TilePlan:
     reduced: int | None
     keep_finished: bool
     """what `finish` makes is in registers too, for `reduced`"""
+    copied_lanes: int
+    """elements copied at a time of the left operand's rows, where the last tile needs a padded copy; else 0"""
 
     @property
     def together(self) -> tuple[int, ...]:
@@ -65,6 +67,13 @@ class RowBlocksPlan:
     """statements apart from contractions that go row by row together"""
     merged: tuple[tuple[int, int], ...]
     """of these, sums that go element by element with what makes their elements"""
+    lanes: tuple[tuple[int, int], ...]
+    """
+    statements whose innermost loop runs in blocks of so many lanes; of those that share it, the first one has the
+    number
+    """
+    threads: tuple[tuple[int, int], ...]
+    """statements and their axes whose loops run on threads; over the chain's rows, it is the loop over blocks"""
 
     def __str__(self) -> str:
         words = [f"blocks of {self.rows} rows"]
@@ -74,6 +83,8 @@ class RowBlocksPlan:
                 how = "computes and packs B"
             words.append(f"tile {self.mr}x{tile.nr} {how}")
         words += [f"inlines {len(self.inlined)}"] if self.inlined else []
+        words += [f"statement {n} in blocks of {count} lanes" for n, count in self.lanes]
+        words += [f"axis {axis} of statement {n} on threads" for n, axis in self.threads]
         return ", ".join(words)
 
 

@@ -8,6 +8,7 @@ from math import isqrt, prod
 from ...targets.target import Target
 from ..facts import Home, KernelFacts, Role
 from .cost import kept_bytes
+from .lanes import block_lanes
 from .row_nests import (
     Nest,
     best_order,
@@ -22,14 +23,8 @@ from .row_traffic import fetched_ahead, passing_caches, traffic
 from .rows_plan import NestPlan, RowsPlan, Square, ThreadLoop, Word
 from .threads import PARALLEL_BYTES, chosen_for_threads, team
 
-VECTORS = 4
-"""Vectors of a block of an element-wise loop or a reduction: enough to hide an addition's latency."""
-
-VECTORS_OF_FUNCTIONS = 2
-"""The same where the body has exponentials and their like, each of which needs several registers."""
-
 VECTORS_OF_ROWS = 2
-"""The same where several rows are added up side by side."""
+"""Vectors of a block of a row where several rows are added up side by side."""
 
 JAMMED = 4
 """Iterations of a summation that are added up in registers before they are added to memory."""
@@ -125,8 +120,9 @@ class Decisions:
     def _in_lanes(self, nest: Nest, plan: NestPlan) -> NestPlan:
         if plan.square is not None or not plan.order or not runs_in_lanes(nest, plan.order[-1]):
             return plan
-        width = self.core.lanes(nest.element_bytes)
-        lanes = width * (VECTORS_OF_ROWS if plan.rows > 1 else _vectors(nest))
+        lanes = block_lanes(nest, self.core)
+        if plan.rows > 1:
+            lanes = self.core.lanes(nest.element_bytes) * VECTORS_OF_ROWS
         return replace(plan, lanes=lanes if lanes > 1 else 0)
 
     def _with_sums(self, nest: Nest, plan: NestPlan) -> NestPlan:
@@ -293,12 +289,3 @@ def free_loops(nest: Nest, plan: NestPlan, fused: int) -> list[tuple[Word, int, 
     elif plan.lanes and found and found[-1][1] == plan.order[-1]:
         found.pop()  # it is in lanes as a whole
     return found
-
-
-def _vectors(nest: Nest) -> int:
-    """Vectors of a block, by what the body computes."""
-    names = nest.operations
-    if "math.powf" in names:
-        return 1
-    is_heavy = any(name.startswith("math.") or name == "arith.divf" for name in names)
-    return VECTORS_OF_FUNCTIONS if is_heavy else VECTORS

@@ -34,10 +34,16 @@ def attention(q, k, v):
     return sw.softmax(q @ sw.swapaxes(k, -1, -2) * np.float32(0.3), axis=-1) @ v
 
 
-def loops(rows: int = 128, columns: int = 128, width: int = 64, function=attention) -> str:
+def operands(rows: int, columns: int, width: int, batch: int = 3) -> list[np.ndarray]:
+    shapes = ((batch, rows, width), (batch, columns, width), (batch, columns, width))
+    return [np.zeros(shape, np.float32) for shape in shapes]
+
+
+def loops(
+    rows: int = 128, columns: int = 128, width: int = 64, function=attention, batch: int = 3
+) -> str:
     """The loops before they are scheduled."""
-    shapes = ((3, rows, width), (3, columns, width), (3, columns, width))
-    low = sw.jit(function).lower(*(np.zeros(shape, np.float32) for shape in shapes))
+    low = sw.jit(function).lower(*operands(rows, columns, width, batch))
     return str(sw.Schedule(low).module)
 
 
@@ -94,6 +100,32 @@ def test_alternatives_differ_in_rows_tiles_and_packing() -> None:
     assert len({plan.rows for plan in plans}) > 2
     assert len({plan.tiles[1].pack_right for plan in plans}) == 2
     assert all(plan.tiles[0].pack_right for plan in plans)  # else columns would not lie in lanes
+
+
+def test_statements_outside_tiles_have_lanes_by_what_they_compute() -> None:
+    """The exponentials and their sum share a loop; what is one number for each row runs in lanes over rows."""
+    kernel = facts(loops())
+    plan = first(kernel)
+    lanes = dict(plan.lanes)
+    (made, _) = plan.merged[0]
+    in_tiles = {number for tile in plan.tiles for number in tile.together}
+    assert "math.exp" in dict(kernel.statements[made].operations)
+    assert lanes[made] == 32 and not in_tiles & set(lanes)
+    assert set(lanes) == {group[0] for group in plan.groups}
+
+
+def test_code_is_in_lanes_as_the_plan_says() -> None:
+    text = sw.jit(attention, target=ZEN4).lower(*operands(33, 100, 16)).as_text("loop")
+    innermost = re.findall(r"loop\.for (\w+(?: \w+)?)[^{]*\{(?:(?!loop\.for)[^}])*\}", text)
+    assert innermost and not any(words == "reduction" for words in innermost)
+
+
+@pytest.mark.parametrize(("batch", "axis"), [(3, 1), (8, 0)])
+def test_threads_are_part_of_the_plan(batch: int, axis: int) -> None:
+    """The batch where each thread has as many entries; else the blocks of rows."""
+    plan = first(facts(loops(1024, 1024, batch=batch)), Target.parse("zen4:cores=4"))
+    assert plan.threads == ((plan.chain[0], axis),)
+    assert not first(facts(loops())).threads
 
 
 def test_operands_are_computed_where_they_are_packed() -> None:
