@@ -1,14 +1,9 @@
 """Functions of the C library that code generation may call, which a module cannot define as its own."""
 
-# llvmlite has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from llvmlite import ir
 from xdsl.dialects import llvm
 
 from ..errors import StepwellError
@@ -18,15 +13,17 @@ _C_NAMES = {"minnum": "fmin", "maxnum": "fmax", "sin": "sincos", "cos": "sincos"
 _C_NAMES_FOR_LOOPS = ("memcpy", "memmove", "memset")
 
 
-def check_names(functions: Iterable[llvm.FuncOp], module: ir.Module, generated: set[str]) -> None:
+def check_names(
+    functions: Iterable[llvm.FuncOp], intrinsics: Iterable[str], generated: set[str]
+) -> None:
     """
     Refuse a function that code generation would call in place of the C library's.
 
-    `generated` are those that instructions become calls of; the intrinsics of `module` tell the others.
+    `generated` are those that instructions become calls of; `intrinsics`, by their full names, tell the others.
 
     Raises StepwellError, naming the function.
     """
-    called = {name.split(".")[1] for name in module.globals if name.startswith("llvm.")}
+    called = {name.split(".")[1] for name in intrinsics if name.startswith("llvm.")}
     called |= {_C_NAMES[name] for name in called if name in _C_NAMES} | generated
     called |= {f"{name}f" for name in called} | {*_C_NAMES_FOR_LOOPS}
     for op in functions:

@@ -1,74 +1,80 @@
-"""Globals at level 5 as constants of llvmlite, and the types of values."""
-
-# llvmlite has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+"""Globals at level 5 as lines of LLVM IR."""
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
-from llvmlite import ir
-from xdsl.backend.llvm.convert_type import convert_type
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import LLVMTranslationException
 
-from ..dialects.resources import elements_to_numpy
-from ..errors import StepwellError
-
-
-def untranslatable(op: Operation, why: str) -> StepwellError:
-    return StepwellError(f"cannot emit '{op.name}': it {why}", op=op)
+from ..dialects.resources import ElementsAttr, elements_to_numpy
+from .emit_values import escaped, number_text, symbol, type_of, untranslatable
 
 
-def type_of(op: Operation, type_: Attribute) -> ir.Type:
-    try:
-        return convert_type(type_)
-    except LLVMTranslationException as error:
-        raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
+def global_line(
+    op: llvm.GlobalOp, large: np.ndarray | None, *, is_bound: bool, alignment: int | None
+) -> str:
+    """
+    The definition of a global, or its declaration where its data is bound to it when the code is loaded.
 
-
-# Globals.
+    `large` are elements that are written as raw bytes, and `alignment` is in bytes.
+    """
+    type_, value = (type_of(op, op.global_type), None) if is_bound else _initializer(op, large)
+    linkage = "external" if value is None else op.linkage.linkage.data
+    words = [
+        symbol(op.sym_name.data),
+        "=",
+        *([linkage] if value is None or linkage != "external" else []),
+        "constant" if op.constant is not None else "global",
+        type_,
+        *([value] if value is not None else []),
+    ]
+    return " ".join(words) + (f", align {alignment}" if alignment is not None else "")
 
 
 def elements(op: llvm.GlobalOp) -> np.ndarray | None:
     """The data of a global, or None when it is no array of elements."""
-    if not isinstance(op.value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+    value = op.value
+    if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
         return None
     try:
-        return elements_to_numpy(op.value)
+        return elements_to_numpy(cast(ElementsAttr, value))
     except KeyError:
         return None  # an element type that NumPy lacks
 
 
-def initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[ir.Type, ir.Constant | None]:
+def _initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[str, str | None]:
+    """The type and the value, None for a declaration."""
     type_ = type_of(op, op.global_type)
     value = op.value
     if large is not None:
-        raw = bytearray(np.ascontiguousarray(large).tobytes())
-        zero = not any(raw)
-        type_ = ir.ArrayType(ir.IntType(8), len(raw))
-        return type_, ir.Constant(type_, None if zero else raw)
+        return _bytes(np.ascontiguousarray(large).tobytes())
     match value:
         case None:
-            declared = op.linkage.linkage.data == "external"
-            return type_, None if declared else ir.Constant(type_, ir.Undefined)
+            return type_, None if op.linkage.linkage.data == "external" else "undef"
         case StringAttr():
-            raw = bytearray(value.data.encode())
-            type_ = ir.ArrayType(ir.IntType(8), len(raw))
-            return type_, ir.Constant(type_, raw)
+            return _bytes(value.data.encode())
         case DenseIntOrFPElementsAttr() | DenseResourceAttr():
             array = elements(op)
             if array is None:
                 raise untranslatable(op, f"holds elements of {value.get_type()}")
-            return type_, ir.Constant(type_, array.reshape(-1).tolist())
+            element = type_[1:-1].partition(" x ")[2]
+            numbers = array.reshape(-1).tolist()
+            items = ", ".join(f"{element} {number_text(element, n)}" for n in numbers)
+            return type_, f"{type_[0]}{items}{type_[-1]}"
         case _:
             return type_, _scalar_constant(op, type_, value)
 
 
-def _scalar_constant(op: Operation, type_: ir.Type, value: Attribute) -> ir.Constant:
+def _bytes(raw: bytes) -> tuple[str, str]:
+    value = f'c"{escaped(raw)}"' if any(raw) else "zeroinitializer"
+    return f"[{len(raw)} x i8]", value
+
+
+def _scalar_constant(op: Operation, type_: str, value: Attribute) -> str:
     data = getattr(getattr(value, "value", None), "data", None)
     if not isinstance(data, int | float):
         raise untranslatable(op, f"has the value {value}; give an integer, float or dense elements")
-    return ir.Constant(type_, data)
+    return number_text(type_, data)

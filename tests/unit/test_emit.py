@@ -12,11 +12,11 @@ from stepwell.dialects.resources import declare
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
-from stepwell.lowering.emit import emit_llvm
+from stepwell.lowering.emit import LLVMText, emit_llvm
 from stepwell.runtime.engine import NativeCode, aligned, aligned_empty, link_shared_library
 from stepwell.runtime.jit import compile_module, native_code
 from stepwell.targets.target import Target
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 AXPY = """
 func.func @axpy(%a: f32, %x: memref<64xf32>, %y: memref<64xf32>) {
@@ -66,13 +66,111 @@ def test_flags_and_attributes():
     llvm.func internal @g() {
       llvm.return
     }""")
-    assert 'float @"f"(ptr noalias align 64 %"x", float %"a", i1 %"c") nounwind' in text
+    assert "float @f(ptr noalias align 64 %x, float %a, i1 %c) nounwind" in text
     assert "fadd contract reassoc float" in text or "fadd reassoc contract float" in text
-    assert 'call nnan float @"llvm.sqrt.f32"' in text
-    assert 'call nsz float @"llvm.maximum.f32"' in text
+    assert "call nnan float @llvm.sqrt.f32" in text
+    assert "call nsz float @llvm.maximum.f32" in text
     assert "select ninf  i1" in text or "select ninf i1" in text
     assert "fcmp nsz uno float" in text
-    assert 'define internal void @"g"()' in text
+    assert "define internal void @g()" in text
+
+
+ONE_OPERATION = {
+    "%r = llvm.add %n, %n overflow<nsw, nuw> : i64": "add nuw nsw i64 %n, %n",
+    "%r = llvm.udiv exact %n, %n : i64": "udiv exact i64 %n, %n",
+    "%r = llvm.or disjoint %n, %n : i64": "or disjoint i64 %n, %n",
+    "%r = llvm.fneg %v : vector<4xf32>": "fneg <4 x float> %v",
+    "%r = llvm.trunc %n overflow<nsw> : i64 to i32": "trunc nsw i64 %n to i32",
+    "%r = llvm.zext nneg %c : i1 to i64": "zext nneg i1 %c to i64",
+    '%r = llvm.icmp "uge" %n, %n : i64': "icmp uge i64 %n, %n",
+    '%r = llvm.fcmp "_true" %v, %v : vector<4xf32>': "fcmp true <4 x float> %v, %v",
+    "%r = llvm.load %p {alignment = 16 : i64} : !llvm.ptr -> f32": "load float, ptr %p, align 16",
+    "%r = llvm.getelementptr inbounds %p[3, %n] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<8 x f32>": (
+        "getelementptr inbounds [8 x float], ptr %p, i32 3, i64 %n"
+    ),
+    "llvm.intr.masked.store %v, %p, %m {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into !llvm.ptr": (
+        "call void @llvm.masked.store.v4f32.p0(<4 x float> %v, ptr %p, i32 4, <4 x i1> %m)"
+    ),
+    "%r = llvm.atomicrmw add %p, %n monotonic : !llvm.ptr, i64": (
+        "atomicrmw add ptr %p, i64 %n monotonic"
+    ),
+    "llvm.fence seq_cst": "fence seq_cst",
+    "%r = llvm.shufflevector %v, %v [0, 5] : vector<4xf32>": (
+        "shufflevector <4 x float> %v, <4 x float> %v, <2 x i32> <i32 0, i32 5>"
+    ),
+    "%r = llvm.shufflevector %v, %v [0, 0] : vector<4xf32>": "<2 x i32> zeroinitializer",
+    "%r = llvm.extractvalue %s[1] : !llvm.struct<(i64, f32)>": "extractvalue {i64, float} %s, 1",
+    "%r = llvm.insertvalue %n, %s[0] : !llvm.struct<(i64, f32)>": (
+        "insertvalue {i64, float} %s, i64 %n, 0"
+    ),
+    '%r = "llvm.call"(%n) <{callee = @g, operandSegmentSizes = array<i32: 1, 0>}> : (i64) -> i64': (
+        "call i64 @g(i64 %n)"
+    ),
+    "%r = llvm.intr.fma(%v, %v, %v) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>": (
+        "call <4 x float> @llvm.fma.v4f32(<4 x float> %v, <4 x float> %v, <4 x float> %v)"
+    ),
+}
+
+
+@pytest.mark.parametrize("operation", ONE_OPERATION)
+def test_one_operation(operation: str):
+    text = emitted(f"""
+    llvm.func @g(i64) -> i64
+    llvm.func @f(%p: !llvm.ptr, %n: i64, %c: i1, %v: vector<4xf32>, %m: vector<4xi1>, %s: !llvm.struct<(i64, f32)>) {{
+      {operation}
+      llvm.return
+    }}""")
+    assert ONE_OPERATION[operation] in text
+    assert accepted(text)
+
+
+def accepted(text: str) -> bool:
+    """Whether LLVM takes it."""
+    return bool(NativeCode(LLVMText(text), Target.host()).object_code())
+
+
+def test_constants():
+    text = emitted("""
+    llvm.func @f(%p: !llvm.ptr) {
+      %0 = llvm.mlir.constant(1.1 : f32) : f32
+      %1 = llvm.mlir.constant(dense<-0.5> : vector<4xf16>) : vector<4xf16>
+      %2 = llvm.mlir.constant(dense<[true, false]> : vector<2xi1>) : vector<2xi1>
+      %3 = llvm.mlir.constant(-3 : i64) : i64
+      %4 = llvm.mlir.undef : vector<4xf32>
+      llvm.store %0, %p : f32, !llvm.ptr
+      llvm.store %1, %p : vector<4xf16>, !llvm.ptr
+      llvm.store %2, %p : vector<2xi1>, !llvm.ptr
+      llvm.store %3, %p : i64, !llvm.ptr
+      llvm.store %4, %p : vector<4xf32>, !llvm.ptr
+      llvm.return
+    }""")
+    assert accepted(text)
+    for stored in (
+        "float 0x3FF19999A0000000",  # 1.1 rounded to f32, as a double
+        "<4 x half> splat (half 0xBFE0000000000000)",
+        "<2 x i1> <i1 true, i1 false>",
+        "i64 -3",
+        "<4 x float> undef",
+    ):
+        assert f"store {stored}, ptr %p" in text
+
+
+def test_names():
+    """Names are kept where they are free, and those that LLVM would not read are in quotes."""
+    module = parse_text("""
+    llvm.func @f(%x: i64, %y: i64) -> i64 {
+      llvm.br ^next(%y : i64)
+    ^next(%z: i64):
+      %r = llvm.add %x, %z : i64
+      llvm.return %r : i64
+    }""")
+    (function,) = module.ops
+    function.properties["sym_name"] = StringAttr('a "b"\n')
+    function.body.blocks[1].args[0].name_hint = "x"
+    text = emit_llvm(module).text
+    assert 'define i64 @"a \\22b\\22\\0A"(i64 %x, i64 %y)' in text
+    assert "%x.1 = phi i64 [%y, %b0]" in text
+    assert accepted(text)
 
 
 def test_branch_with_one_target():
