@@ -18,6 +18,7 @@ from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import DoubleBuffer
+from ...dialects.shaped import memref_type
 from ..step_support.copies import Copier
 from ..step_support.handles import buffer_handle
 from ..step_support.identities import subjects_in
@@ -36,6 +37,7 @@ from ..step_support.rewrite import (
     shifted_to,
     upper_bound,
 )
+from ..step_support.scopes import check_room
 from ..step_support.scratch import check_affine
 from ..step_support.slices import copy_at, may_repeat, used_from_outside
 from ..step_support.trip_count import TripCount
@@ -48,6 +50,8 @@ class DoubleBufferPlan:
     nest: Nest
     at: loop.ForOp
     alloc: loop.AllocOp
+    type: MemRefType
+    """of both copies"""
     fill: tuple[Operation, ...]
     first: BoundExprs
     """the first value of the loop's variable"""
@@ -60,10 +64,8 @@ class DoubleBufferPlan:
         use T[i mod 2]`.
         """
         old = self.alloc.buffer
-        assert isinstance(old.type, MemRefType)
-        type_ = MemRefType(old.type.get_element_type(), (2, *old.type.get_shape()))
         new = Builder(InsertPoint.before(self.at)).insert(
-            loop.AllocOp(self.alloc.scope.data, type_)
+            loop.AllocOp(self.alloc.scope.data, self.type)
         )
         new.attributes |= self.alloc.attributes
         loop.set_buffer_name(new.buffer, loop.buffer_name(old))
@@ -193,6 +195,9 @@ def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
         )
     if alloc.dynamic_sizes:
         raise refuse(step, f"the size of '%{name}' is not constant")
+    single = memref_type(buffer)
+    double = MemRefType(single.get_element_type(), (2, *single.get_shape()))
+    check_room(step, name, double, alloc.scope.data)
     for use in buffer.uses:
         if not isinstance(use.operation, loop.LoadOp | loop.StoreOp | loop.PrefetchOp):
             raise refuse(step, f"'{use.operation.name}' uses the whole of '%{name}'")
@@ -215,7 +220,7 @@ def plan_double_buffer(step: DoubleBuffer, nests: Nests) -> DoubleBufferPlan:
             f"where loop '{step.at}' starts is no single affine expression",
             remedy="simplify or index_set_split it first",
         )
-    return DoubleBufferPlan(nest, at, alloc, fill, first, trip_count.range()[0] > 0)
+    return DoubleBufferPlan(nest, at, alloc, double, fill, first, trip_count.range()[0] > 0)
 
 
 def _fill(

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ...dialects import loop
-from ...dialects.dtypes import bit_width
 from ...dialects.loop import RunMode, Scope, ScopeAttr
 from ...dialects.schedule.steps import SetScope
+from ...dialects.shaped import memref_type
 from ..step_support.handles import buffer_handle
 from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
-
-LIMITS = {Scope.REGISTER: 4 * 1024, Scope.STACK: 256 * 1024}
-"""
-Bytes of one buffer. 4 KiB is twice the largest vector register file (32 registers of 64 bytes); a thread's
-stack is 8 MiB by default on Linux and as little as 512 KiB on macOS, for everything on it.
-"""
+from ..step_support.scopes import LIMITS, check_room
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,14 @@ def plan_set_scope(step: SetScope, nests: Nests) -> SetScopePlan:
     if step.scope not in tuple(Scope):
         raise refuse(step, f"scope is '{step.scope}', expected one of {', '.join(Scope)}")
     scope = Scope(step.scope)
-    _check_size(step, name, alloc, scope)
+    type_ = memref_type(buffer)
+    if scope in LIMITS and not type_.has_static_shape():
+        raise refuse(
+            step,
+            f"the size of '%{name}' is not constant",
+            remedy="choose 'thread' or 'arena', or give it a static shape",
+        )
+    check_room(step, name, type_, scope)
     if scope in (Scope.REGISTER, Scope.THREAD):
         _check_threads(step, name, alloc)
     if scope is Scope.REGISTER:
@@ -65,28 +66,6 @@ def plan_set_scope(step: SetScope, nests: Nests) -> SetScopePlan:
             ):
                 raise refuse(step, f"'{use.operation.name}' needs the address of '%{name}'")
     return SetScopePlan(nest, alloc, scope)
-
-
-def _check_size(step: SetScope, name: str, alloc: loop.AllocOp, scope: Scope) -> None:
-    limit = LIMITS.get(scope)
-    if limit is None:
-        return
-    type_ = alloc.buffer.type
-    assert isinstance(type_, MemRefType)
-    shape = type_.get_shape()
-    if DYNAMIC_INDEX in shape:
-        raise refuse(
-            step,
-            f"the size of '%{name}' is not constant",
-            remedy="choose 'thread' or 'arena', or give it a static shape",
-        )
-    size = prod(shape) * max(bit_width(type_.get_element_type()), 8) // 8
-    if size > limit:
-        raise refuse(
-            step,
-            f"'%{name}' has {size} bytes, expected at most {limit} for '{scope.value}'",
-            remedy="stage a smaller region, or choose another scope",
-        )
 
 
 def _check_threads(step: SetScope, name: str, alloc: loop.AllocOp) -> None:

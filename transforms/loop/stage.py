@@ -30,6 +30,7 @@ from ..step_support.order import check_structured
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse, refuse_dependence
 from ..step_support.rewrite import added_up, as_bound, set_subscripts, shifted_to
+from ..step_support.scopes import check_room
 from ..step_support.touches import make_serial, touch_region, weaken
 
 
@@ -74,6 +75,7 @@ class StagePlan:
     """whether accesses of the buffer are left out"""
     name: str
     scope: loop.Scope
+    type: MemRefType
     box: Box
     layout: Layout
     outer: tuple[SSAValue, ...]
@@ -90,9 +92,7 @@ class StagePlan:
     def apply(self) -> StagedBuffer:
         make_serial(self.serial)
         front, back = (Builder(point) for point in self._ends())
-        element = memref_type(self.buffer).get_element_type()
-        type_ = MemRefType(element, self.layout.shape())
-        scratch = front.insert(loop.AllocOp(self.scope, type_)).buffer
+        scratch = front.insert(loop.AllocOp(self.scope, self.type)).buffer
         loop.set_buffer_name(scratch, self.name)
         for access in self.accesses:
             self._redirect(access, scratch)
@@ -266,7 +266,10 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
             f"the part of '%{name}' that one iteration of {_words(at)} uses has no constant size",
             remedy="split the loops inside it, or stage at an inner loop",
         )
-    layout = _layout(step, box)
+    layout, scope = _layout(step, box), _scope(step)
+    made = MemRefType(type_.get_element_type(), layout.shape())
+    into = nest.fresh_buffer_name(step.into or f"{name}.staged")
+    check_room(step, into, made, scope)
     space = BoxSpace(scop, loops, type_)
     writes = [access for access in inside if access.is_write]
     written, whole = touched(writes, depth), space.elements(box)
@@ -285,8 +288,9 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         root,
         at,
         len(inside) < len(every),
-        nest.fresh_buffer_name(step.into or f"{name}.staged"),
-        _scope(step),
+        into,
+        scope,
+        made,
         box,
         layout,
         (*(op.induction_variable for op in loops), *scop.parameters),

@@ -16,6 +16,7 @@ from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
+from ..step_support.scopes import check_room
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,9 @@ def plan_storage_align(step: StorageAlign, nests: Nests) -> StorageAlignPlan:
             remedy="choose another offset, or pad an axis further inside first",
         )
     sizes[step.axis] = aligned
-    return StorageAlignPlan(
-        nest,
-        alloc,
-        MemRefType(type_.element_type, sizes, type_.layout, type_.memory_space),
-    )
+    padded = MemRefType(type_.element_type, sizes, type_.layout, type_.memory_space)
+    check_room(step, name, padded, alloc.scope.data)
+    return StorageAlignPlan(nest, alloc, padded)
 
 
 def _aligned_size(size: int, inner: int, factor: int, offset: int) -> int | None:

@@ -9,7 +9,7 @@
 // CHECK-NEXT:   %T = loop.alloc stack
 // SHARED: error: {{.*}}set_scope("f/T", scope="register") is refused: the threads of loop 'i' share '%T'; stage it inside of that loop, or choose 'stack' or 'arena'
 // DYNAMIC: error: {{.*}}set_scope("f/D", scope="stack") is refused: the size of '%D' is not constant; choose 'thread' or 'arena', or give it a static shape
-// LARGE: error: {{.*}}set_scope("f/L", scope="stack") is refused: '%L' has 400000 bytes, expected at most 262144 for 'stack'; stage a smaller region, or choose another scope
+// LARGE: error: {{.*}}set_scope("f/L", scope="stack") is refused: '%L' has 400000 bytes, expected at most 262144 for 'stack'; stage a smaller region, or choose scope 'thread' or 'arena'
 // ARGUMENT: error: {{.*}}set_scope("f/A", scope="stack") is refused: '%A' is not a scratch buffer of this function, so it lives where its maker put it; stage it first
 // UNKNOWN: error: {{.*}}set_scope("f/T", scope="disk") is refused: scope is 'disk', expected one of register, stack, thread, arena
 func.func private @f(%A: memref<64xf32>, %n: index, %v: f32) {
