@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType
@@ -42,12 +43,17 @@ def level_of(module: ModuleOp) -> Level:
     """
     found: set[Level] = set()
     for op in module.walk():
-        level = _LEVEL_OF_DIALECT.get(op.dialect_name()) or _level_of_types(op)
+        level = _level_of_kind(type(op)) or _level_of_types(op)
         if level is Level.GRAPH:
             return Level.GRAPH
         if level is not None:
             found.add(level)
     return next((level for level in Level if level in found), Level.CORE)
+
+
+@lru_cache(maxsize=1024)
+def _level_of_kind(kind: type[Operation]) -> Level | None:
+    return _LEVEL_OF_DIALECT.get(kind.dialect_name())
 
 
 def _level_of_types(op: Operation) -> Level | None:

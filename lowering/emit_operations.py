@@ -171,15 +171,14 @@ def _masked_store(w: FunctionWriter, op: Operation) -> None:
 def _element_address(w: FunctionWriter, op: Operation) -> None:
     """Some indices are numbers, the others operands."""
     assert isinstance(op, llvm.GEPOp)
-    pointer, *dynamic = op.operands
+    pointer, *dynamic = w.operands(op)
     rest = iter(dynamic)
     indices = [
-        w.operand(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
+        next(rest) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
         for index in op.rawConstantIndices.iter_values()
     ]
-    inbounds = "inbounds " if op.inbounds is not None else ""
-    element = type_text(op.elem_type)
-    arguments = ", ".join((element, w.operand(pointer), *indices))
+    inbounds = "inbounds " if "inbounds" in op.properties else ""
+    arguments = ", ".join((type_text(op.elem_type), pointer, *indices))
     w.define(op.results[0], f"getelementptr {inbounds}{arguments}")
 
 

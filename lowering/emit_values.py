@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import LLVMTranslationException
 
+from ..dialects.type_memo import remembered
 from ..errors import StepwellError
 
 
@@ -30,7 +31,7 @@ def untranslatable(op: Operation, why: str) -> StepwellError:
 # Types.
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def type_text(type_: Attribute) -> str:
     """`<8 x float>` and the like. Raises LLVMTranslationException for a type that LLVM does not have."""
     return str(convert_type(type_))
@@ -44,7 +45,7 @@ def type_of(op: Operation, type_: Attribute) -> str:
         raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def intrinsic_suffix(type_: Attribute) -> str:
     """How the name of an overloaded intrinsic ends for a type: `f32`, `v8f32`, `i64`, `p0`."""
     text = type_text(type_)
@@ -104,7 +105,7 @@ def _numbers(value: DenseIntOrFPElementsAttr) -> Sequence[int | float]:
     return cast("Sequence[int | float]", value.get_values())
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def lane_numbers(mask: DenseArrayBase[I32]) -> str:
     """The mask of a `shufflevector`, with its type."""
     numbers = mask.get_values()
@@ -131,8 +132,12 @@ def escaped(data: bytes) -> str:
 _BYTES = [chr(n) if 32 <= n < 127 and chr(n) not in '"\\' else f"\\{n:02X}" for n in range(256)]
 
 
-@lru_cache(maxsize=256)
 def fast_math(attr: Attribute | None) -> str:
     """Flags of the fast-math kind, each followed by a space."""
+    return _flags(attr) if attr is not None else ""
+
+
+@remembered
+def _flags(attr: Attribute) -> str:
     flags = sorted(flag.value for flag in attr.data) if isinstance(attr, llvm.FastMathAttr) else ()
     return "".join(f"{flag} " for flag in flags)

@@ -102,6 +102,7 @@ def convert_constant(e: Emitter, op: Operation) -> None:
     type_ = result_type(op)
     value = op.value
     if isinstance(value, IntegerAttr):
+        e.numbers[op.result] = value.value.data
         e.bind(op.result, e.constant(value.value.data, type_))
     elif isinstance(value, FloatAttr):
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": value}))

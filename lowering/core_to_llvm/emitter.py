@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     DenseArrayBase,
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     MemRefType,
+    StringAttr,
     SymbolRefAttr,
     UnitAttr,
     i1,
@@ -107,6 +108,8 @@ class Emitter:
         """Allocations, and their ends, that have been lowered already, around a loop that has them."""
         self.promises: dict[SSAValue, DictionaryAttr] = {}
         """What is known of the pointers among the function's arguments, as parameter attributes."""
+        self.numbers: dict[SSAValue, int] = {}
+        """The integer constants among the values of the old function."""
         self._values: dict[SSAValue, SSAValue] = {}
         self._memrefs: dict[SSAValue, MemRefValue] = {}
         self._constants: dict[tuple[int, Attribute], SSAValue] = {}
@@ -139,10 +142,8 @@ class Emitter:
 
     def index(self, old: SSAValue) -> Index:
         """An index operand: its value if it is a constant, what stands for it otherwise."""
-        owner = old.owner
-        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-            return owner.value.value.data
-        return self._values[old]
+        known = self.numbers.get(old)
+        return self._values[old] if known is None else known
 
     def indices(self, old: Sequence[SSAValue]) -> list[Index]:
         return [self.index(value) for value in old]
@@ -301,12 +302,14 @@ class Emitter:
         fastmath: llvm.FastMathAttr | None = None,
     ) -> SSAValue | None:
         """`llvm.call_intrinsic` of an intrinsic by its full, mangled name."""
-        op = llvm.CallIntrinsicOp(name, operands, () if result is None else (result,))
-        op.location = self.location
-        if fastmath is not None:
-            op.properties["fastmathFlags"] = fastmath
+        op = llvm.CallIntrinsicOp.create(
+            operands=operands,
+            result_types=() if result is None else (result,),
+            properties=_intrinsic(name, len(operands), fastmath),
+            location=self.location,
+        )
         self.block.add_op(op)
-        return op.ress
+        return None if result is None else op.results[0]
 
     def call(
         self, name: str, operands: Sequence[SSAValue], result: Attribute | None
@@ -322,8 +325,7 @@ class Emitter:
         """An integer constant, made once a function, at its top."""
         found = self._constants.get((value, type_))
         if found is None:
-            assert isinstance(type_, IntegerType)
-            attr = IntegerAttr(value, cast("IntegerType", type_))
+            attr = integer(value, type_)
             op = llvm.ConstantOp.create(result_types=(attr.type,), properties={"value": attr})
             op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
             self._prologue.append(op)
@@ -431,6 +433,24 @@ class Emitter:
 def _aligned(alignment: int) -> dict[str, Attribute]:
     """The properties of a plain load or store. Operations copy them."""
     return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+
+
+@lru_cache(maxsize=1024)
+def integer(value: int, type_: Attribute) -> IntegerAttr:
+    assert isinstance(type_, IntegerType)
+    return IntegerAttr(value, cast("IntegerType", type_))
+
+
+@lru_cache(maxsize=1024)
+def _intrinsic(
+    name: str, operands: int, fastmath: llvm.FastMathAttr | None
+) -> dict[str, Attribute]:
+    return {
+        "intrin": StringAttr(name),
+        "fastmathFlags": fastmath or NO_FASTMATH,
+        "op_bundle_sizes": _NO_BUNDLES,
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+    }
 
 
 @lru_cache(maxsize=1024)

@@ -67,12 +67,14 @@ def store_element(e: Emitter, value: SSAValue, target: MemRefValue, indices: lis
 
 def _convert_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp)
-    e.bind(op.res, load_element(e, e.memref(op.memref), e.indices(op.indices)))
+    buffer, *indices = op.operands
+    e.bind(op.results[0], load_element(e, e.memref(buffer), e.indices(indices)))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp)
-    store_element(e, e.value(op.value), e.memref(op.memref), e.indices(op.indices))
+    value, buffer, *indices = op.operands
+    store_element(e, e.value(value), e.memref(buffer), e.indices(indices))
 
 
 def _allocated(e: Emitter, op: memref.AllocOp | memref.AllocaOp) -> tuple[AnyMemRef, list[Index]]:

@@ -35,6 +35,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.type_memo import remembered
 from ...errors import StepwellError
 
 POINTER = llvm.LLVMPointerType()
@@ -80,7 +81,7 @@ class MemRefValue:
     strides: tuple[Index, ...]
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def layout_of(type_: AnyMemRef) -> Layout:
     """The layout of a memref type. Raises ValueError with what is wrong with it."""
     if not isinstance(type_.memory_space, NoneAttr):
@@ -111,7 +112,7 @@ def row_major(sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return tuple(reversed(strides))
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def scalar_type(type_: Attribute) -> Attribute:
     """The LLVM type of a scalar or 1-D vector in a register. Raises ValueError for other types."""
     match type_:
@@ -133,6 +134,7 @@ def scalar_type(type_: Attribute) -> Attribute:
             raise ValueError(str(type_))
 
 
+@remembered
 def memory_type(type_: Attribute) -> Attribute:
     """
     The LLVM type of an element or 1-D vector in memory.
@@ -147,7 +149,7 @@ def memory_type(type_: Attribute) -> Attribute:
     return register
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def flat_types(type_: Attribute) -> tuple[Attribute, ...]:
     """The LLVM types that stand for one value of `type_` in signatures and block arguments."""
     if is_memref(type_):
@@ -157,7 +159,7 @@ def flat_types(type_: Attribute) -> tuple[Attribute, ...]:
     return (scalar_type(type_),)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def element_bytes(type_: Attribute) -> int:
     """Bytes of one element, or of a 1-D vector, in memory."""
     match memory_type(type_):

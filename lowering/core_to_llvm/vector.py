@@ -48,21 +48,23 @@ def _convert_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.LoadOp)
     type_ = result_type(op)
     stored = memory_type(op.result.type)
-    source = e.memref(op.base)
-    pointer = e.element_pointer(source, e.indices(op.indices))
+    base, *indices = op.operands
+    source = e.memref(base)
+    pointer = e.element_pointer(source, e.indices(indices))
     value = e.load(pointer, stored, element_bytes(source.type.element_type))
     e.bind(op.result, value if stored == type_ else e.emit(llvm.TruncOp, (value,), type_))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
-    target = e.memref(op.base)
-    stored = memory_type(checked(op.vector.type, op)[0])
-    value = _as_stored(e, op.vector, stored)
-    pointer = e.element_pointer(target, e.indices(op.indices))
+    vector_, base, *indices = op.operands
+    target = e.memref(base)
+    stored = memory_type(checked(vector_.type, op)[0])
+    value = _as_stored(e, vector_, stored)
+    pointer = e.element_pointer(target, e.indices(indices))
     alignment = element_bytes(target.type.element_type)
     size = _lanes(value.type) * alignment
-    if not op.nontemporal.value.data or size % LINE_BYTES:
+    if size % LINE_BYTES or not op.nontemporal.value.data:
         e.store(value, pointer, alignment)
     else:
         _store_lines(e, value, pointer, alignment)
