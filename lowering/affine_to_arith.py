@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -14,8 +13,9 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    i1,
 )
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -25,9 +25,10 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..dialects.affine_bounds import Range, bounds
+from .core_builder import CoreBuilder, predicate
 
 _Binary = type[
     arith.AddiOp
@@ -41,7 +42,7 @@ _Binary = type[
 ConstantValue = IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr
 """What an `arith.constant` holds."""
 
-_Operation = tuple[_Binary, SSAValue, SSAValue]
+_INDEX = IndexType()
 
 
 def _negated(expr: AffineExpr) -> AffineExpr | None:
@@ -53,13 +54,18 @@ def _negated(expr: AffineExpr) -> AffineExpr | None:
             return None
 
 
+def _definition(constant: SSAValue) -> Operation:
+    assert isinstance(constant.owner, arith.ConstantOp)
+    return constant.owner
+
+
 @dataclass
 class AffineExpander:
     """
     Expands affine expressions of one function.
 
     Constants are made once, at the start of `entry`, and what they decide is decided here. Nothing is
-    computed twice in a block, or in one that stands inside of it: builders append. `ranges` tells what is
+    computed twice in a block, or in one that stands inside of it: builders see to it. `ranges` tells what is
     known of values; where a dividend cannot be negative, floordiv and mod become the cheap unsigned
     operations.
     """
@@ -71,15 +77,12 @@ class AffineExpander:
     """all constants, those of the type index included"""
     _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """the constants the other way round"""
-    _computed: dict[Block, dict[_Operation, SSAValue]] = field(
-        default_factory=dict[Block, "dict[_Operation, SSAValue]"]
-    )
 
     def constant(self, value: int) -> SSAValue:
         """The index constant `value`."""
         known = self._constants.get(value)
         if known is None:
-            known = self.constant_of(IntegerAttr(value, IndexType()))
+            known = self.constant_of(IntegerAttr(value, _INDEX))
             known.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
             self._constants[value] = known
             self.ranges[known] = (value, value)
@@ -90,20 +93,29 @@ class AffineExpander:
         """The constant with a value of any type."""
         known = self._values.get(value)
         if known is None:
-            op = arith.ConstantOp(value)
-            known = self._values[value] = Builder(self.after_constants()).insert(op).result
+            op = arith.ConstantOp.create(
+                result_types=(value.get_type(),), properties={"value": value}
+            )
+            Rewriter.insert_op(op, self.after_constants())
+            known = self._values[value] = op.results[0]
         return known
+
+    def drop_unused_constants(self) -> None:
+        """Those that were folded into others. No constant can be made afterwards."""
+        for value in self._values.values():
+            if value.first_use is None:
+                _definition(value).detach()
 
     def after_constants(self) -> InsertPoint:
         """The place in the entry block after the constants made so far."""
         if self._values:
-            last = next(reversed(self._values.values())).owner
-            assert isinstance(last, arith.ConstantOp)
-            return InsertPoint.after(last)
+            return InsertPoint.after(_definition(next(reversed(self._values.values()))))
         first = self.entry.first_op
         return InsertPoint.before(first) if first is not None else InsertPoint.at_end(self.entry)
 
-    def expand(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+    def expand(
+        self, builder: CoreBuilder, expr: AffineExpr, operands: Sequence[SSAValue]
+    ) -> SSAValue:
         """The value of the expression with `operands[i]` for dimension i."""
         match expr:
             case AffineConstantExpr():
@@ -116,7 +128,7 @@ class AffineExpander:
                 raise ValueError(f"symbols are not used here: {expr}")
 
     def _binary(
-        self, builder: Builder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
+        self, builder: CoreBuilder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
     ) -> SSAValue:
         if expr.kind is AffineBinaryOpKind.Add:
             for minuend, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
@@ -138,7 +150,12 @@ class AffineExpander:
         return self._divide(builder, expr.kind, lhs, divisor)
 
     def _divide_unsigned(
-        self, builder: Builder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue, value: int
+        self,
+        builder: CoreBuilder,
+        kind: AffineBinaryOpKind,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        value: int,
     ) -> SSAValue:
         if kind is AffineBinaryOpKind.Mod:
             return self._compute(builder, arith.RemUIOp, lhs, rhs)
@@ -147,7 +164,7 @@ class AffineExpander:
         return self._compute(builder, arith.DivUIOp, lhs, rhs)
 
     def _divide(
-        self, builder: Builder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue
+        self, builder: CoreBuilder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue
     ) -> SSAValue:
         if kind is AffineBinaryOpKind.CeilDiv:
             return self._compute(builder, arith.CeilDivSIOp, lhs, rhs)
@@ -158,7 +175,7 @@ class AffineExpander:
 
     # Operations on two values.
 
-    def add(self, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    def add(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs + rhs, a number on the right."""
         a, b = self._numbers.get(lhs), self._numbers.get(rhs)
         if a is not None and b is not None:
@@ -169,43 +186,28 @@ class AffineExpander:
             return lhs
         return self._compute(builder, arith.AddiOp, *((lhs, rhs) if a is None else (rhs, lhs)))
 
-    def subtract(self, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    def subtract(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs - rhs"""
         a, b = self._numbers.get(lhs), self._numbers.get(rhs)
         if a is not None and b is not None:
             return self.constant(a - b)
         return lhs if b == 0 else self._compute(builder, arith.SubiOp, lhs, rhs)
 
-    def _multiply(self, builder: Builder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    def _multiply(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         a, b = self._numbers.get(lhs), self._numbers.get(rhs)
         if a is not None and b is not None:
             return self.constant(a * b)
         return lhs if b == 1 else self._compute(builder, arith.MuliOp, lhs, rhs)
 
     def _compute(
-        self, builder: Builder, op_type: _Binary, lhs: SSAValue, rhs: SSAValue
+        self, builder: CoreBuilder, op_type: _Binary, lhs: SSAValue, rhs: SSAValue
     ) -> SSAValue:
-        """The result of an operation, of one before this place where there is one."""
-        block = builder.insertion_point.block
-        key = (op_type, lhs, rhs)
-        known = self._known(block, key)
-        if known is None:
-            known = builder.insert(op_type(lhs, rhs)).result
-            self._computed.setdefault(block, {})[key] = known
-        return known
-
-    def _known(self, block: Block | None, key: _Operation) -> SSAValue | None:
-        """What was computed in the block, or before the operation that it is a part of."""
-        while block is not None:
-            found = self._computed.get(block, {}).get(key)
-            if found is not None:
-                return found
-            block = block.parent_block()
-        return None
+        """The result of an operation on index values, of one before this place where there is one."""
+        return builder.shared(op_type, (lhs, rhs), _INDEX)
 
     def condition(
         self,
-        builder: Builder,
+        builder: CoreBuilder,
         constraints: Sequence[AffineConstraintExpr],
         operands: Sequence[SSAValue],
     ) -> SSAValue:
@@ -218,16 +220,16 @@ class AffineExpander:
         result: SSAValue | None = None
         for constraint in constraints:
             value = self.expand(builder, constraint.lhs, operands)
-            holds = builder.insert(
-                arith.CmpiOp(value, self.constant(0), predicates[constraint.kind])
-            ).result
-            result = holds if result is None else builder.insert(arith.AndIOp(result, holds)).result
+            word = predicates[constraint.kind]
+            sides = (value, self.constant(0))
+            holds = builder.shared(arith.CmpiOp, sides, i1, predicate(word), mark=word)
+            result = holds if result is None else builder.emit(arith.AndIOp, (result, holds), i1)
         assert result is not None
         return result
 
     def extreme(
         self,
-        builder: Builder,
+        builder: CoreBuilder,
         exprs: Sequence[AffineExpr],
         operands: Sequence[SSAValue],
         join: type[arith.MaxSIOp | arith.MinSIOp],
@@ -235,7 +237,7 @@ class AffineExpander:
         """The greatest or least of the expressions."""
         result = self.expand(builder, exprs[0], operands)
         for expr in exprs[1:]:
-            result = builder.insert(join(result, self.expand(builder, expr, operands))).result
+            result = builder.shared(join, (result, self.expand(builder, expr, operands)), _INDEX)
         return result
 
     def range_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Range:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from xdsl.builder import Builder
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, NoneAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.arith import VectorSelectOp
-from .lane_values import LaneValues, any_lane, extract
+from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
+from .lane_values import LaneValues, any_lane, extract, inserted
 
 
 class LaneAccesses:
@@ -21,7 +20,7 @@ class LaneAccesses:
     def __init__(self, values: LaneValues):
         self.values = values
 
-    def load(self, op: loop.LoadOp, builder: Builder) -> None:
+    def load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
         operands = list(op.operands_)
         if not any(self.values.varies(v) for v in operands):
             self._load_one(op, builder)
@@ -32,26 +31,25 @@ class LaneAccesses:
             indices = [self.values.expand(builder, e, operands) for e in op.map.data.results]
             type_ = self.values.type_of(element)
             if self.values.mask is None or self._is_private(op):
-                new = builder.insert(vector.LoadOp(buffer, indices, type_)).result
+                new = builder.emit(vector.LoadOp, (buffer, *indices), type_)
             else:
-                rest = self.values.zero(element)
-                masked = vector.MaskedLoadOp(buffer, indices, self.values.mask, rest)
-                new = builder.insert(masked).result
+                masked = (buffer, *indices, self.values.mask, self.values.zero(element))
+                new = builder.emit(vector.MaskedLoadOp, masked, type_)
             self.values.bind(op.result, new)
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
             with self.values.in_lane(builder, lane, operands):
                 value = self._guarded_load(op, builder, lane)
-            result = builder.insert(vector.InsertOp(value, result, [lane])).result
+            result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
 
-    def _guarded_load(self, op: loop.LoadOp, builder: Builder, lane: int) -> SSAValue:
+    def _guarded_load(self, op: loop.LoadOp, builder: CoreBuilder, lane: int) -> SSAValue:
         """A scalar load where the lane runs, else zero."""
         condition = None if self.values.mask is None else extract(builder, self.values.mask, lane)
         return self._load_where(op, builder, condition)
 
-    def _load_one(self, op: loop.LoadOp, builder: Builder) -> None:
+    def _load_one(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
         """The element that all lanes read. When none of them runs it need not exist."""
         condition = (
             None
@@ -61,24 +59,21 @@ class LaneAccesses:
         self.values.bind(op.result, self._load_where(op, builder, condition))
 
     def _load_where(
-        self, op: loop.LoadOp, builder: Builder, condition: SSAValue | None
+        self, op: loop.LoadOp, builder: CoreBuilder, condition: SSAValue | None
     ) -> SSAValue:
         buffer = self.values.scalar.values[op.buffer]
-        if condition is None:
-            indices = self._subscripts(op, builder)
-            return builder.insert(memref.LoadOp.get(buffer, indices)).res
         element = memref_type(buffer).get_element_type()
-        then, other = Block(), Block()
-        inside = Builder(InsertPoint.at_end(then))
-        value = inside.insert(memref.LoadOp.get(buffer, self._subscripts(op, inside))).res
-        inside.insert(scf.YieldOp(value))
-        outside = Builder(InsertPoint.at_end(other))
+        if condition is None:
+            return builder.emit(memref.LoadOp, (buffer, *self._subscripts(op, builder)), element)
+        then, other = builder.inside(Block()), builder.inside(Block())
+        value = then.emit(memref.LoadOp, (buffer, *self._subscripts(op, then)), element)
+        then.append(scf.YieldOp, (value,))
         zero = self.values.scalar.expander.constant_of(Combiner.ADD.identity(element))
-        outside.insert(scf.YieldOp(zero))
-        made = scf.IfOp(condition, [element], Region(then), Region(other))
+        other.append(scf.YieldOp, (zero,))
+        made = scf.IfOp(condition, [element], Region(then.block), Region(other.block))
         return builder.insert(made).results[0]
 
-    def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: Builder) -> list[SSAValue]:
+    def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: CoreBuilder) -> list[SSAValue]:
         return [self.values.expand(builder, e, list(op.operands_)) for e in op.map.data.results]
 
     def _exists(self, op: loop.LoadOp) -> bool:
@@ -112,7 +107,7 @@ class LaneAccesses:
         strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
         return strides[-1:] == [1] and not any(strides[:-1])
 
-    def store(self, op: loop.StoreOp, builder: Builder) -> None:
+    def store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
         operands = list(op.operands_)
         buffer = self.values.scalar.values[op.buffer]
         element = memref_type(buffer).get_element_type()
@@ -121,14 +116,15 @@ class LaneAccesses:
             value = self.values.vector(builder, op.value)
             if self.values.mask is not None and self._is_private(op):
                 # Unlike a masked store this leaves a buffer in registers.
-                old = builder.insert(vector.LoadOp(buffer, indices, self.values.type_of(element)))
-                value = builder.insert(VectorSelectOp(self.values.mask, value, old.result)).result
-                builder.insert(vector.StoreOp(value, buffer, indices))
+                old = builder.emit(vector.LoadOp, (buffer, *indices), self.values.type_of(element))
+                value = builder.emit(VectorSelectOp, (self.values.mask, value, old), old.type)
+                builder.append(vector.StoreOp, (value, buffer, *indices), PLAIN)
             elif self.values.mask is None:
-                hint = BoolAttr.from_bool(True) if op.is_nontemporal else None
-                builder.insert(vector.StoreOp(value, buffer, indices, hint))
+                hint = NONTEMPORAL if op.is_nontemporal else PLAIN
+                builder.append(vector.StoreOp, (value, buffer, *indices), hint)
             else:
-                builder.insert(vector.MaskedStoreOp(buffer, indices, self.values.mask, value))
+                masked = (buffer, *indices, self.values.mask, value)
+                builder.append(vector.MaskedStoreOp, masked)
             return
         if not any(self.values.varies(v) for v in operands) and not self.values.varies(op.value):
             condition = None if self.values.mask is None else any_lane(builder, self.values.mask)
@@ -151,17 +147,16 @@ class LaneAccesses:
                 self._store_where(op, value, builder, condition)
 
     def _store_where(
-        self, op: loop.StoreOp, value: SSAValue, builder: Builder, condition: SSAValue | None
+        self, op: loop.StoreOp, value: SSAValue, builder: CoreBuilder, condition: SSAValue | None
     ) -> None:
         if condition is not None:
-            block = Block()
-            inside = Builder(InsertPoint.at_end(block))
+            inside = builder.inside(Block())
             self._store_where(op, value, inside, None)
-            inside.insert(scf.YieldOp())
-            builder.insert(scf.IfOp(condition, [], Region(block), Region()))
+            inside.append(scf.YieldOp, ())
+            builder.insert(scf.IfOp(condition, [], Region(inside.block), Region()))
             return
         buffer = self.values.scalar.values[op.buffer]
-        builder.insert(memref.StoreOp.get(value, buffer, self._subscripts(op, builder)))
+        builder.append(memref.StoreOp, (value, buffer, *self._subscripts(op, builder)))
 
 
 _PRIVATE = (loop.Scope.REGISTER, loop.Scope.STACK)

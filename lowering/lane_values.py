@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Protocol, cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
@@ -23,6 +22,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
 from .affine_to_arith import AffineExpander
+from .core_builder import CoreBuilder, lane_position
 
 
 class ScalarConverter(Protocol):
@@ -32,11 +32,11 @@ class ScalarConverter(Protocol):
     values: dict[SSAValue, SSAValue]
     updates: Mapping[Operation, ReductionUpdate]
 
-    def convert_op(self, op: Operation, builder: Builder) -> None: ...
+    def convert_op(self, op: Operation, builder: CoreBuilder) -> None: ...
 
-    def open_for(self, op: loop.ForOp, builder: Builder) -> Builder: ...
+    def open_for(self, op: loop.ForOp, builder: CoreBuilder) -> CoreBuilder: ...
 
-    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]: ...
+    def open_copies(self, op: loop.ForOp, builder: CoreBuilder) -> Iterator[CoreBuilder]: ...
 
 
 class LaneValues:
@@ -52,7 +52,7 @@ class LaneValues:
         for_op: loop.ForOp,
         skipped: int,
         lanes: int,
-        builder: Builder,
+        builder: CoreBuilder,
     ):
         self.scalar = scalar
         self.lanes = lanes
@@ -69,25 +69,25 @@ class LaneValues:
     def varies(self, value: SSAValue) -> bool:
         return value is self.variable or isinstance(self.scalar.values[value].type, VectorType)
 
-    def vector(self, builder: Builder, value: SSAValue) -> SSAValue:
+    def vector(self, builder: CoreBuilder, value: SSAValue) -> SSAValue:
         """The value in all lanes."""
         if value is self.variable:
             return self.counted(builder, self.first, self.step)
         return self.spread(builder, self.scalar.values[value])
 
-    def spread(self, builder: Builder, new: SSAValue) -> SSAValue:
+    def spread(self, builder: CoreBuilder, new: SSAValue) -> SSAValue:
         if isinstance(new.type, VectorType):
             return new
-        return builder.insert(vector.BroadcastOp(new, self.type_of(new.type))).vector
+        return builder.shared(vector.BroadcastOp, (new,), self.type_of(new.type), mark=self.lanes)
 
     def type_of(self, element: Attribute) -> VectorType[Attribute]:
         return vector_type(element, self.lanes)
 
-    def counted(self, builder: Builder, first: SSAValue, stride: int) -> SSAValue:
+    def counted(self, builder: CoreBuilder, first: SSAValue, stride: int) -> SSAValue:
         """`first + stride * lane`"""
         type_ = self.type_of(first.type)
         offsets = self.dense(type_, [stride * lane for lane in range(self.lanes)])
-        return builder.insert(arith.AddiOp(self.spread(builder, first), offsets)).result
+        return builder.shared(arith.AddiOp, (self.spread(builder, first), offsets), type_)
 
     def zero(self, element: Attribute) -> SSAValue:
         return self.dense(self.type_of(element), [0.0 if is_float(element) else 0])
@@ -98,7 +98,9 @@ class LaneValues:
         return self.scalar.expander.constant_of(elements)  # pyright: ignore[reportUnknownArgumentType]
 
     @contextmanager
-    def in_lane(self, builder: Builder, lane: int, operands: Sequence[SSAValue]) -> Generator[None]:
+    def in_lane(
+        self, builder: CoreBuilder, lane: int, operands: Sequence[SSAValue]
+    ) -> Generator[None]:
         """Inside, the variable and `operands` have the values of one lane."""
         values = self.scalar.values
         kept = {v: values[v] for v in operands if self.varies(v)} | {self.variable: self.first}
@@ -116,7 +118,9 @@ class LaneValues:
         new.name_hint = old.name_hint
         self.scalar.values[old] = new
 
-    def indices(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+    def indices(
+        self, builder: CoreBuilder, expr: AffineExpr, operands: Sequence[SSAValue]
+    ) -> SSAValue:
         """A vector of the expression's values."""
         stride = self.stride(expr, operands)
         if stride is not None:
@@ -125,10 +129,12 @@ class LaneValues:
         for lane in range(self.lanes):
             with self.in_lane(builder, lane, operands):
                 value = self.expand(builder, expr, operands)
-            result = builder.insert(vector.InsertOp(value, result, [lane])).result
+            result = inserted(builder, value, result, lane)
         return result
 
-    def expand(self, builder: Builder, expr: AffineExpr, operands: Sequence[SSAValue]) -> SSAValue:
+    def expand(
+        self, builder: CoreBuilder, expr: AffineExpr, operands: Sequence[SSAValue]
+    ) -> SSAValue:
         new = [self.scalar.values[v] for v in operands]
         return self.scalar.expander.expand(builder, expr, new)
 
@@ -155,16 +161,21 @@ def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
     return VectorType(element, (lanes,))
 
 
-def extract(builder: Builder, value: SSAValue, lane: int) -> SSAValue:
+def extract(builder: CoreBuilder, value: SSAValue, lane: int) -> SSAValue:
     element = cast("VectorType[Attribute]", value.type).element_type
-    return builder.insert(vector.ExtractOp(value, [lane], element)).result
+    return builder.shared(vector.ExtractOp, (value,), element, lane_position(lane), mark=lane)
 
 
-def both(builder: Builder, a: SSAValue | None, b: SSAValue) -> SSAValue:
-    return b if a is None else builder.insert(arith.AndIOp(a, b)).result
+def inserted(builder: CoreBuilder, value: SSAValue, into: SSAValue, lane: int) -> SSAValue:
+    """The vector `into` with another value in one lane."""
+    return builder.emit(vector.InsertOp, (value, into), into.type, lane_position(lane))
 
 
-def any_lane(builder: Builder, mask: SSAValue) -> SSAValue:
+def both(builder: CoreBuilder, a: SSAValue | None, b: SSAValue) -> SSAValue:
+    return b if a is None else builder.shared(arith.AndIOp, (a, b), b.type)
+
+
+def any_lane(builder: CoreBuilder, mask: SSAValue) -> SSAValue:
     """Whether some lane runs."""
     new = vector.ReductionOp.build(
         operands=[mask, None],

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, math, scf, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.affine_isl import applied
@@ -24,13 +22,14 @@ from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
+from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_count import is_written_out, powers_of_two
-from .lane_values import LaneValues, ScalarConverter, both, extract
+from .lane_values import LaneValues, ScalarConverter, both, extract, inserted
 
 
 def convert_lanes(
-    scalar: ScalarConverter, for_op: loop.ForOp, lanes: int, builder: Builder
+    scalar: ScalarConverter, for_op: loop.ForOp, lanes: int, builder: CoreBuilder
 ) -> None:
     """
     Append what a vector loop of so many iterations becomes.
@@ -56,7 +55,7 @@ class LaneConverter:
 
     # Operations.
 
-    def convert(self, block: Block, builder: Builder) -> None:
+    def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
         for op in block.ops:
             match op:
@@ -68,7 +67,7 @@ class LaneConverter:
                 case loop.ForOp():
                     inside = self.scalar.open_for(op, builder)
                     self.convert(op.body.block, inside)
-                    inside.insert(scf.YieldOp())
+                    inside.append(scf.YieldOp, ())
                 case loop.IfOp():
                     self._if(op, builder)
                 case loop.LoadOp():
@@ -85,7 +84,7 @@ class LaneConverter:
                 case _:
                     self._elementwise(op, builder)
 
-    def _elementwise(self, op: Operation, builder: Builder) -> None:
+    def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
         update = self._reductions.get(op)
         if update is not None:
             self._reduce(update, builder)
@@ -102,7 +101,7 @@ class LaneConverter:
             )
             self.values.bind(op.results[0], builder.insert(new).results[0])
 
-    def _by_lane(self, op: Operation, builder: Builder) -> None:
+    def _by_lane(self, op: Operation, builder: CoreBuilder) -> None:
         """An operation that there is on scalars only."""
         operands = [self.values.vector(builder, v) for v in op.operands]
         result = self.values.zero(op.results[0].type)
@@ -110,39 +109,37 @@ class LaneConverter:
             new = op.clone()
             new.operands = [extract(builder, value, lane) for value in operands]
             value = builder.insert(new).results[0]
-            result = builder.insert(vector.InsertOp(value, result, [lane])).result
+            result = inserted(builder, value, result, lane)
         self.values.bind(op.results[0], result)
 
-    def _apply(self, op: affine.ApplyOp, builder: Builder) -> None:
+    def _apply(self, op: affine.ApplyOp, builder: CoreBuilder) -> None:
         expr, operands = applied(op), list(op.mapOperands)
         self.values.bind(op.result, self.values.indices(builder, expr, operands))
 
     # Conditions.
 
-    def _if(self, op: loop.IfOp, builder: Builder) -> None:
+    def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         operands = list(op.condition_operands)
         if any(self.values.varies(v) for v in operands):
             self._masked_if(op, operands, builder)
             return
         new = [self.scalar.values[v] for v in operands]
         condition = self.scalar.expander.condition(builder, op.condition.data.constraints, new)
-        blocks: list[Block] = []
+        branches: list[CoreBuilder] = []
         yields: list[list[SSAValue]] = []
         for region in op.regions:
             if region.blocks:
-                block = Block()
-                self.convert(region.block, Builder(InsertPoint.at_end(block)))
-                blocks.append(block)
+                inside = builder.inside(Block())
+                self.convert(region.block, inside)
+                branches.append(inside)
                 yields.append(self._yielded(region.block))
         for column in range(len(op.outputs)):
             if any(isinstance(row[column].type, VectorType) for row in yields):
-                for block, row in zip(blocks, yields, strict=True):
-                    row[column] = self.values.spread(
-                        Builder(InsertPoint.at_end(block)), row[column]
-                    )
-        for block, row in zip(blocks, yields, strict=True):
-            block.add_op(scf.YieldOp(*row))
-        regions = [*(Region(block) for block in blocks), Region()]
+                for inside, row in zip(branches, yields, strict=True):
+                    row[column] = self.values.spread(inside, row[column])
+        for inside, row in zip(branches, yields, strict=True):
+            inside.append(scf.YieldOp, row)
+        regions = [*(Region(inside.block) for inside in branches), Region()]
         types = [value.type for value in yields[0]]
         made = builder.insert(scf.IfOp(condition, types, regions[0], regions[1]))
         for old, result in zip(op.outputs, made.results, strict=True):
@@ -153,7 +150,7 @@ class LaneConverter:
         assert isinstance(last, loop.YieldOp)
         return [self.scalar.values[v] for v in last.values]
 
-    def _masked_if(self, op: loop.IfOp, operands: list[SSAValue], builder: Builder) -> None:
+    def _masked_if(self, op: loop.IfOp, operands: list[SSAValue], builder: CoreBuilder) -> None:
         """Both branches run, each with the lanes that take it."""
         condition = self._condition(op, operands, builder)
         outer = self.values.mask
@@ -168,14 +165,15 @@ class LaneConverter:
         self.values.mask = outer
         for n, old in enumerate(op.outputs):
             then, other = (self.values.spread(builder, row[n]) for row in yields)
-            self.values.bind(old, builder.insert(VectorSelectOp(condition, then, other)).result)
+            sides = (condition, then, other)
+            self.values.bind(old, builder.emit(VectorSelectOp, sides, then.type))
 
-    def restrict(self, op: loop.IfOp, builder: Builder) -> None:
+    def restrict(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         """From here on only those lanes run for which the condition of `op` holds."""
         condition = self._condition(op, list(op.condition_operands), builder)
         self.values.mask = both(builder, self.values.mask, condition)
 
-    def _condition(self, op: loop.IfOp, operands: list[SSAValue], builder: Builder) -> SSAValue:
+    def _condition(self, op: loop.IfOp, operands: list[SSAValue], builder: CoreBuilder) -> SSAValue:
         """The lanes for which the condition holds."""
         condition: SSAValue | None = None
         for constraint in op.condition.data.constraints:
@@ -184,32 +182,34 @@ class LaneConverter:
         assert condition is not None
         return condition
 
-    def _inverted(self, builder: Builder, mask: SSAValue) -> SSAValue:
+    def _inverted(self, builder: CoreBuilder, mask: SSAValue) -> SSAValue:
         all_lanes = self.values.dense(self.values.type_of(i1), [1])
-        return builder.insert(arith.XOrIOp(mask, all_lanes)).result
+        return builder.shared(arith.XOrIOp, (mask, all_lanes), mask.type)
 
     def _holds(
-        self, builder: Builder, constraint: AffineConstraintExpr, operands: Sequence[SSAValue]
+        self, builder: CoreBuilder, constraint: AffineConstraintExpr, operands: Sequence[SSAValue]
     ) -> SSAValue:
         """The lanes in which a constraint (against zero) holds."""
         expr, kind = constraint.lhs, constraint.kind
         stride = self.values.stride(expr, operands)
+        mask_type = self.values.type_of(i1)
         expander = self.scalar.expander
         if stride == -1 and kind is AffineConstraintKind.ge:
             first = self.values.expand(builder, expr + 1, operands)
-            return builder.insert(vector.CreateMaskOp([first], self.values.type_of(i1))).mask_vector
-        predicate = {
+            return builder.shared(vector.CreateMaskOp, (first,), mask_type, mark=self.values.lanes)
+        word = {
             AffineConstraintKind.ge: "sge",
             AffineConstraintKind.le: "sle",
             AffineConstraintKind.eq: "eq",
         }[kind]
         values = self.values.indices(builder, expr, operands)
         zeros = self.values.spread(builder, expander.constant(0))
-        return builder.insert(VectorCmpiOp(values, zeros, predicate)).result
+        sides = (values, zeros)
+        return builder.shared(VectorCmpiOp, sides, mask_type, predicate(word), mark=word)
 
     # Reductions.
 
-    def _reduce(self, update: ReductionUpdate, builder: Builder) -> None:
+    def _reduce(self, update: ReductionUpdate, builder: CoreBuilder) -> None:
         """`x = x + value` in every lane: the lanes' values are joined first."""
         combine = update.combine
         other = next(v for v in combine.operands if v is not update.load.result)
@@ -218,15 +218,14 @@ class LaneConverter:
         if self.values.mask is not None:
             identity = _identity(update.operator, element)
             rest = self.values.dense(self.values.type_of(element), [identity])
-            value = builder.insert(VectorSelectOp(self.values.mask, value, rest)).result
+            sides = (self.values.mask, value, rest)
+            value = builder.emit(VectorSelectOp, sides, value.type)
         properties: dict[str, Attribute] = {"kind": CombiningKindAttr(_KINDS[type(combine)])}
         if "fastmath" in combine.properties:
             properties["fastmath"] = combine.properties["fastmath"]
         start = self.scalar.values[update.load.result]
-        new = vector.ReductionOp.build(
-            operands=[value, start], result_types=[element], properties=properties
-        )
-        self.values.bind(combine.results[0], builder.insert(new).dest)
+        reduced = builder.emit(vector.ReductionOp, (value, start), element, properties)
+        self.values.bind(combine.results[0], reduced)
 
 
 _ON_VECTORS: dict[type[Operation], type[Operation]] = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
-from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from ..analysis.dominance import reachable_order
@@ -20,9 +19,11 @@ from ..analysis.operations import operations_in
 from ..analysis.reductions import ReductionUpdate, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
+from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
+from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
 from .lane_count import is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .transposed import convert_transposed
@@ -45,7 +46,7 @@ class FunctionConverter:
     )
     """the reductions of the function; needed where it has vector loops"""
 
-    def convert(self, block: Block, builder: Builder) -> None:
+    def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
         allocated: list[SSAValue] = []
         for op in block.ops:
@@ -56,7 +57,7 @@ class FunctionConverter:
             else:
                 self.convert_op(op, builder)
 
-    def convert_op(self, op: Operation, builder: Builder) -> None:
+    def convert_op(self, op: Operation, builder: CoreBuilder) -> None:
         """Append what one operation becomes."""
         match op:
             case loop.YieldOp():
@@ -78,7 +79,7 @@ class FunctionConverter:
             case _:
                 self._clone(op, builder)
 
-    def convert_region(self, old: Region, new: Region) -> None:
+    def convert_region(self, old: Region, new: Region, around: CoreBuilder | None = None) -> None:
         """Fill the blocks of `new`, made by `_empty_copy`, with what those of `old` become."""
         for old_block, new_block in zip(old.blocks, new.blocks, strict=True):
             self.blocks[old_block] = new_block
@@ -86,20 +87,20 @@ class FunctionConverter:
                 self._named(old_arg, new_arg)
         # Definitions come before uses; blocks that nothing leads to come last.
         for block in dict.fromkeys((*reachable_order(old), *old.blocks)):
-            self.convert(block, Builder(InsertPoint.at_end(self.blocks[block])))
+            self.convert(block, CoreBuilder(self.blocks[block], around))
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
         self.values[old] = new
 
-    def _clone(self, op: Operation, builder: Builder) -> None:
+    def _clone(self, op: Operation, builder: CoreBuilder) -> None:
         """Copy an operation that is core already; loops inside its regions are converted."""
         new = op.clone_without_regions(self.values, self.blocks)
         for old_region, new_region in zip(op.regions, new.regions, strict=True):
             new_region.add_block(_empty_copy(old_region))
             if isinstance(new, scf.ParallelOp):
                 self.parallel.append(new.body.block)
-            self.convert_region(old_region, new_region)
+            self.convert_region(old_region, new_region, builder)
             if isinstance(new, scf.ParallelOp):
                 self.parallel.pop()
         builder.insert(new)
@@ -110,7 +111,7 @@ class FunctionConverter:
         new.name_hint = new.name_hint or op.result.name_hint
         self.values[op.result] = new
 
-    def _apply(self, op: affine.ApplyOp, builder: Builder) -> None:
+    def _apply(self, op: affine.ApplyOp, builder: CoreBuilder) -> None:
         map_ = op.map.data
         dims = [AffineExpr.dimension(n) for n in range(map_.num_dims + map_.num_symbols)]
         symbols = dims[map_.num_dims :]
@@ -118,7 +119,7 @@ class FunctionConverter:
         value = self.expander.expand(builder, expr, [self.values[v] for v in op.mapOperands])
         self.values[op.result] = value
 
-    def _for(self, op: loop.ForOp, builder: Builder) -> None:
+    def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
         lanes = lane_count(op) if _runs_in_lanes(op) else None
         if lanes is not None:
             convert_lanes(self, op, lanes, builder)
@@ -136,13 +137,13 @@ class FunctionConverter:
             self.convert(op.body.block, inside)
             inside.insert(scf.YieldOp())
             return
-        body = inside.insertion_point.block
+        body = inside.block
         self.parallel.append(body)
         self.convert(op.body.block, inside)
         self.parallel.pop()
         inside.insert(scf.ReduceOp())
 
-    def open_copies(self, op: loop.ForOp, builder: Builder) -> Iterator[Builder]:
+    def open_copies(self, op: loop.ForOp, builder: CoreBuilder) -> Iterator[CoreBuilder]:
         """For each iteration of a loop that is written out: where its operations go."""
         count, step = op.greatest_trip_count(), op.step.value.data
         assert count is not None
@@ -159,12 +160,12 @@ class FunctionConverter:
             left = [loop.at_least_zero(limit - (value + 1)) for limit in limits]
             condition = self.expander.condition(builder, left, operands)
             block = Block()
-            inside = Builder(InsertPoint.at_end(block))
+            inside = builder.inside(block)
             yield inside
             inside.insert(scf.YieldOp())
             builder.insert(scf.IfOp(condition, [], Region(block), Region()))
 
-    def open_for(self, op: loop.ForOp, builder: Builder) -> Builder:
+    def open_for(self, op: loop.ForOp, builder: CoreBuilder) -> CoreBuilder:
         """Append the `scf.for` (or `scf.parallel`) that a loop becomes; the end of its body, still empty."""
         expander = self.expander
         lower_operands = [self.values[v] for v in op.lower_operands]
@@ -181,15 +182,15 @@ class FunctionConverter:
         step = expander.constant(op.step.value.data)
         if _runs_on_threads(op):
             builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
-            return Builder(InsertPoint.at_end(body))
+            return builder.inside(body)
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
         if loop.UNROLLED in op.attributes:
             new.attributes[loop.UNROLLED] = loop.MARK
-        return Builder(InsertPoint.at_end(body))
+        return builder.inside(body)
 
-    def _if(self, op: loop.IfOp, builder: Builder) -> None:
+    def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         operands = [self.values[v] for v in op.condition_operands]
         condition = self.expander.condition(builder, op.condition.data.constraints, operands)
         regions: list[Region] = []
@@ -198,7 +199,7 @@ class FunctionConverter:
                 regions.append(Region())
                 continue
             block = Block()
-            inside = Builder(InsertPoint.at_end(block))
+            inside = builder.inside(block)
             self.convert(old.block, inside)
             terminator = old.block.last_op
             assert isinstance(terminator, loop.YieldOp)
@@ -209,28 +210,28 @@ class FunctionConverter:
             self._named(old_result, new_result)
 
     def _subscripts(
-        self, op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp, builder: Builder
+        self, op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp, builder: CoreBuilder
     ) -> tuple[SSAValue, list[SSAValue]]:
         operands = [self.values[v] for v in op.operands_]
         indices = [self.expander.expand(builder, expr, operands) for expr in op.map.data.results]
         return self.values[op.buffer], indices
 
-    def _load(self, op: loop.LoadOp, builder: Builder) -> None:
-        new = builder.insert(memref.LoadOp.get(*self._subscripts(op, builder)))
-        self._named(op.result, new.res)
-
-    def _store(self, op: loop.StoreOp, builder: Builder) -> None:
+    def _load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
         buffer, indices = self._subscripts(op, builder)
-        new = builder.insert(memref.StoreOp.get(self.values[op.value], buffer, indices))
-        if op.is_nontemporal:
-            new.nontemporal = BoolAttr.from_bool(True)
+        element = memref_type(buffer).element_type
+        self._named(op.result, builder.emit(memref.LoadOp, (buffer, *indices), element))
 
-    def _prefetch(self, op: loop.PrefetchOp, builder: Builder) -> None:
+    def _store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
+        buffer, indices = self._subscripts(op, builder)
+        hint = NONTEMPORAL if op.is_nontemporal else PLAIN
+        builder.append(memref.StoreOp, (self.values[op.value], buffer, *indices), hint)
+
+    def _prefetch(self, op: loop.PrefetchOp, builder: CoreBuilder) -> None:
         buffer, indices = self._subscripts(op, builder)
         is_write, locality = bool(op.is_write.value.data), op.locality.value.data
         builder.insert(PrefetchOp(buffer, indices, is_write=is_write, locality=locality))
 
-    def _alloc(self, op: loop.AllocOp, builder: Builder, allocated: list[SSAValue]) -> None:
+    def _alloc(self, op: loop.AllocOp, builder: CoreBuilder, allocated: list[SSAValue]) -> None:
         type_ = op.buffer.type
         if op.scope.data in (loop.Scope.REGISTER, loop.Scope.STACK):
             # At the start of the function: an alloca inside a loop would grow the stack at each turn. But
@@ -240,14 +241,15 @@ class FunctionConverter:
                 if self.parallel
                 else self.expander.after_constants()
             )
-            new = Builder(place).insert(memref.AllocaOp(operands=[(), ()], result_types=[type_]))
+            new = memref.AllocaOp(operands=[(), ()], result_types=[type_])
+            Rewriter.insert_op(new, place)
         else:
             sizes = [self.values[v] for v in op.dynamic_sizes]
             new = builder.insert(memref.AllocOp(sizes, (), type_))
             allocated.append(new.memref)
         self._named(op.buffer, new.memref)
 
-    def _free(self, builder: Builder, allocated: list[SSAValue]) -> None:
+    def _free(self, builder: CoreBuilder, allocated: list[SSAValue]) -> None:
         for buffer in reversed(allocated):
             builder.insert(memref.DeallocOp.get(buffer))
 
@@ -311,4 +313,5 @@ def _convert_function(function: func.FuncOp) -> None:
     function.add_region(new)
     converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates)
     converter.convert_region(old, new)
+    converter.expander.drop_unused_constants()
     old.drop_all_references()

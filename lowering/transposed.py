@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
+from .core_builder import CoreBuilder, Properties
 from .lane_accesses import LaneAccesses
 from .lane_count import LaneBlock, powers_of_two
 from .lane_values import LaneValues, ScalarConverter, vector_type
@@ -31,7 +31,7 @@ CHUNK_BYTES = 16
 """Shuffles inside of so many bytes are one instruction each on x86 and AArch64, those across often more."""
 
 
-def convert_transposed(scalar: ScalarConverter, block: LaneBlock, builder: Builder) -> None:
+def convert_transposed(scalar: ScalarConverter, block: LaneBlock, builder: CoreBuilder) -> None:
     """Append all iterations of two vector loops, by blocks whose sides are powers of two."""
     skipped = 0
     for lanes in powers_of_two(block.outer_lanes):
@@ -47,7 +47,7 @@ Part = tuple[int, int]
 
 
 def _convert_block(
-    scalar: ScalarConverter, block: LaneBlock, outer: Part, inner: Part, builder: Builder
+    scalar: ScalarConverter, block: LaneBlock, outer: Part, inner: Part, builder: CoreBuilder
 ) -> None:
     columns: dict[Operation, list[SSAValue]] = {}
     for source in block.across:
@@ -66,7 +66,7 @@ def _load_rows(
     source: Operation,
     outer: Part,
     inner: Part,
-    builder: Builder,
+    builder: CoreBuilder,
 ) -> list[SSAValue]:
     """For each iteration of the inner loop what the outer one's lanes load."""
     values = LaneValues(scalar, block.outer, *outer, builder)
@@ -85,7 +85,7 @@ def _load_rows(
 class _Rows(LaneConverter):
     """The lanes of the outer loop."""
 
-    def convert_source(self, op: Operation, builder: Builder) -> None:
+    def convert_source(self, op: Operation, builder: CoreBuilder) -> None:
         """Append what a load, or conditions with loads inside, become: masks, not branches."""
         match op:
             case loop.LoadOp():
@@ -104,7 +104,7 @@ class _Columns(LaneConverter):
         self._known = known
         self.accesses = _KnownLoads(values, known)
 
-    def _if(self, op: loop.IfOp, builder: Builder) -> None:
+    def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         if op in self._known:
             self.values.bind(op.outputs[0], self._known[op])
         else:
@@ -116,7 +116,7 @@ class _KnownLoads(LaneAccesses):
         super().__init__(values)
         self._known = known
 
-    def load(self, op: loop.LoadOp, builder: Builder) -> None:
+    def load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
         if op in self._known:
             self.values.bind(op.result, self._known[op])
         else:
@@ -134,7 +134,7 @@ def _conditions_around(op: Operation, inside: loop.ForOp) -> list[loop.IfOp]:
 
 
 def _set_variable(
-    scalar: ScalarConverter, for_op: loop.ForOp, number: int, builder: Builder
+    scalar: ScalarConverter, for_op: loop.ForOp, number: int, builder: CoreBuilder
 ) -> None:
     """Give the loop's variable its value in one iteration."""
     expander, offset = scalar.expander, number * for_op.step.value.data
@@ -160,7 +160,7 @@ class _Register:
     holds: tuple[tuple[int, int], ...]
 
 
-def transposed(builder: Builder, rows: Sequence[SSAValue]) -> list[SSAValue]:
+def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The columns of a matrix whose rows are vectors, as vectors of as many lanes as there are rows.
 
@@ -202,7 +202,7 @@ def _exchanged(lanes: int, bit: int) -> Masks:
 
 
 def _stage(
-    builder: Builder, registers: Sequence[_Register], row_bit: int, masks: Masks
+    builder: CoreBuilder, registers: Sequence[_Register], row_bit: int, masks: Masks
 ) -> list[_Register]:
     """Shuffle the pairs of registers whose rows differ in one bit of their number."""
     new = list(registers)
@@ -218,7 +218,9 @@ def _stage(
     return new
 
 
-def _column(builder: Builder, registers: Sequence[_Register], column: int, piece: int) -> SSAValue:
+def _column(
+    builder: CoreBuilder, registers: Sequence[_Register], column: int, piece: int
+) -> SSAValue:
     """One column, put together of the pieces of it, each in a register's neighbouring lanes."""
     parts: list[SSAValue] = []
     for start in range(0, len(registers), piece):
@@ -242,7 +244,7 @@ def _found(
     raise AssertionError("the network has not brought the column together")
 
 
-def _part(builder: Builder, value: SSAValue, lane: int, size: int) -> SSAValue:
+def _part(builder: CoreBuilder, value: SSAValue, lane: int, size: int) -> SSAValue:
     if size == _size(value):
         return value
     return _shuffle(builder, value, value, range(lane, lane + size))
@@ -252,11 +254,11 @@ def _size(value: SSAValue) -> int:
     return cast("VectorType[Attribute]", value.type).get_shape()[0]
 
 
-def _shuffle(builder: Builder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+def _shuffle(builder: CoreBuilder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
     type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
-    return builder.insert(vector.ShuffleOp(a, b, _mask(tuple(lanes)), result_type=type_)).result
+    return builder.emit(vector.ShuffleOp, (a, b), type_, _mask(tuple(lanes)))
 
 
 @lru_cache(maxsize=1024)
-def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[I64]:
-    return DenseArrayBase.from_list(i64, lanes)
+def _mask(lanes: tuple[int, ...]) -> Properties:
+    return {"mask": DenseArrayBase.from_list(i64, lanes)}

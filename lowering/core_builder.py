@@ -1,0 +1,102 @@
+"""Operations of level 4, appended to a block; what is computed already is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TypeVar
+
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Properties = Mapping[str, Attribute]
+
+NONE: Properties = MappingProxyType({})
+
+
+class CoreBuilder:
+    """
+    Appends operations to one block.
+
+    Operations are made by what they consist of: xDSL's constructors spend twice the time on finding that out of their
+    arguments.
+    """
+
+    def __init__(self, block: Block, around: CoreBuilder | None = None) -> None:
+        """`around` appends to the block in which an operation is to stand that has this block inside."""
+        self.block = block
+        self._around = around
+        self._shared: dict[tuple[Hashable, ...], SSAValue] = {}
+
+    def inside(self, block: Block) -> CoreBuilder:
+        """For a block of the operation that comes next."""
+        return CoreBuilder(block, self)
+
+    def insert(self, op: OpT) -> OpT:
+        self.block.add_op(op)
+        return op
+
+    def append(
+        self, kind: type[Operation], operands: Sequence[SSAValue], properties: Properties = NONE
+    ) -> None:
+        """An operation without results."""
+        self.block.add_op(kind.create(operands=operands, properties=properties))
+
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Properties = NONE,
+    ) -> SSAValue:
+        """The result of an operation that has one."""
+        op = kind.create(operands=operands, result_types=(result,), properties=properties)
+        self.block.add_op(op)
+        return op.results[0]
+
+    def shared(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        properties: Properties = NONE,
+        *,
+        mark: Hashable = None,
+    ) -> SSAValue:
+        """
+        As `emit`, of an operation without effects, or of an equal one before this place.
+
+        `mark` tells apart what differs in its properties or result.
+        """
+        key = (kind, *operands, mark)
+        builder: CoreBuilder | None = self
+        while builder is not None:
+            known = builder._shared.get(key)
+            if known is not None:
+                return known
+            builder = builder._around
+        made = self._shared[key] = self.emit(kind, operands, result, properties)
+        return made
+
+
+# Properties that many operations have. Operations copy them.
+
+PLAIN: Properties = {"nontemporal": BoolAttr.from_bool(False)}
+NONTEMPORAL: Properties = {"nontemporal": BoolAttr.from_bool(True)}
+"""Of stores that go through the caches, and past them."""
+
+
+@lru_cache(maxsize=64)
+def predicate(name: str) -> Properties:
+    """Of a comparison of integers: `sge` and the like."""
+    return {"predicate": IntegerAttr(CMPI_COMPARISON_OPERATIONS.index(name), i64)}
+
+
+@lru_cache(maxsize=256)
+def lane_position(lane: int) -> Properties:
+    """Of what extracts or inserts one element of a vector."""
+    return {"static_position": DenseArrayBase.from_list(i64, (lane,))}
