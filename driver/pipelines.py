@@ -24,8 +24,6 @@ class Stage(NamedTuple):
     passes: tuple[str, ...]
     scheduling: tuple[str, ...] = ()
     """Passes that come after those, for a caller who wants rules to choose the schedules of kernels."""
-    tidying: tuple[str, ...] = ()
-    """Passes that come last and only make the code quicker and shorter, which the quick tier does without."""
 
 
 DEFAULT_STAGES: tuple[Stage, ...] = (
@@ -61,7 +59,6 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "loop-plan-memory",
             "convert-loop-to-core",
         ),
-        tidying=("canonicalize", "cse", "licm"),
     ),
     Stage(Level.CORE, Level.LLVM, ("core-fp-flags", "core-expand-math", "convert-core-to-llvm")),
 )
@@ -69,10 +66,8 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 _ORDER = tuple(Level)
 
 
-def passes_to(
-    level_in: Level, level_out: Level, *, schedule: bool = True, tidy: bool = True
-) -> tuple[str, ...]:
-    """The passes that lead from one level down to another, with or without those of `scheduling` and `tidying`."""
+def passes_to(level_in: Level, level_out: Level, *, schedule: bool = True) -> tuple[str, ...]:
+    """The passes that lead from one level down to another, with or without those of `scheduling`."""
     first, last = _ORDER.index(level_in), _ORDER.index(level_out)
     stages = DEFAULT_STAGES[first:last]
     return tuple(
@@ -81,7 +76,6 @@ def passes_to(
         for name in (
             *stage.passes,
             *(stage.scheduling if schedule else ()),
-            *(stage.tidying if tidy else ()),
         )
     )
 
@@ -108,8 +102,7 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
-    is_full = not options.is_quick
-    names = passes_to(found, level, schedule=options.schedule and is_full, tidy=is_full)
+    names = passes_to(found, level, schedule=options.schedule and not options.is_quick)
     passes = [make_pass(available[name](), options) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     with collector_paused():

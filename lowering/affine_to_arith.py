@@ -202,7 +202,7 @@ class AffineExpander:
     def _compute(
         self, builder: CoreBuilder, op_type: _Binary, lhs: SSAValue, rhs: SSAValue
     ) -> SSAValue:
-        """The result of an operation on index values, of one before this place where there is one."""
+        """The result of an operation on index values; divisors are positive numbers, and nothing fails."""
         return builder.shared(op_type, (lhs, rhs), _INDEX)
 
     def condition(

@@ -1,4 +1,7 @@
-"""Operations of level 4, appended to a block; what is computed already is used again."""
+"""
+Operations of level 4, appended to a block. Of computations without effects none is there twice, and none in a loop
+that does not depend on it: no later pass has to look for them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
+from xdsl.dialects import scf
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -26,15 +30,26 @@ class CoreBuilder:
     arguments.
     """
 
-    def __init__(self, block: Block, around: CoreBuilder | None = None) -> None:
-        """`around` appends to the block in which an operation is to stand that has this block inside."""
+    def __init__(
+        self, block: Block, around: CoreBuilder | None = None, loop: scf.ForOp | None = None
+    ) -> None:
+        """
+        `around` appends to the block in which an operation stands, or is to stand, that has this block inside.
+
+        `loop` is this operation where it is a loop.
+        """
         self.block = block
         self._around = around
+        self._loop = loop
         self._shared: dict[tuple[Hashable, ...], SSAValue] = {}
 
     def inside(self, block: Block) -> CoreBuilder:
         """For a block of the operation that comes next."""
         return CoreBuilder(block, self)
+
+    def inside_loop(self, loop: scf.ForOp) -> CoreBuilder:
+        """For the body of a loop that stands in the block."""
+        return CoreBuilder(loop.body.block, self, loop)
 
     def insert(self, op: OpT) -> OpT:
         self.block.add_op(op)
@@ -70,7 +85,8 @@ class CoreBuilder:
         """
         As `emit`, of an operation without effects, or of an equal one before this place.
 
-        `mark` tells apart what differs in its properties or result.
+        It stands before the loops that it does not depend on, which may have no iteration: it must not fail. `mark`
+        tells apart what differs in its properties or result.
         """
         key = (kind, *operands, mark)
         builder: CoreBuilder | None = self
@@ -79,8 +95,28 @@ class CoreBuilder:
             if known is not None:
                 return known
             builder = builder._around
-        made = self._shared[key] = self.emit(kind, operands, result, properties)
+        new = kind.create(operands=operands, result_types=(result,), properties=properties)
+        home, loop = self._home(operands)
+        if loop is None:
+            home.block.add_op(new)
+        else:
+            home.block.insert_op_before(new, loop)
+        made = home._shared[key] = new.results[0]
         return made
+
+    def _home(self, operands: Sequence[SSAValue]) -> tuple[CoreBuilder, scf.ForOp | None]:
+        """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
+        needed = {_block_of(value) for value in operands}
+        builder, loop = self, None
+        while builder._loop is not None and builder.block not in needed:
+            assert builder._around is not None
+            builder, loop = builder._around, builder._loop
+        return builder, loop
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
 
 
 # Properties that many operations have. Operations copy them.

@@ -188,7 +188,7 @@ class FunctionConverter:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
         if loop.UNROLLED in op.attributes:
             new.attributes[loop.UNROLLED] = loop.MARK
-        return builder.inside(body)
+        return builder.inside_loop(new)
 
     def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         operands = [self.values[v] for v in op.condition_operands]

@@ -43,8 +43,8 @@ OTHER_WORDS: dict[str, str] = {
     "unannotate": "none: a note that 'pragma' made does nothing unless something reads it; leave the step out",
     "blockize": "'tensorize', which replaces a nest by a kernel; a nest needs no block around it",
     "replace": "'tensorize'",
-    "hoist": "none: what does not change in a loop is moved out of it on the way down ('licm'); 'fission' or 'stage' "
-    "moves memory accesses",
+    "hoist": "none: what does not change in a loop is moved out of it on the way to level core; 'fission' or "
+    "'stage' moves memory accesses",
     # Where something is computed.
     "compute_root": "none: a buffer is computed in nests of its own until 'compute_at' moves them",
     "compute_inline": "'inline'",

@@ -1,6 +1,7 @@
 """Index arithmetic as the lowering writes it: what constants decide is decided, and nothing is there twice."""
 
 import gc
+import re
 
 import pytest
 from stepwell.driver.garbage import collector_paused
@@ -46,6 +47,64 @@ func.func private @kernel(%A: memref<64xf32>, %n: index) {
 }
 """)
     assert text.count("arith.muli") == 2
+
+
+def test_what_does_not_change_in_a_loop_stands_before_it():
+    text = lowered("""
+func.func private @kernel(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
+  loop.for parallel "i" %i = 0 to %n {
+    loop.for parallel "j" %j = 0 to %n {
+      %a = loop.load %A[%n * 2] : memref<64xf32>
+      loop.store %a, %B[%i * 8 + %j] : memref<64xf32>
+    }
+  }
+  func.return
+}
+""")
+    before, outer, inner = text.split("scf.for")
+    assert "arith.muli %n" in before
+    assert "arith.muli %i" in outer and "arith.muli" not in inner
+    assert "memref.load" in inner  # another iteration may have written there
+
+
+def test_what_is_under_a_condition_stays_there():
+    text = lowered("""
+func.func private @kernel(%A: memref<64xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel "i" %i = 0 to %n {
+    loop.if (%i - 3 >= 0) {
+      loop.store %zero, %A[%n * 2] : memref<64xf32>
+    }
+  }
+  func.return
+}
+""")
+    assert "arith.muli" in text.split("scf.if")[1]
+
+
+def test_a_value_is_spread_over_lanes_once():
+    text = lowered("""
+func.func private @kernel(%A: memref<64xf32>, %x: f32) {
+  loop.for parallel "i" %i = 0 to 8 {
+    loop.for parallel vector "j" %j = 0 to 8 {
+      %a = loop.load %A[%i * 8 + %j] : memref<64xf32>
+      %b = arith.addf %a, %x : f32
+      %c = arith.mulf %b, %x : f32
+      loop.store %c, %A[%i * 8 + %j] : memref<64xf32>
+    }
+  }
+  func.return
+}
+""")
+    assert text.count("vector.broadcast") == 1
+    assert text.index("vector.broadcast") < text.index("scf.for")
+
+
+def test_constants_that_were_folded_are_gone():
+    text = lowered(UNROLLED)
+    assert "-1" not in text
+    for name in re.findall(r"(%\w+) = arith.constant", text):
+        assert len(re.findall(rf"{name}\b", text)) > 1
 
 
 def test_zeros_of_both_signs_are_two_constants():

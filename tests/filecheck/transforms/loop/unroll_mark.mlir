@@ -8,12 +8,13 @@
 // CHECK-NEXT:   loop.for parallel unroll "j" %j = 0 to min(2, %n) {
 // CHECK-NEXT:     loop.store %v, %A[%i, %j]
 
+// What decides does not change in the loop around.
+// CORE:         %[[FIRST:.*]] = arith.cmpi
+// CORE:         %[[SECOND:.*]] = arith.cmpi
 // CORE:         scf.for %i
-// CORE:           %[[FIRST:.*]] = arith.cmpi
 // CORE:           scf.if %[[FIRST]] {
 // CORE-NEXT:        memref.store %v, %A[%i, %c0]
 // CORE-NEXT:      }
-// CORE:           %[[SECOND:.*]] = arith.cmpi
 // CORE:           scf.if %[[SECOND]] {
 // CORE-NEXT:        memref.store %v, %A[%i, %c1]
 // CORE-NEXT:      }
