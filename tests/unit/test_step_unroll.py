@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepwell.dialects.schedule.steps import Split, Unroll
+from stepwell.dialects.schedule.steps import Split, Step, Unroll, UnrollAndJam
 
 from .loop_nests import applied, check_extents, check_random_nest, reason
-from .nest_texts import LINE, TRIANGLE
+from .nest_texts import LINE, MATMUL, TRIANGLE
 
 
 @pytest.mark.parametrize("tail", ["guard", "peel"])
@@ -52,6 +52,29 @@ def test_a_trip_count_that_varies_or_is_too_large() -> None:
     assert "are more than 16384" in reason(
         LINE.replace("{n}", "70").replace("80", "999999").replace("70", "99999"), Unroll("f/i")
     )
+
+
+def marked(*names: str) -> list[Step]:
+    return [Unroll(f"f/{name}", mark=True) for name in names]
+
+
+def test_marked_loops_count_as_what_they_are_written_out_to() -> None:
+    program = MATMUL.replace("{n}", "20")  # 20 x 20 x 9 iterations of 7 operations
+    inside = applied(program, *marked("k", "j"))
+    size = 20 * (9 * 7 + 2) + 2
+    for step, copies in (
+        (Unroll("f/i", mark=True), 20),
+        (Unroll("f/i"), 20),
+        (UnrollAndJam("f/i", factor=16), 16),
+    ):
+        assert f"{copies} copies of {size} operations are more than 16384" in reason(inside, step)
+    around = applied(program, *marked("i", "j"))
+    for step in (Unroll("f/k"), Unroll("f/k", mark=True), Unroll("f/k", factor=9)):
+        assert (
+            "9 copies of 7 operations in each of the 400 iterations of 'i' and 'j', which are marked 'unroll', "
+            "are more than 16384; mark fewer loops"
+        ) in reason(around, step)
+        applied(program, *marked("j"), step)
 
 
 @settings(max_examples=40, deadline=None)

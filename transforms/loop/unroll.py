@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -17,7 +18,7 @@ from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.made import Nothing, UnrolledLoop
 from ..step_support.modes import check_unmarked
-from ..step_support.nest import Nest, Nests
+from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
@@ -188,14 +189,40 @@ def _plan_whole(step: Unroll, nest: Nest, for_op: loop.ForOp, trip_count: TripCo
 
 
 def check_size(step: Step, for_op: loop.ForOp, copies: int) -> None:
-    """Raise the refusal of `step` when so many copies of the loop's body are too much code."""
-    size = sum(1 for op in for_op.body.block.ops for _ in op.walk())
-    if size * copies > LIMIT:
+    """
+    Raise the refusal of `step` when so many copies of the loop's body are too much code.
+
+    Loops that are marked `unroll` count as what they will be written out to, those around the loop too.
+    """
+    size = _written_size(for_op.body.block)
+    around = [op for op in loops_around(for_op) if _is_marked(op)]
+    times = prod(op.greatest_trip_count() or 1 for op in around)
+    if size * copies * times > LIMIT:
+        names = " and ".join(f"'{op.loop_name.data}'" for op in around)
+        where = (
+            f" in each of the {times} iterations of {names}, which are marked 'unroll',"
+            if around
+            else ""
+        )
         raise refuse(
             step,
-            f"{copies} copies of {size} operations are more than {LIMIT}",
-            remedy="give a smaller factor",
+            f"{copies} copies of {size} operations{where} are more than {LIMIT}",
+            remedy="mark fewer loops" if around else "give a smaller factor",
         )
+
+
+def _written_size(block: Block) -> int:
+    """The operations of a block when the loops in it that are marked `unroll` are written out."""
+    size = 0
+    for op in block.ops:
+        inside = sum(_written_size(block) for region in op.regions for block in region.blocks)
+        count = op.greatest_trip_count() if isinstance(op, loop.ForOp) and _is_marked(op) else None
+        size += 1 + inside * (count or 1)
+    return size
+
+
+def _is_marked(for_op: loop.ForOp) -> bool:
+    return for_op.mode == RunModeAttr(RunMode.UNROLL)
 
 
 LoopUnrollPass = step_pass(Unroll)
