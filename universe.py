@@ -61,6 +61,7 @@ _STEPS = (
     "tensorize",
     "pragma",
     "simplify",
+    "normalize",
 )
 """The keywords of the schedule's steps (`dialects.schedule.STEPS`, without loading it)."""
 

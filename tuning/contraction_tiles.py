@@ -299,7 +299,7 @@ class _Tiles:
                 kept = keep_in_registers(self.s, result, tile, pads)
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
-        self.s.simplify(self.s.name)
+        self.s.tidy()
 
     def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
@@ -345,7 +345,7 @@ class _Tiles:
                 in_lanes(s, copy, vector_span(columns, self.lanes))
         for packing in self.packings:
             vectorize_packing(s, packing, self.lanes)
-        s.simplify(s.name)
+        s.tidy()
         for tile, kept in self.tiles:
             for loop in (*tile.rows, kept.copy_along(self.row_axis), kept.out_along(self.row_axis)):
                 write_out(s, loop)

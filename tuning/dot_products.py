@@ -42,7 +42,7 @@ def schedule_dot_products(
         if extent % size:
             for each in loop.copies:
                 s.peel(each, back=1)
-    s.simplify(s.name)
+    s.tidy()
     hints: tuple[LoopHandle, ...] = ()
     if plan.prefetch:
         left = s.buffer(kernel.buffers[c.left.buffer])

@@ -60,7 +60,7 @@ def vectorize_packing(s: Session, packing: Packing, width: int) -> None:
         _in_lanes(s, packing, last, summed, width, None)
         return
     panel, element = s.cut(last, packing.size, "panel", "element", tail="perfect")
-    s.simplify(s.name)
+    s.tidy()
     rows = summed.trips if summed is not None and not summed.is_gone else None
     if packing.reads_last and summed is not None and rows is not None and rows > COPIED_ROWS:
         block, row = s.cut(summed, COPIED_ROWS, "block", "row")
@@ -88,7 +88,7 @@ def _in_lanes(
     if panel is not None and packing.is_padded and not panel.is_gone:
         whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
         whole = {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
-    s.simplify(s.name)
+    s.tidy()
     for copy in stored.copies:
         around = None if lane is None else _around(lane, copy)
         # What is not whole runs seldom: in one direction only, so that the code stays small.

@@ -37,7 +37,7 @@ def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, targ
     for tile in tiles:
         tile.cut()
     _make_ahead(s, plan, chain, blocks)
-    s.simplify(s.name)
+    s.tidy()
     for tile in tiles:
         tile.vectorize(target)
     outside = _in_lanes(plan, blocks, loops)

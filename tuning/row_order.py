@@ -29,7 +29,7 @@ def _cut_squares(s: Session, nest: RowNest, square: Square) -> None:
     for axis in reversed(tiled):
         if extents[axis] % square.side:
             s.peel(tiles[axis], back=1)
-    s.simplify(s.name)
+    s.tidy()
     if square.across:
         blocks: dict[int, LoopHandle] = {}
         for axis in tiled:

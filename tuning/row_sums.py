@@ -47,7 +47,7 @@ def deal_summation(s: Session, nest: RowNest) -> None:
     nest.cut["part", plan.order[-2]] = part
     nest.summed = [each, combined]
     nest.blocked = [inner, partial.initialise[-1], result]
-    s.simplify(s.name)
+    s.tidy()
 
 
 def jam_sums(s: Session, nest: RowNest) -> None:
@@ -66,4 +66,4 @@ def jam_sums(s: Session, nest: RowNest) -> None:
             s.unroll_and_jam(summed, plan.jam, tail="peel")
     if part is not None and is_ragged:
         s.peel(part, back=1)
-    s.simplify(s.name)
+    s.tidy()

@@ -72,14 +72,14 @@ def _in_lanes(s: Session, plan: RowsPlan, nests: list[RowNest]) -> None:
             if block is not None:
                 nest.cut.setdefault(("block", nest.plan.order[-1]), block)
             nest.lanes += lanes
-    s.simplify(s.name)
+    s.tidy()
     if plan.fused:
         for nest in nests:
             if nest.plan.rows > 1:
                 _join_rows(s, nests, nest.loops[nest.plan.order[plan.fused - 1]], nest.plan.rows)
     for nest in nests:
         vectorize(s, nest.lanes)
-    s.simplify(s.name)
+    s.tidy()
     for nest in nests:
         write_rows_out(s, nest)
 

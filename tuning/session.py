@@ -86,6 +86,11 @@ class Session(StepMethods):
         if [handle.op for handle in loops] != _chain(outermost.op, len(loops)):
             self.reorder(outermost, loops)
 
+    def tidy(self) -> None:
+        """Clean up what steps have left, and let loops count their iterations: 0, 1, 2 …"""
+        self.simplify(self.name)
+        self.normalize(self.name)
+
     def _qualified(self, step: Step) -> Step:
         """The step with the function written out in the name of what it is about."""
         first = fields(step)[0].name  # pyright: ignore[reportArgumentType]

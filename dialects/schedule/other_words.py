@@ -34,7 +34,7 @@ OTHER_WORDS: dict[str, str] = {
     "bind": "'parallel' for threads and 'vectorize' for lanes: there are no GPU indices to bind a loop to",
     "gpu_blocks": "none: code is made for CPUs; 'parallel' deals a loop to threads",
     "gpu_threads": "none: code is made for CPUs; 'vectorize' puts a loop into lanes",
-    "normalize": "'simplify', which also counts loops from 0 by one where that helps",
+    "affine_loop_normalize": "'normalize'",
     "bound": "none: bounds follow from the shapes; write the sizes into the types as numbers",
     "align_bounds": "'split' with tail=\"pad\", over a buffer that 'stage' has padded",
     "pad_einsum": "'stage' with pads, then 'split' with tail=\"pad\"",

@@ -11,6 +11,7 @@ schedule.script {
   schedule.unroll_and_jam "gemm/i" factor = 6
   schedule.stage "gemm/C" at = "jr" into = "tile" scope = "register"
   schedule.simplify "gemm"
+  schedule.normalize "gemm"
   schedule.vectorize "gemm/tile.in1" width = 16 tail = "perfect"
   schedule.vectorize "gemm/tile.out1" width = 16 tail = "perfect"
   schedule.vectorize "gemm/j" width = 16 tail = "perfect"

@@ -20,6 +20,7 @@ schedule.script {
   schedule.unroll "gemm/tile.in0"
   schedule.unroll "gemm/tile.out0" factor = 6 tail = "guard"
   schedule.simplify "gemm"
+  schedule.normalize "gemm"
   schedule.vectorize "gemm/packing"
   schedule.vectorize "gemm/j" width = 16 tail = "perfect"
   schedule.unroll "gemm/j.outer"

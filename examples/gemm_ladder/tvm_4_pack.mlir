@@ -8,5 +8,6 @@ schedule.script {
   schedule.reorder "gemm/io" order = ["io", "jo", "ko", "ii", "ki", "ji"]
   schedule.stage "gemm/B" at = "once" into = "B.packed" scope = "arena" panel = 32
   schedule.simplify "gemm"
+  schedule.normalize "gemm"
   schedule.vectorize "gemm/ji" width = 16
 }

@@ -10,6 +10,7 @@ schedule.script {
   schedule.stage "gemm/C" at = "jo" into = "C.cache" pad = 32
   schedule.split "gemm/ji" factor = 32 inner = "ji" tail = "pad"
   schedule.simplify "gemm"
+  schedule.normalize "gemm"
   schedule.vectorize "gemm/ji" width = 16
   schedule.unroll "gemm/ki" factor = 4
 }

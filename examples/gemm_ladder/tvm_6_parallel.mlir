@@ -10,6 +10,7 @@ schedule.script {
   schedule.split "gemm/ji" factor = 32 inner = "ji" tail = "pad"
   schedule.parallel "gemm/io"
   schedule.simplify "gemm"
+  schedule.normalize "gemm"
   schedule.vectorize "gemm/ji" width = 16
   schedule.unroll "gemm/ki" factor = 4
 }

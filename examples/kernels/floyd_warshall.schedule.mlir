@@ -6,6 +6,7 @@ schedule.script {
   schedule.index_set_split "floyd_warshall/i" at = "k"
   schedule.peel "floyd_warshall/i.rest" front = 1
   schedule.simplify "floyd_warshall"
+  schedule.normalize "floyd_warshall"
   schedule.vectorize "floyd_warshall/j" width = 4
   schedule.vectorize "floyd_warshall/j.rest" width = 4
   schedule.vectorize "floyd_warshall/j.rest_1" width = 4

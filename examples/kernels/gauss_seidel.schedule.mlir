@@ -6,6 +6,7 @@ schedule.script {
   schedule.tile "gauss_seidel/t" factors = [2, 8, 8]
   // Loops over tiles that count by one, so that skewing them stays when they are interchanged.
   schedule.simplify "gauss_seidel"
+  schedule.normalize "gauss_seidel"
   // Tiles on a diagonal do not depend on each other: they run on threads, diagonal after diagonal.
   schedule.skew "gauss_seidel/j.outer" by = "i.outer"
   schedule.reorder "gauss_seidel/i.outer" order = ["j.outer", "i.outer"]

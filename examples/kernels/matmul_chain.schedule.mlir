@@ -5,6 +5,7 @@ schedule.script {
   schedule.set_scope "matmul_chain/U" scope = "stack"
   schedule.set_scope "matmul_chain/T" scope = "stack"
   schedule.simplify "matmul_chain"
+  schedule.normalize "matmul_chain"
   // Consecutive elements innermost, in vector lanes, in the last product.
   schedule.decompose_reduction "matmul_chain/E" at = "j3"
   schedule.reorder "matmul_chain/j3" order = ["k3", "j3"]

@@ -5,5 +5,6 @@ schedule.script {
   schedule.index_set_split "triangular_solve/j" at = "i.outer"
   schedule.fission "triangular_solve/i.inner" after = "j"
   schedule.simplify "triangular_solve"
+  schedule.normalize "triangular_solve"
   schedule.unroll_and_jam "triangular_solve/i.inner" factor = 4 tail = "perfect"
 }

@@ -37,6 +37,7 @@ WEIGHTS = {
     "rfactor": 6,
     "decompose_reduction": 8,
     "simplify": 4,
+    "normalize": 2,
     "pragma": 1,
     "prefetch": 2,
     "nontemporal": 1,
@@ -497,4 +498,5 @@ _DRAW: dict[str, Callable[[_Draw], Step]] = {
     "tensorize": _tensorize,
     "pragma": _pragma,
     "simplify": lambda draw: s.Simplify("f"),
+    "normalize": lambda draw: s.Normalize("f"),
 }

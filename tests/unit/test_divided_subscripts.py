@@ -1,9 +1,9 @@
-"""Subscripts with floordiv and mod after `simplify`, where the ranges of loops decide them."""
+"""Subscripts with floordiv and mod after `simplify` and `normalize`, where the ranges of loops decide them."""
 
 from __future__ import annotations
 
 import pytest
-from stepwell.dialects.schedule.steps import Simplify, Split, Stage, Unroll
+from stepwell.dialects.schedule.steps import Normalize, Simplify, Split, Stage, Unroll
 
 from .loop_nests import applied, check_extents
 
@@ -32,20 +32,20 @@ def test_blocks_compute_the_same(factor: int, tail: str):
 
 def test_blocks_of_the_divisor_decide():
     (subscripts,) = stored_at(
-        applied(COPY.replace("{n}", "36"), Split("f/i", 4, tail="perfect"), Simplify("f"))
+        applied(COPY.replace("{n}", "36"), Split("f/i", 4, tail="perfect"), Normalize("f"))
     )
     assert subscripts == "i_outer, i"
 
 
 def test_others_do_not():
     (subscripts,) = stored_at(
-        applied(COPY.replace("{n}", "36"), Split("f/i", 3, tail="perfect"), Simplify("f"))
+        applied(COPY.replace("{n}", "36"), Split("f/i", 3, tail="perfect"), Normalize("f"))
     )
     assert "floordiv 4" in subscripts and "mod 4" in subscripts
 
 
 def test_constants_are_taken_apart():
-    steps = (Split("f/i", 4, tail="peel"), Unroll("f/i.inner"), Simplify("f"))
+    steps = (Split("f/i", 4, tail="peel"), Unroll("f/i.inner"), Normalize("f"))
     check_extents(COPY, *steps)
     found = stored_at(applied(COPY.replace("{n}", "36"), *steps))
     assert found == [f"i_outer, {n}" for n in range(4)]
@@ -77,6 +77,7 @@ func.func @f(%A: memref<40xi32> {stepwell.noalias}, %B: memref<40xi32> {stepwell
         Split("f/i", 4, outer="tile", inner="i"),
         Stage("f/A", at="block", into="packed", panel=4),
         Simplify("f"),
+        Normalize("f"),
     )
     check_extents(program, *steps)
     text = applied(program.replace("{n}", "38"), *steps)

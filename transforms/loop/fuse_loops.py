@@ -132,7 +132,7 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         raise refuse(
             step,
             f"'{name}' has step {stride} and '{step.other}' step {second.step.value.data}",
-            remedy="split or simplify them to the same step first",
+            remedy="normalize them first, or split them to the same step",
         )
     offset = step.shift * stride
     before, after = _divide(step, nest, first, second, between)
@@ -402,7 +402,7 @@ class _Pieces:
             raise refuse(
                 self.step,
                 f"the loops do not surely start a multiple of their step {stride} apart",
-                remedy="simplify them to steps of 1 first",
+                remedy="normalize them first",
             )
 
     def _front(self, of_first: bool, own: _Terms, other: _Terms) -> Part | None:

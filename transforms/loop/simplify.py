@@ -1,11 +1,11 @@
-"""simplify: what other steps leave, normalised: bounds, steps, conditions, loops of one iteration."""
+"""simplify: what other steps leave, cleaned up: bounds, conditions, loops of one iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineConstraintExpr,
@@ -25,12 +25,10 @@ from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.rewrite import (
     BoundExprs,
-    added_up,
     body_ops,
     erase_body,
     insert_before,
     lower_bound,
-    normalise_step,
     replace_loop,
     set_bounds,
     shifted_to,
@@ -66,12 +64,7 @@ class SimplifyPlan:
             case loop.IfOp():
                 return simplify_condition(function, op)
             case loop.ForOp():
-                return (
-                    _simplify_bounds(self.nest, op)
-                    or _take_in_condition(op)
-                    or _count_by_one(op)
-                    or _start_at_zero(op)
-                )
+                return _simplify_bounds(self.nest, op) or _take_in_condition(op)
             case _:
                 return False
 
@@ -196,43 +189,6 @@ def _as_bounds(
             upper.append((b // -a if a != -1 else b) + 1)
     # Another start would move the iterations of a loop that leaves some out.
     return None if lower and for_op.step.value.data != 1 else (lower, upper)
-
-
-def _count_by_one(for_op: loop.ForOp) -> bool:
-    """
-    `for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`
-
-    Only where another loop's bounds depend on this one or the other way round: there a step of 1 lets
-    bounds be computed in another order.
-    """
-    if for_op.step.value.data == 1 or len(for_op.lower_map.data.results) != 1:
-        return False
-    depends = any(isinstance(v, BlockArgument) and _is_variable(v) for v in for_op.operands)
-    decides = any(isinstance(use.operation, loop.ForOp) for use in for_op.induction_variable.uses)
-    if depends or decides:
-        normalise_step(for_op)
-    return depends or decides
-
-
-def _start_at_zero(for_op: loop.ForOp) -> bool:
-    """`for i in L..L + 16: S(i)` → `for i in 0..16: S(L + i)`, for loops over tiles of a fixed size."""
-    if for_op.step.value.data != 1 or len(for_op.lower_map.data.results) != 1:
-        return False
-    (low,), low_values = lower_bound(for_op)
-    if not any(isinstance(v, BlockArgument) and _is_variable(v) for v in low_values):
-        return False
-    highs, high_values = upper_bound(for_op)
-    spans, _ = added_up(
-        [high - low for high in shifted_to(highs, len(low_values))], [*low_values, *high_values]
-    )
-    if not any(isinstance(span, AffineConstantExpr) for span in spans):
-        return False
-    normalise_step(for_op)
-    return True
-
-
-def _is_variable(value: BlockArgument) -> bool:
-    return isinstance(value.block.parent_op(), loop.ForOp)
 
 
 @planner(Simplify)

@@ -264,7 +264,7 @@ def _varying_axis(
         raise refuse(
             step,
             f"loop '{name}' has a step and its start depends on other loops of the nest",
-            remedy="normalise the step with simplify first",
+            remedy="normalize it first",
         )
     room = {
         op.induction_variable: (step.factors[n] - 1) * op.step.value.data

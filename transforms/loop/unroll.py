@@ -162,7 +162,7 @@ def _plan_mark(step: Unroll, nest: Nest, for_op: loop.ForOp) -> UnrollMarkPlan:
         raise refuse(
             step,
             f"the bounds of loop '{for_op.loop_name.data}' have no number in them that limits it",
-            remedy="simplify it, or split it first",
+            remedy="simplify and normalize it, or split it first",
         )
     check_size(step, for_op, count)
     return UnrollMarkPlan(nest, for_op)

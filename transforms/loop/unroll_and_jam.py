@@ -144,7 +144,7 @@ def _joint(step: UnrollAndJam, nest: Nest, outer: loop.ForOp, for_op: loop.ForOp
             step,
             f"loop '{name}' has the step {own} and starts at different values for its copies, which "
             "therefore share no iterations",
-            remedy="normalise its step with simplify first",
+            remedy="normalize it first",
         )
     if for_op.mode is not None and joint.varies:
         raise refuse(

@@ -303,8 +303,16 @@ class StepMethods:
 
     def simplify(self, function: str) -> Nothing:
         """
-        Normalise what other steps leave: steps of 1, bounds without redundant terms, no dead conditions, no
-        loops of one iteration.
+        Clean up what other steps leave: bounds without redundant terms, no dead conditions, no loops of one
+        iteration. What the iterations of the other loops are numbered stays.
 
         Before: `for i in max(0, 4)..min(8, 16): if (i >= 0): S(i)`. After: `for i in 4..8: S(i)`.
+        """
+
+    def normalize(self, function: str) -> Nothing:
+        """
+        Let loops run from 0 by one: what is in them computes the old number from the new one.
+
+        Before: `for i in 4..20 step 8: S(i)`. After: `for i in 0..2: S(i * 8 + 4)`.
+        A loop that starts at the largest of several bounds stays as it is; `simplify` may find which of them it is.
         """

@@ -140,7 +140,7 @@ func.func @aliased(%A: memref<17xf32>, %B: memref<17xf32>, %C: memref<17xi32>, %
   func.return
 }
 
-// STEPS: error: {{.*}}fuse_loops("steps/i", other="j") is refused: 'i' has step 1 and 'j' step 3; split or simplify them to the same step first
+// STEPS: error: {{.*}}fuse_loops("steps/i", other="j") is refused: 'i' has step 1 and 'j' step 3; normalize them first, or split them to the same step
 // With a step both loops go through the same numbers, and the rest starts at one of them: 9, not 8.
 // LATTICE:      loop.for parallel "k.front" %k = 0 to 3 step 3 {
 // LATTICE:      loop.for parallel "k" %{{.*}} = 3 to 8 step 3 {

@@ -4,8 +4,8 @@
 // CHECK-NEXT:   loop.for parallel "i" %i = 4 to 8 {
 // CHECK-NEXT:     loop.store %v, %A[%i]
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loop.for parallel "o" %o = 0 to 4 {
-// CHECK-NEXT:     loop.for parallel "p" %p = max(%o * 4, 3) to min(%o * 4 + 4, %n + 1) {
+// CHECK-NEXT:   loop.for parallel "o" %o = 0 to 16 step 4 {
+// CHECK-NEXT:     loop.for parallel "p" %p = max(%o, 3) to min(%o + 4, %n + 1) {
 // CHECK-NEXT:       loop.store %v, %A[%p]
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }

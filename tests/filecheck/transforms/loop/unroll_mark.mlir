@@ -20,7 +20,7 @@
 // CORE-NEXT:      }
 // CORE-NOT:       scf.if
 
-// ENDLESS: error: {{.*}}unroll("f/k", mark=True) is refused: the bounds of loop 'k' have no number in them that limits it; simplify it, or split it first
+// ENDLESS: error: {{.*}}unroll("f/k", mark=True) is refused: the bounds of loop 'k' have no number in them that limits it; simplify and normalize it, or split it first
 // FACTOR: error: {{.*}}unroll("f/j", factor=2, mark=True) is refused: only whole loops are marked; leave out the factor
 func.func private @f(%A: memref<64x8xf32>, %v: f32, %n: index) {
   loop.for parallel "i" %i = 0 to 3 {

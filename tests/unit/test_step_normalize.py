@@ -1,0 +1,47 @@
+"""Loops that run from 0 by one, and what is said of the numbers of iterations by then."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stepwell.dialects.schedule import Step
+from stepwell.dialects.schedule.steps import IndexSetSplit, Normalize, Peel, Simplify, Split, Tile
+
+from .loop_nests import applied, check_extents, check_random_nest
+from .nest_texts import LINE, MATMUL, TRIANGLE
+
+
+def test_extents() -> None:
+    check_extents(LINE, Normalize("f"))
+    check_extents(TRIANGLE, Split("f/i", 4), Split("f/j", 3), Normalize("f"))
+    check_extents(LINE, Peel("f/i", 1, 2), Normalize("f"), Simplify("f"))
+    check_extents(TRIANGLE, Tile("f/i", (4, 4)), Normalize("f"), extents=(1, 2, 7, 12))
+
+
+def test_it_changes_nothing_the_second_time() -> None:
+    once = applied(MATMUL.replace("{n}", "10"), Tile("f/i", (4, 3, 2), "peel"), Normalize("f"))
+    assert " step " not in once
+    assert applied(once, Normalize("f")) == once
+
+
+def test_simplify_keeps_the_numbers_of_iterations() -> None:
+    program = MATMUL.replace("{n}", "16")
+    blocks = applied(program, Split("f/i", 4), Simplify("f"))
+    assert '"i.outer" %i_outer = 0 to 16 step 4' in blocks
+    # Where a position is named, it is one of the loop that the script has split, simplified or not.
+    cut = IndexSetSplit("f/i.outer", "i.outer - 8 >= 0")
+    simplified = applied(blocks, cut, Simplify("f"))
+    assert simplified == applied(program, Split("f/i", 4), cut, Simplify("f"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_random_nests(seed: int) -> None:
+    def steps(random: Random, name: str) -> list[Step]:
+        tail = random.choice(("guard", "peel"))
+        first = [Split(f"f/{name}", random.randint(2, 4), tail=tail), Peel(f"f/{name}", 1, 1)]
+        last: list[Step] = [Normalize("f"), Simplify("f")]
+        random.shuffle(last)
+        return [random.choice(first), *last]
+
+    check_random_nest(seed, steps)

@@ -1,0 +1,52 @@
+"""normalize: loops that run from 0 by one, so that what they count is iterations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir.affine import AffineConstantExpr
+
+from ...analysis.operations import operations_in
+from ...dialects import loop
+from ...dialects.schedule.steps import Normalize
+from ..step_support.made import Nothing
+from ..step_support.nest import Nest, Nests
+from ..step_support.planning import planner, step_pass
+from ..step_support.rewrite import normalise_step
+from ..step_support.tidy import tidy_expressions
+
+
+@dataclass(frozen=True)
+class NormalizePlan:
+    """The loops that begin elsewhere or leave numbers out, those around others first."""
+
+    nest: Nest
+    loops: tuple[loop.ForOp, ...]
+
+    def apply(self) -> Nothing:
+        """`for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`"""
+        for for_op in self.loops:
+            normalise_step(for_op)
+        tidy_expressions(self.nest.function)
+        return Nothing()
+
+
+@planner(Normalize)
+def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
+    """Always legal: the same iterations run in the same order. A loop from the largest of several bounds stays."""
+    nest, _ = nests.resolve(f"{step.function}/" if step.function else "")
+    loops = [op for op in operations_in(nest.function) if isinstance(op, loop.ForOp)]
+    return NormalizePlan(nest, tuple(op for op in loops if _is_to_be_counted(op)))
+
+
+def _is_to_be_counted(for_op: loop.ForOp) -> bool:
+    match for_op.lower_map.data.results:
+        case (AffineConstantExpr(value=0),):
+            return for_op.step.value.data != 1
+        case (_,):
+            return True
+        case _:
+            return False
+
+
+LoopNormalizePass = step_pass(Normalize)
