@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop
 from .domains import REMEMBERED, Around, Place, touched
+from .frames import Frames
 from .reductions import ReductionUpdate, find_updates
 from .scop import Access, Scop, extract
 from .subscript_tests import SubscriptTest, equal_loops
@@ -246,8 +247,11 @@ class Dependences:
     Each is found when a question is first asked that it may be the answer to.
     """
 
-    def __init__(self, function: func.FuncOp):
-        self.scop = extract(function)
+    def __init__(
+        self, function: func.FuncOp, frames: Frames | None = None, before: Dependences | None = None
+    ):
+        """`frames` are the function's, and `before` is what was known before it was rewritten."""
+        self.scop = extract(frames or Frames(function), None if before is None else before.scop)
         self.updates = find_updates(function)
         self._groups = _groups(self.scop)
         self._finder = _Finder(self.scop, self.updates)

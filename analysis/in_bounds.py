@@ -7,6 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 
 from ..errors import StepwellError
+from .frames import Frames
 from .scop import Access, extract
 
 
@@ -19,7 +20,7 @@ def check_in_bounds(module: ModuleOp) -> None:
     """
     for op in module.ops:
         if isinstance(op, func.FuncOp) and len(op.body.blocks) == 1:
-            for access in extract(op).accesses:
+            for access in extract(Frames(op)).accesses:
                 _check(access)
 
 

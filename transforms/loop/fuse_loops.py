@@ -11,7 +11,6 @@ from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import in_same_iterations
 from ...analysis.dependence import Dependence
-from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import FuseLoops
@@ -339,7 +338,7 @@ class _Pieces:
         self.second = self._terms(second, offset)
         block = first.parent
         assert block is not None
-        self.ranges = Ranges(Surroundings(nest.dependences.scop, block), self.values)
+        self.ranges = Ranges(nest.frames.of(block), self.values)
 
     def _terms(self, op: loop.ForOp, offset: int) -> _Terms:
         """The lower and the upper bounds of a loop, over `values`, in the fused loop's numbers."""

@@ -86,7 +86,7 @@ def plan_index_set_split(step: IndexSetSplit, nests: Nests) -> IndexSetSplitPlan
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
     check_unmarked(step, for_op)
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = plain_bounds(nest.frames, for_op)
     if for_op.step.value.data != 1 and len(lower[0]) > 1:
         raise refuse(
             step,

@@ -104,7 +104,7 @@ def plan_peel(step: Peel, nests: Nests) -> PeelPlan:
         raise refuse(step, "a number of iterations is negative", remedy="give 0 or more")
     if step.front == step.back == 0:
         raise refuse(step, "there is nothing to peel", remedy="give front=1, back=1 or both")
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = plain_bounds(nest.frames, for_op)
     lows, highs = lower[0], upper[0]
     if step.front and len(lows) > 1:
         raise _no_such_point(step, f"loop '{name}' starts at a maximum of several expressions")

@@ -11,7 +11,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.affine_isl import as_map, variable
 from ...analysis.dependence import Dependence
-from ...analysis.scop import Surroundings
 from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
@@ -85,7 +84,7 @@ class ReorderPlan:
     def _count_by_one(self) -> None:
         for for_op in self.old:
             if for_op.step.value.data != 1:
-                set_bounds(for_op, *plain_bounds(self.nest.function, for_op))
+                set_bounds(for_op, *plain_bounds(self.nest.frames, for_op))
                 normalise_step(for_op, self.origins.get(for_op))
 
 
@@ -118,7 +117,7 @@ def counting_origins(nest: Nest, chain: Sequence[loop.ForOp]) -> dict[loop.ForOp
 
     Counted from there, not from its start, a loop that was skewed stays skewed.
     """
-    inside = Surroundings(nest.dependences.scop, chain[-1].body.block)
+    inside = nest.frames.of(chain[-1].body.block)
     depth = len(inside.loops) - len(chain)
     variables = [op.induction_variable for op in inside.loops[:depth]]
     found: dict[loop.ForOp, BoundExprs] = {}
@@ -145,7 +144,7 @@ def _iterations(
 
     Loops with a step other than 1 are counted by one, from 0 at `starts`.
     """
-    inside = Surroundings(nest.dependences.scop, old[-1].body.block)
+    inside = nest.frames.of(old[-1].body.block)
     depth = len(inside.loops) - len(old)
     given = iter(starts)
     counted: dict[loop.ForOp, isl.PwAff] = {}
@@ -245,7 +244,7 @@ def _counted(
     found: list[isl.PwAff] = []
     for number, (for_op, value) in enumerate(zip(old, variables, strict=True)):
         step = isl.Val(for_op.step.value.data)
-        lower, _ = plain_bounds(nest.function, for_op)
+        lower, _ = plain_bounds(nest.frames, for_op)
         if for_op in origins:
             (expr,), values = origins[for_op]
             origin = space.expr(expr, values)
@@ -285,7 +284,7 @@ def _new_bounds(
             raise refuse(step, f"the bounds of '{name}' are not affine, so new ones are unknown")
         if for_op.step.value.data == 1:
             continue
-        lower = origins.get(for_op) or plain_bounds(nest.function, for_op)[0]
+        lower = origins.get(for_op) or plain_bounds(nest.frames, for_op)[0]
         if len(lower[0]) > 1:
             raise refuse(
                 step,
@@ -295,7 +294,7 @@ def _new_bounds(
         starts.append(lower)
     block = old[0].parent
     assert block is not None
-    around = Surroundings(nest.dependences.scop, block)
+    around = nest.frames.of(block)
     bounds = nest_bounds(_iterations(nest, old, new, starts), around.domain)
     if bounds is None:
         raise refuse(

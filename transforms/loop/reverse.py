@@ -59,7 +59,7 @@ def plan_reverse(step: Reverse, nests: Nests) -> ReversePlan:
         backwards,
         remedy=f"leave the direction of '{name}', or reverse a loop that carries no dependence",
     )
-    plan = _plan(nest, for_op, *plain_bounds(nest.function, for_op))
+    plan = _plan(nest, for_op, *plain_bounds(nest.frames, for_op))
     if plan is None:
         raise refuse(
             step,

@@ -17,7 +17,6 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.dependence import DependenceKind
 from ...analysis.reductions import ReductionUpdate
 from ...analysis.regions import Box, bounding_box, touched
-from ...analysis.scop import Surroundings
 from ...dialects import loop
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float
@@ -379,7 +378,7 @@ def _scan(
     """Bounds of loops over the elements of the region, for the axes with more than one."""
     block = outermost.parent
     assert block is not None
-    around = Surroundings(nest.dependences.scop, block).domain
+    around = nest.frames.of(block).domain
     depth = around.dim(isl.dim_type.set)
     for axis in reversed(range(region.dim(isl.dim_type.set) - depth)):
         if axis not in axes:

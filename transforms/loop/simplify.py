@@ -14,8 +14,8 @@ from xdsl.ir.affine import (
 )
 
 from ...analysis.extremes import never_runs
+from ...analysis.frames import Frame
 from ...analysis.operations import operations_in
-from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
@@ -62,7 +62,7 @@ class SimplifyPlan:
             return False
         match op:
             case loop.IfOp():
-                return simplify_condition(function, op)
+                return simplify_condition(self.nest.frames, op)
             case loop.ForOp():
                 return _simplify_bounds(self.nest, op) or _take_in_condition(op)
             case _:
@@ -74,9 +74,11 @@ def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
     if _is_plain(for_op):
         return False
     assert for_op.parent is not None
-    outside = Surroundings(parametric(nest.function), for_op.parent)
+    outside = nest.frames.of(for_op.parent)
     return (
-        _drop_dead(outside, for_op) or _tighten(outside, for_op) or _replace_by_body(nest, for_op)
+        _drop_dead(nest, outside, for_op)
+        or _tighten(outside, for_op)
+        or _replace_by_body(nest, for_op)
     )
 
 
@@ -91,16 +93,16 @@ def _is_plain(for_op: loop.ForOp) -> bool:
             return False
 
 
-def _drop_dead(outside: Surroundings, for_op: loop.ForOp) -> bool:
+def _drop_dead(nest: Nest, outside: Frame, for_op: loop.ForOp) -> bool:
     """Drop a loop that never runs, or does nothing."""
-    is_dead = not body_ops(for_op) or never_runs(outside.inside(for_op))
+    is_dead = not body_ops(for_op) or never_runs(nest.frames.in_loop(for_op, outside).around)
     if is_dead:
         erase_body(for_op)
         replace_loop(for_op, ())
     return is_dead
 
 
-def _tighten(outside: Surroundings, for_op: loop.ForOp) -> bool:
+def _tighten(outside: Frame, for_op: loop.ForOp) -> bool:
     """`max(0, 4)..min(8, 16)` → `4..8`"""
     lower, upper = tight_bounds(outside, for_op)
     if _is_same(lower, lower_bound(for_op)) and _is_same(upper, upper_bound(for_op)):

@@ -103,7 +103,7 @@ def blocks_and_rest(
     `M` is `L + (U - L + step - 1) floordiv span * span`; `check_peelable` tells whether it can be computed.
     Where `U` is a minimum, the ends in it that are whole blocks away from `L` stay as they are.
     """
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = plain_bounds(nest.frames, for_op)
     ((low,), low_values), (highs, high_values) = lower, upper
     values = [*low_values, *high_values]
     middles = shifted_to(highs, len(low_values))
@@ -180,7 +180,7 @@ def plan_tail(
 
 def check_peelable(step: Step, nest: Nest, for_op: loop.ForOp, factor: int) -> None:
     """Raise the refusal of `step` unless the end of the loop's whole blocks is an affine expression."""
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = plain_bounds(nest.frames, for_op)
     span = factor * for_op.step.value.data
     # Of several ends, all but one have to be ends of blocks: then the rest begins after that one's.
     if len(lower[0]) == 1 and len(_uneven(lower, upper, span)) == 1:

@@ -21,7 +21,6 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constant, pw_aff, variable
 from ...analysis.alias import Aliases
-from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
@@ -177,7 +176,7 @@ def _check_views(
     """The parts are passed also where no loop of the nest runs: they must exist there too."""
     block = root.parent
     assert block is not None
-    around = Surroundings(parametric(nest.function), block)
+    around = nest.frames.of(block)
     for view in arguments:
         if not isinstance(view, View):
             continue
@@ -341,7 +340,7 @@ class _Subscripts:
         self._ours, self._theirs = ours, theirs
         block = theirs.parent
         assert block is not None
-        self._around = Surroundings(unifier.nest.dependences.scop, block)
+        self._around = unifier.nest.frames.of(block)
         self._depth = len(loops_around(unifier.root))
         self._pairs = unifier.loops
         self._nest, self._kernel = unifier.nest, unifier.kernel

@@ -133,7 +133,7 @@ def _joint(step: UnrollAndJam, nest: Nest, outer: loop.ForOp, for_op: loop.ForOp
     """How the copies of an inner loop are joined."""
     lower, upper = lower_bound(for_op), upper_bound(for_op)
     if step.tail != "pad":  # what the bounds are beyond the end matters too where that runs
-        lower, upper = plain_bounds(nest.function, for_op)
+        lower, upper = plain_bounds(nest.frames, for_op)
     by = step.factor * outer.step.value.data
     lower_steps, upper_steps = (_growth(step, outer, for_op, bound) for bound in (lower, upper))
     joint = Joint(for_op, lower, upper, lower_steps, upper_steps)

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.builder import Builder
-from xdsl.dialects import func
 from xdsl.ir import Block, Operation, Region
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constraint_set
 from ...analysis.domains import REMEMBERED, Around
-from ...analysis.scop import Surroundings, parametric
+from ...analysis.frames import Frames
 from ...dialects import loop
 from .rewrite import set_condition, shifted_to
 
 
-def simplify_condition(function: func.FuncOp, if_op: loop.IfOp) -> bool:
+def simplify_condition(frames: Frames, if_op: loop.IfOp) -> bool:
     """
     Take a condition apart that is decided, or make it smaller. Whether anything changed.
 
@@ -28,7 +27,7 @@ def simplify_condition(function: func.FuncOp, if_op: loop.IfOp) -> bool:
     """
     block = if_op.parent
     assert block is not None
-    around = Surroundings(parametric(function), block)
+    around = frames.of(block)
     constraints = if_op.condition.data.constraints
     terms = around.terms([c.lhs for c in constraints], list(if_op.condition_operands))
     if terms is not None:

@@ -11,8 +11,9 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ...analysis.affine_isl import applied, constant, parameter, pw_aff, variable
 from ...analysis.domains import loop_range
+from ...analysis.frames import constant_value
 from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
-from ...analysis.scop import Access, Surroundings, constant_value
+from ...analysis.scop import Access
 from ...dialects import loop
 from .nest import Nest, loops_around
 from .rewrite import BoundExprs, lower_bound, set_bounds, shifted_to, upper_bound
@@ -36,7 +37,7 @@ class Narrowing:
         self.nest = nest
         self.outer = (*loops_around(into), into)
         self.common = common
-        around = Surroundings(nest.dependences.scop, into.body.block)
+        around = nest.frames.of(into.body.block)
         self.domain: isl.Set = around.domain
         self.certain = around.certain
         """Whether the loop moved into runs in all of its domain."""
@@ -261,7 +262,7 @@ def time_in_body(nest: Nest, for_op: loop.ForOp, position: int) -> isl.Map:
         assert parent is not None
         current = parent
     loops = (*loops_around(for_op), for_op)
-    space = Surroundings(nest.dependences.scop, for_op.body.block).space
+    space = nest.frames.of(for_op.body.block).space
     local = isl.LocalSpace.from_space(space)
     target = space.params().add_dims(isl.dim_type.set, len(entries))
     result = isl.MultiAff.zero(isl.Space.map_from_domain_and_range(space, target))

@@ -10,7 +10,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...analysis.dependence import Dependences, dependences
+from ...analysis.dependence import Dependences
+from ...analysis.frames import Frames
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
@@ -25,37 +26,58 @@ class Nest:
         self.function = function
         self.identities = Identities()
         """What handles stand for, and which loops and buffers are copies."""
+        self._frames: Frames | None = None
         self._dependences: Dependences | None = None
-        self._loops: list[loop.ForOp] | None = None
-        """the loops while a step is planned, when nothing changes"""
+        self._before: Dependences | None = None
+        """those before the last change"""
+        self._operations: list[Operation] | None = None
+        """all of them while a step is planned, when nothing changes"""
 
     @contextmanager
     def unchanged(self) -> Generator[None]:
         """Finds loops without walking the function again and again, as long as nothing changes it."""
-        before, self._loops = self._loops, list(self.loops())
+        before, self._operations = self._operations, self.operations()
         try:
             yield
         finally:
-            self._loops = before
+            self._operations = before
+
+    def operations(self) -> list[Operation]:
+        """The function's operations in textual order."""
+        return operations_in(self.function) if self._operations is None else self._operations
+
+    @property
+    def frames(self) -> Frames:
+        """What surrounds the function's blocks."""
+        if self._frames is None:
+            self._frames = Frames(self.function)
+        return self._frames
 
     @property
     def dependences(self) -> Dependences:
         """The exact dependences; computed at the first question after a change."""
         if self._dependences is None:
-            self._dependences = dependences(self.function)
+            self._dependences = Dependences(self.function, self.frames, self._before)
+            self._before = None
         return self._dependences
 
     def invalidate(self) -> None:
-        """Forget what was computed: the function has been rewritten."""
+        """The function has been rewritten: forget what may not hold any more."""
+        self._before = self._dependences or self._before
         self._dependences = None
+        if self._frames is not None:
+            self._frames.update()
+
+    def take(self, function: func.FuncOp) -> None:
+        """Another function is the one under schedule from now on."""
+        self.function = function
+        self._frames = self._dependences = self._before = None
 
     # Names.
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
-        if self._loops is not None:
-            return iter(self._loops)
-        return (op for op in operations_in(self.function) if type(op) is loop.ForOp)
+        return (op for op in self.operations() if type(op) is loop.ForOp)
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
@@ -80,9 +102,9 @@ class Nest:
         for arg in self.function.body.block.args:
             if isinstance(arg.type, MemRefType):
                 yield arg
-        for op in operations_in(self.function):
+        for op in self.operations():
             for result in op.results:
-                if isinstance(result.type, MemRefType):
+                if type(result.type) is MemRefType:
                     yield result
 
     def buffer(self, name: str) -> SSAValue:
@@ -237,8 +259,7 @@ class Nests:
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, func.FuncOp)}
         nests = list(self.known())
         for nest in nests:
-            nest.invalidate()
-            nest.function = functions[nest.function.sym_name.data]
+            nest.take(functions[nest.function.sym_name.data])
             nest.identities.restore(saved.identities.get(nest, {}), saved.clones, undone)
         self._nests = {nest.function: nest for nest in nests}
 

@@ -12,7 +12,8 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.affine_isl import applied, as_map, constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence, Unless
 from ...analysis.effects import hidden_effects
-from ...analysis.scop import Access, constant_value
+from ...analysis.frames import constant_value
+from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule import Step
 from ...errors import location_of

@@ -8,7 +8,7 @@ import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
 from ...analysis.alias import is_allocation
-from ...analysis.scop import Access, Surroundings
+from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule import Step
 from .nest import Nest
@@ -55,7 +55,7 @@ def _overrun(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> i
     """The elements touched by the iterations that rounding up adds."""
     block = access.op.parent
     assert block is not None
-    rounded = Surroundings(nest.dependences.scop, block, factors).domain
+    rounded = nest.frames.of(block, factors).domain
     rounded = rounded.set_tuple_name(access.name)
     return rounded.subtract(access.domain).apply(access.subscripts)
 

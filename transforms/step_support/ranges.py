@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.domains import REMEMBERED
 from ...analysis.extremes import are_never_positive, is_always_multiple, is_never_negative
-from ...analysis.scop import Surroundings
+from ...analysis.frames import Frame
 from ...dialects.affine_text import compact
 
 _Order = Callable[[AffineExpr, AffineExpr], bool]
@@ -28,9 +28,9 @@ class Ranges:
     An answer is certain where it is yes; expressions that are not affine give no.
     """
 
-    def __init__(self, surroundings: Surroundings, values: Sequence[SSAValue]):
-        self._surroundings = surroundings
-        self._around = surroundings.around
+    def __init__(self, frame: Frame, values: Sequence[SSAValue]):
+        self._frame = frame
+        self._around = frame.around
         self._values = values
 
     def is_at_least(self, a: AffineExpr, b: AffineExpr) -> bool:
@@ -74,5 +74,5 @@ class Ranges:
         if isinstance(expr, AffineConstantExpr):  # also where the operands are not affine
             return expr
         (expr,), values = compact([expr], self._values)
-        found = self._surroundings.terms([expr], values)
+        found = self._frame.terms([expr], values)
         return None if found is None else found[0]

@@ -80,7 +80,7 @@ class Sinking:
 
     def extreme(self, for_op: loop.ForOp, *, first: bool) -> BoundExprs:
         """The first or last value of a loop's variable."""
-        (lows, low_values), (highs, high_values) = plain_bounds(self.nest.function, for_op)
+        (lows, low_values), (highs, high_values) = plain_bounds(self.nest.frames, for_op)
         if first:
             return lows, low_values
         step = for_op.step.value.data
@@ -208,7 +208,7 @@ def _check_runs(step: Step, nest: Nest, for_op: loop.ForOp, outer: str, segment:
     """A statement moved into a loop needs an iteration to run in."""
     name = for_op.loop_name.data
     trip_count = TripCount(nest, for_op)
-    lower, upper = plain_bounds(nest.function, for_op)
+    lower, upper = plain_bounds(nest.frames, for_op)
     which = "first" if segment.is_before else "last"
     if not trip_count.is_known or trip_count.range()[0] < 1:
         raise refuse(

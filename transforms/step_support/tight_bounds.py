@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import islpy as isl
-from xdsl.dialects import func
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import variable
@@ -19,13 +18,13 @@ from ...analysis.domains import (
     loop_range,
 )
 from ...analysis.extremes import corners, is_never_negative, iterations, value_bounds
-from ...analysis.scop import Surroundings, parametric
+from ...analysis.frames import Frame, Frames
 from ...dialects import loop
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
 
-def tight_bounds(outside: Surroundings, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
+def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """
     The bounds of a loop in its surroundings, with as few expressions as give the same iterations, and numbers where they are.
 
@@ -97,12 +96,12 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
     return run(lows, highs).is_equal(run(loop_.lower, loop_.upper))
 
 
-def plain_bounds(function: func.FuncOp, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
+def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """The loop's bounds, made tight when one of them is a maximum or minimum."""
     if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
         return lower_bound(for_op), upper_bound(for_op)
     assert for_op.parent is not None
-    return tight_bounds(Surroundings(parametric(function), for_op.parent), for_op)
+    return tight_bounds(frames.of(for_op.parent), for_op)
 
 
 def _needed(exprs: Exprs, is_enough: Callable[[Sequence[int]], bool]) -> list[int]:

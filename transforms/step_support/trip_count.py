@@ -9,7 +9,6 @@ from xdsl.ir.affine import AffineExpr
 
 from ...analysis.domains import iteration_count
 from ...analysis.extremes import corners, iteration_counts, iterations
-from ...analysis.scop import Surroundings, parametric
 from ...dialects import loop
 from .nest import Nest
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -22,7 +21,7 @@ class TripCount:
         block = for_op.parent
         assert block is not None
         self._op = for_op
-        self._around = Surroundings(parametric(nest.function), block)
+        self._around = nest.frames.of(block)
         self._step = for_op.step.value.data
         self._lower = self._terms(lower_bound(for_op))
         self._upper = self._terms(upper_bound(for_op))

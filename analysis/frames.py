@@ -1,0 +1,234 @@
+"""What surrounds the blocks of a function: loops, conditions, and what their variables are called there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.dialects import affine, arith, func
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
+
+from ..dialects import loop
+from .affine_isl import applied
+from .domains import Around, BranchPart, LoopPart
+from .operations import operations_in
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What surrounds a block."""
+
+    around: Around
+    """The loops and conditions by content."""
+    variables: Mapping[SSAValue, AffineExpr]
+    """What the parameters and the loops' variables are in affine expressions."""
+    loops: tuple[loop.ForOp, ...] = ()
+    """The loops, outermost first."""
+    certain: bool = True
+    """Whether every bound and condition is affine, so that the block runs in all of the domain."""
+
+    @property
+    def space(self) -> isl.Space:
+        """The loops' variables, outermost first."""
+        return self.around.space
+
+    @property
+    def domain(self) -> isl.Set:
+        """
+        All iterations in which the block runs, over the loops' variables.
+
+        Bounds and conditions that are not affine are left out, which only adds some.
+        """
+        return self.around.domain
+
+    def term(self, value: SSAValue) -> AffineExpr | None:
+        """The value over parameters and loop variables, or None when it is not affine."""
+        known = self.variables.get(value)
+        if known is not None:
+            return known
+        number = constant_value(value)
+        if number is not None:
+            return AffineExpr.constant(number)
+        if isinstance(value.owner, affine.ApplyOp):
+            found = self.terms([applied(value.owner)], value.owner.mapOperands)
+            return None if found is None else found[0]
+        return None
+
+    def terms(
+        self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
+    ) -> list[AffineExpr] | None:
+        """Expressions over the parameters and the loops' variables; None when an operand is not affine."""
+        if not operands:
+            return list(exprs)
+        dims: list[AffineExpr] = []
+        for operand in operands:
+            term = self.term(operand)
+            if term is None:
+                return None
+            dims.append(term)
+        return [expr.replace_dims_and_symbols(dims, ()) for expr in exprs]
+
+    def values(
+        self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]
+    ) -> list[isl.PwAff] | None:
+        """The expressions as functions on the domain's space, or None when an operand is not affine."""
+        found = self.terms(exprs, operands)
+        return None if found is None else self.around.values(found)
+
+
+class Frames:
+    """
+    The frames of one function's blocks, kept from one question to the next.
+
+    The function may be rewritten in between. A frame is used again as long as the one around it, the
+    attributes and the operands of its operation are the same: attributes are replaced and never changed. Values
+    that are parameters are looked for by `update`, which whoever rewrites the function calls.
+    """
+
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self._known: dict[Block, tuple[Frame, tuple[object, ...], Frame]] = {}
+        """By block the frame around its operation, what the operation says, and the frame that follows."""
+        self._begin(_Parameters(function).found)
+
+    def update(self) -> None:
+        """Look for the parameters again."""
+        parameters = _Parameters(self.function).found
+        if parameters != self.parameters:
+            self._begin(parameters)
+
+    def _begin(self, parameters: list[SSAValue]) -> None:
+        self.parameters = parameters
+        """The values that affine expressions leave open."""
+        self._known.clear()
+        variables = {value: AffineExpr.dimension(n) for n, value in enumerate(parameters)}
+        self.outermost = Frame(Around(len(parameters)), variables)
+        """That of the function's body."""
+
+    def of(self, block: Block, rounded: Mapping[loop.ForOp, int] | None = None) -> Frame:
+        """That of any block. `rounded` are loops whose trip count is taken up to a multiple of a number."""
+        around = block.parent_op()
+        if around is None or block is self.function.body.block:
+            return self.outermost
+        assert around.parent is not None
+        outer = self.of(around.parent, rounded)
+        if isinstance(around, loop.ForOp):
+            multiple = (rounded or {}).get(around, 1)
+            return (
+                self.in_loop(around, outer) if multiple == 1 else _in_loop(around, outer, multiple)
+            )
+        if isinstance(around, loop.IfOp):
+            return self.in_branch(around, block is around.then_region.block, outer)
+        return outer
+
+    def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:
+        """That of the body of a loop that stands in a frame."""
+        block = op.body.block
+        said = (op.loop_name, op.lower_map, op.upper_map, op.step, *op.operands)
+        known = self._known.get(block)
+        if known is None or known[0] is not outer or known[1] != said:
+            known = outer, said, _in_loop(op, outer)
+            self._keep(block, known, op)
+        return known[2]
+
+    def in_branch(self, op: loop.IfOp, taken: bool, outer: Frame) -> Frame:
+        """That of the body of a branch of a condition that stands in a frame."""
+        block = (op.then_region if taken else op.else_region).block
+        said = (op.condition, *op.operands)
+        known = self._known.get(block)
+        if known is None or known[0] is not outer or known[1] != said:
+            known = outer, said, _in_branch(op, taken, outer)
+            self._keep(block, known, op)
+        return known[2]
+
+    def _keep(
+        self, block: Block, known: tuple[Frame, tuple[object, ...], Frame], op: Operation
+    ) -> None:
+        # What an `affine.apply` computes may be changed in its place.
+        if all(value in known[0].variables for value in op.operands):
+            self._known[block] = known
+
+
+def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
+    operands, lower_map, upper_map = op.operands, op.lower_map.data, op.upper_map.data
+    lower = outer.terms(lower_map.results, operands[: lower_map.num_dims])
+    upper = outer.terms(upper_map.results, operands[lower_map.num_dims :])
+    part = LoopPart(
+        op.loop_name.data, tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple
+    )
+    variable = AffineExpr.dimension(outer.around.parameters + len(outer.loops))
+    return Frame(
+        outer.around.within(part),
+        {**outer.variables, op.induction_variable: variable},
+        (*outer.loops, op),
+        outer.certain and lower is not None and upper is not None,
+    )
+
+
+def _in_branch(op: loop.IfOp, taken: bool, outer: Frame) -> Frame:
+    constraints = op.condition.data.constraints
+    lhs = outer.terms([c.lhs for c in constraints], op.condition_operands)
+    known = None
+    if lhs is not None:
+        parts = zip(constraints, lhs, strict=True)
+        known = tuple(AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts)
+    return Frame(
+        outer.around.within(BranchPart(known, taken)),
+        outer.variables,
+        outer.loops,
+        outer.certain and known is not None,
+    )
+
+
+class _Parameters:
+    """Every value an affine operation uses that is neither a loop variable nor computed from some."""
+
+    def __init__(self, function: func.FuncOp):
+        self._body = function.body.block
+        self.found: list[SSAValue] = []
+        if any(self._is_parameter(value) for value in _values(self._body)):
+            for op in operations_in(function):
+                self._look_at(op)
+
+    def _look_at(self, op: Operation) -> None:
+        match op:
+            case loop.ForOp():
+                used: Sequence[SSAValue] = op.operands
+            case loop.IfOp():
+                used = op.condition_operands
+            case loop.LoadOp() | loop.StoreOp():
+                used = op.operands_
+            case _:
+                return
+        for value in used:
+            self._note(value)
+
+    def _note(self, value: SSAValue) -> None:
+        if isinstance(value.owner, affine.ApplyOp):
+            for operand in value.owner.mapOperands:
+                self._note(operand)
+        elif self._is_parameter(value) and value not in self.found:
+            self.found.append(value)
+
+    def _is_parameter(self, value: SSAValue) -> bool:
+        if type(value.type) is not IndexType or constant_value(value) is not None:
+            return False
+        block = value.owner if isinstance(value, BlockArgument) else value.owner.parent
+        return block is self._body
+
+
+def _values(block: Block) -> Iterator[SSAValue]:
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def constant_value(value: SSAValue) -> int | None:
+    """The number an `arith.constant` of integer or index type gives, else None."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
