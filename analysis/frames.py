@@ -115,13 +115,16 @@ class Frames:
             return self.outermost
         assert around.parent is not None
         outer = self.of(around.parent, rounded)
-        if isinstance(around, loop.ForOp):
-            multiple = (rounded or {}).get(around, 1)
-            return (
-                self.in_loop(around, outer) if multiple == 1 else _in_loop(around, outer, multiple)
-            )
-        if isinstance(around, loop.IfOp):
-            return self.in_branch(around, block is around.then_region.block, outer)
+        if rounded and isinstance(around, loop.ForOp) and around in rounded:
+            return _in_loop(around, outer, rounded[around])
+        return self.inside(around, block, outer)
+
+    def inside(self, op: Operation, block: Block, outer: Frame) -> Frame:
+        """That of a block of an operation that stands in a frame."""
+        if isinstance(op, loop.ForOp):
+            return self.in_loop(op, outer)
+        if isinstance(op, loop.IfOp):
+            return self.in_branch(op, block is op.then_region.block, outer)
         return outer
 
     def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:

@@ -49,7 +49,7 @@ class SimplifyPlan:
     def apply(self) -> Nothing:
         changed = True
         while changed:
-            changed = tidy_expressions(self.nest.function)
+            changed = tidy_expressions(self.nest)
             for op in [op for op in operations_in(self.nest.function) if op.regions]:
                 while self._simplify(op):  # loops inside see the ones around as they will be
                     changed = True
@@ -62,7 +62,7 @@ class SimplifyPlan:
             return False
         match op:
             case loop.IfOp():
-                return simplify_condition(self.nest.frames, op)
+                return simplify_condition(self.nest, op)
             case loop.ForOp():
                 return _simplify_bounds(self.nest, op) or _take_in_condition(op)
             case _:
@@ -75,11 +75,16 @@ def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
         return False
     assert for_op.parent is not None
     outside = nest.frames.of(for_op.parent)
-    return (
+    if nest.simplified(for_op, outside) and body_ops(for_op):
+        return False
+    changed = (
         _drop_dead(nest, outside, for_op)
         or _tighten(outside, for_op)
         or _replace_by_body(nest, for_op)
     )
+    if not changed:
+        nest.simplified.add(for_op, outside)
+    return changed
 
 
 def _is_plain(for_op: loop.ForOp) -> bool:

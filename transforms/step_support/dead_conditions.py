@@ -12,12 +12,13 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constraint_set
 from ...analysis.domains import REMEMBERED, Around
-from ...analysis.frames import Frames
+from ...analysis.frames import Frame
 from ...dialects import loop
+from .nest import Nest
 from .rewrite import set_condition, shifted_to
 
 
-def simplify_condition(frames: Frames, if_op: loop.IfOp) -> bool:
+def simplify_condition(nest: Nest, if_op: loop.IfOp) -> bool:
     """
     Take a condition apart that is decided, or make it smaller. Whether anything changed.
 
@@ -27,22 +28,30 @@ def simplify_condition(frames: Frames, if_op: loop.IfOp) -> bool:
     """
     block = if_op.parent
     assert block is not None
-    around = frames.of(block)
+    around = nest.frames.of(block)
+    if not nest.simplified(if_op, around):
+        if _simplify_constraints(around, if_op):
+            return True
+        nest.simplified.add(if_op, around)
+    return _drop_empty(if_op) or _merge_inner(if_op) or _merge_next(if_op)
+
+
+def _simplify_constraints(around: Frame, if_op: loop.IfOp) -> bool:
     constraints = if_op.condition.data.constraints
     terms = around.terms([c.lhs for c in constraints], list(if_op.condition_operands))
-    if terms is not None:
-        needed = _needed(around.around, tuple(map(_with_lhs, constraints, terms)))
-        if needed is None:
-            _replace(if_op, if_op.else_region)
-            return True
-        if not needed:
-            _replace(if_op, if_op.then_region)
-            return True
-        if len(needed) < len(constraints):
-            kept = [constraints[n] for n in needed]
-            set_condition(if_op, kept, list(if_op.condition_operands))
-            return True
-    return _drop_empty(if_op) or _merge_inner(if_op) or _merge_next(if_op)
+    if terms is None:
+        return False
+    needed = _needed(around.around, tuple(map(_with_lhs, constraints, terms)))
+    if needed is None:
+        _replace(if_op, if_op.else_region)
+    elif not needed:
+        _replace(if_op, if_op.then_region)
+    elif len(needed) < len(constraints):
+        kept = [constraints[n] for n in needed]
+        set_condition(if_op, kept, list(if_op.condition_operands))
+    else:
+        return False
+    return True
 
 
 @lru_cache(REMEMBERED)

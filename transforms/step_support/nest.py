@@ -17,6 +17,7 @@ from ...dialects import loop
 from ...errors import StepwellError
 from ...spelling import did_you_mean, few_names
 from .identities import Identities, Identity, Subject, subjects_in
+from .settled import Settled
 
 
 class Nest:
@@ -30,6 +31,10 @@ class Nest:
         self._dependences: Dependences | None = None
         self._before: Dependences | None = None
         """those before the last change"""
+        self.tidied = Settled()
+        """operations whose expressions are as simple as can be"""
+        self.simplified = Settled()
+        """loops with bounds, and conditions, of which the same is true"""
         self._operations: list[Operation] | None = None
         """all of them while a step is planned, when nothing changes"""
 

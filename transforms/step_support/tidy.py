@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from xdsl.dialects import affine, func
+from xdsl.dialects import affine
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...analysis.affine_isl import applied
-from ...analysis.domains import REMEMBERED
+from ...analysis.domains import REMEMBERED, Around, LoopPart
+from ...analysis.frames import Frame
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
+from .nest import Nest
 from .rewrite import (
-    BoundExprs,
     collected,
     lower_bound,
     set_bounds,
@@ -38,55 +39,54 @@ class Known:
 
 _NOTHING = Known()
 
-Ranges = dict[SSAValue, Known]
 
-
-def tidy_expressions(function: func.FuncOp) -> bool:
+def tidy_expressions(nest: Nest) -> bool:
     """
     Work out what the loops' ranges decide in subscripts, bounds and conditions; whether any changed.
 
     `A[(i * 16 + v) floordiv 16, (i * 16 + v) mod 16]` becomes `A[i, v]` where `v` runs from 0 to 16.
     """
-    return _tidy_block(function.body.blocks[0], {})
+    return _tidy_block(nest, nest.function.body.block, nest.frames.outermost)
 
 
-def _tidy_block(block: Block, ranges: Ranges) -> bool:
+def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
     changed = False
     for op in block.ops:
-        if type(op) in _AFFINE:
-            changed |= _tidy(op, ranges)
-        if op.regions and isinstance(op, loop.ForOp):
-            ranges[op.induction_variable] = Known(_range(op, ranges), _multiple_of(op, ranges))
+        if type(op) in _AFFINE and not nest.tidied(op, frame):
+            changed |= _tidy(op, frame)
+            nest.tidied.add(op, frame)
         for region in op.regions:
             for inner in region.blocks:
-                changed |= _tidy_block(inner, ranges)
+                changed |= _tidy_block(nest, inner, nest.frames.inside(op, inner, frame))
     return changed
 
 
-def _multiple_of(op: loop.ForOp, ranges: Ranges) -> int:
+@lru_cache(REMEMBERED)
+def _variables(around: Around) -> tuple[Known, ...]:
+    """What is known of the parameters and then of the loops' variables."""
+    if around.outer is None:
+        return (_NOTHING,) * around.parameters
+    outer, part = _variables(around.outer), around.part
+    if not isinstance(part, LoopPart):
+        return outer
+    ranges = [known.range for known in outer]
+    lows = [low for low, _ in (bounds(e, ranges) for e in part.lower) if low is not None]
+    highs = [high for _, high in (bounds(e, ranges) for e in part.upper) if high is not None]
+    range_ = max(lows, default=None), min(highs) - 1 if highs else None
+    return (*outer, Known(range_, _multiple_of(part, outer)))
+
+
+def _multiple_of(part: LoopPart, outer: Sequence[Known]) -> int:
     """A number that a loop's variable always is a multiple of: of its step, if where it starts is."""
-    exprs, values = lower_bound(op)
-    found = op.step.value.data
-    for expr in exprs:
-        linear = linear_form(expr, len(values))
+    found = part.step
+    for expr in part.lower:
+        linear = linear_form(expr, len(outer))
         if linear is None:
             return 1
         found = gcd(found, linear[1])
-        for factor, value in zip(linear[0], values, strict=True):
-            found = gcd(found, factor * ranges.get(value, _NOTHING).multiple_of)
-    return found or 1
-
-
-def _range(op: loop.ForOp, ranges: Ranges) -> Range:
-    """What is known of a loop's variable in its body from what is known of its bounds."""
-    lows = [low for low, _ in _bounds(lower_bound(op), ranges) if low is not None]
-    highs = [high for _, high in _bounds(upper_bound(op), ranges) if high is not None]
-    return max(lows, default=None), min(highs) - 1 if highs else None
-
-
-def _bounds(bound: BoundExprs, ranges: Ranges) -> list[Range]:
-    known = [ranges.get(value, _NOTHING).range for value in bound[1]]
-    return [bounds(expr, known) for expr in bound[0]]
+        for factor, known in zip(linear[0], outer, strict=True):
+            found = gcd(found, factor * known.multiple_of)
+    return (found or 1) if part.lower else 1
 
 
 _AFFINE = frozenset(
@@ -94,24 +94,24 @@ _AFFINE = frozenset(
 )
 
 
-def _tidy(op: Operation, ranges: Ranges) -> bool:
+def _tidy(op: Operation, frame: Frame) -> bool:
     match op:
         case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
             old, values = op.map.data.results, list(op.operands_)
-            new = _worked_out(old, values, ranges)
+            new = _worked_out(old, values, frame)
             if new != old:
                 set_subscripts(op, new, values)
         case loop.ForOp():
             lows, highs = lower_bound(op), upper_bound(op)
             old = (*lows[0], *highs[0])
-            lower, upper = _worked_out(*lows, ranges), _worked_out(*highs, ranges)
+            lower, upper = _worked_out(*lows, frame), _worked_out(*highs, frame)
             new = (*lower, *upper)
             if new != old:
                 set_bounds(op, (lower, lows[1]), (upper, highs[1]))
         case loop.IfOp():
             constraints, values = op.condition.data.constraints, list(op.condition_operands)
             old = tuple(c.lhs for c in constraints)
-            new = _worked_out(old, values, ranges)
+            new = _worked_out(old, values, frame)
             if new != old:
                 parts = zip(constraints, new, strict=True)
                 set_condition(
@@ -121,7 +121,7 @@ def _tidy(op: Operation, ranges: Ranges) -> bool:
                 )
         case affine.ApplyOp():
             old, values = (applied(op),), list(op.mapOperands)
-            new = _worked_out(old, values, ranges)
+            new = _worked_out(old, values, frame)
             if new != old:
                 exprs, used = compact(new, values)
                 op.operands = used
@@ -132,9 +132,15 @@ def _tidy(op: Operation, ranges: Ranges) -> bool:
 
 
 def _worked_out(
-    exprs: Sequence[AffineExpr], values: Sequence[SSAValue], ranges: Ranges
+    exprs: Sequence[AffineExpr], values: Sequence[SSAValue], frame: Frame
 ) -> tuple[AffineExpr, ...]:
-    known = tuple(ranges.get(value, _NOTHING) for value in values)
+    variables = _variables(frame.around)
+    known = tuple(
+        variables[term.position]
+        if isinstance(term := frame.variables.get(value), AffineDimExpr)
+        else _NOTHING
+        for value in values
+    )
     return tuple(_expression(e, known) for e in exprs)
 
 
