@@ -174,7 +174,9 @@ class _Extractor:
         """Note the accesses in a block; `time` is that of the operation around it."""
         frames = self.scop.frames
         for position, op in enumerate(block.ops):
-            if not op.regions:  # nearly all: what follows takes longer
+            if type(op) is loop.LoadOp or type(op) is loop.StoreOp:
+                self._affine_access(op, frame, (*time, _number(position)))
+            elif not op.regions:
                 self._operation(op, frame, (*time, _number(position)))
             elif isinstance(op, loop.ForOp):
                 inner = frames.in_loop(op, frame)
@@ -190,16 +192,16 @@ class _Extractor:
                 self._operation(op, frame, (*time, _number(position)))
 
     def _operation(self, op: Operation, frame: Frame, time: Moment) -> None:
-        moment = (*time, *[_number(0)] * (self.scop.time_length - len(time)))
-        if isinstance(op, loop.LoadOp | loop.StoreOp):
-            self._affine_access(op, frame, moment)
-            return
         for buffer, is_write in _touched(op):
-            self._note(self._access(op, buffer, is_write, frame, moment))
+            self._note(self._access(op, buffer, is_write, frame, self._moment(time)))
 
-    def _affine_access(self, op: loop.LoadOp | loop.StoreOp, frame: Frame, moment: Moment) -> None:
+    def _moment(self, time: Moment) -> Moment:
+        """The time vector, padded with zeros to the function's length."""
+        return (*time, *[_number(0)] * (self.scop.time_length - len(time)))
+
+    def _affine_access(self, op: loop.LoadOp | loop.StoreOp, frame: Frame, time: Moment) -> None:
         """Note the access, the one of before where nothing it was made from has changed."""
-        buffer = op.buffer
+        buffer, moment = op.buffer, self._moment(time)
         private = _loops_of(self.scop.aliases.root(buffer), frame)
         said = (frame, moment, private, op.map, *op.operands)
         known = self._before.get(op)
@@ -267,15 +269,17 @@ def _number(value: int) -> AffineExpr:
 
 def _touched(op: Operation) -> list[tuple[SSAValue, bool]]:
     """Each buffer that an operation other than an affine access may touch, and whether it is written."""
+    buffers = _buffers_used(op)
     match op:
+        case _ if not buffers:
+            return []
         case memref.LoadOp():
             return [(op.memref, False)]
         case memref.StoreOp():
             return [(op.memref, True)]
+        case _ if _is_harmless(op):
+            return []
         case _:
-            buffers = _buffers_used(op)
-            if not buffers or _is_harmless(op):
-                return []
             return [(buffer, written) for buffer in buffers for written in (False, True)]
 
 

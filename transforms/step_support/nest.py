@@ -36,20 +36,37 @@ class Nest:
         self.simplified = Settled()
         """loops with bounds, and conditions, of which the same is true"""
         self._operations: list[Operation] | None = None
-        """all of them while a step is planned, when nothing changes"""
+        self._is_changing = False
 
     @contextmanager
     def unchanged(self) -> Generator[None]:
-        """Finds loops without walking the function again and again, as long as nothing changes it."""
-        before, self._operations = self._operations, self.operations()
+        """A step is planned, perhaps as a part of another that is carried out: nothing changes in here."""
+        before = self._is_changing, self._operations
+        self._is_changing = False
         try:
             yield
         finally:
-            self._operations = before
+            self._is_changing, self._operations = (
+                (True, None) if before[0] else (False, self._operations)
+            )
+
+    @contextmanager
+    def changing(self) -> Generator[None]:
+        """A step is carried out."""
+        self._is_changing, self._operations = True, None
+        try:
+            yield
+        finally:
+            self._is_changing = False
 
     def operations(self) -> list[Operation]:
-        """The function's operations in textual order."""
-        return operations_in(self.function) if self._operations is None else self._operations
+        """The function's operations in textual order, walked through once as long as nothing changes it."""
+        if self._operations is not None:
+            return self._operations
+        found = operations_in(self.function)
+        if not self._is_changing:
+            self._operations = found
+        return found
 
     @property
     def frames(self) -> Frames:
@@ -76,7 +93,7 @@ class Nest:
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
         self.function = function
-        self._frames = self._dependences = self._before = None
+        self._frames = self._dependences = self._before = self._operations = None
 
     # Names.
 

@@ -79,7 +79,10 @@ def plan(step: Step, nests: Nests) -> Plan:
 def apply(step: Step, nests: Nests) -> Made[Handle]:
     """Plan the step and carry it out; what it made. Raises as `plan` does, with the IR as it was."""
     planned = plan(step, nests)
-    made = planned.apply()
+    with ExitStack() as changes:
+        for nest in nests.known():
+            changes.enter_context(nest.changing())
+        made = planned.apply()
     if getattr(planned, "only_marks", False):
         return made
     for nest in nests.known():

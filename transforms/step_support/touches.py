@@ -104,9 +104,10 @@ def _clash(
     """A buffer that two different iterations of the loop would touch, one of them writing."""
     inside = [t for t in new if for_op in t.loops]
     scop = nest.dependences.scop
-    others = [Touch.of(a) for a in scop.inside(for_op) if a not in gone]
+    others = [a for a in scop.inside(for_op) if a not in gone]
     for first in inside:
-        for second in (*inside, *others):
+        met = [Touch.of(a) for a in others if _may_meet(nest, first, a)]
+        for second in (*inside, *met):
             if not (first.is_write or second.is_write):
                 continue
             pairs = _meeting(nest, first, second)
@@ -121,6 +122,13 @@ def _clash(
                 name = loop.buffer_name(first.buffer) or "a buffer"
                 return name, left.to_python(), right.to_python()
     return None
+
+
+def _may_meet(nest: Nest, touch: Touch, access: Access) -> bool:
+    """Whether one may write what the other touches; asked before integer sets are made."""
+    return (touch.is_write or access.is_write) and nest.dependences.scop.aliases.may_alias(
+        touch.buffer, access.buffer
+    )
 
 
 def _meeting(nest: Nest, first: Touch, second: Touch) -> isl.Map | None:
