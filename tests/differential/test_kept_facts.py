@@ -1,0 +1,62 @@
+"""What a nest keeps from one step to the next is what is found by looking at the rewritten function anew."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from differential.random_nests import case_of_seed
+from differential.random_steps import NotHere, implemented, random_step
+from stepwell.analysis.frames import Frames
+from stepwell.analysis.operations import operations_in
+from stepwell.analysis.scop import Access, extract
+from stepwell.errors import StepwellError
+from stepwell.transforms.step_support.nest import Nest, Nests
+from stepwell.transforms.step_support.planning import apply
+
+SEED = 2026
+STEPS = 8
+
+
+def is_same(kept: Access, found: Access) -> bool:
+    return (
+        kept.op is found.op
+        and kept.buffer is found.buffer
+        and kept.is_write == found.is_write
+        and kept.loops == found.loops
+        and kept.around == found.around
+        and kept.place == found.place
+        and kept.moment == found.moment
+        and kept.exact == found.exact
+        and kept.certain == found.certain
+    )
+
+
+def check(nest: Nest) -> None:
+    assert nest.operations() == operations_in(nest.function)
+    kept, found = nest.dependences.scop, extract(Frames(nest.function))
+    assert kept.parameters == found.parameters
+    assert kept.time_length == found.time_length
+    assert len({access.name for access in kept.accesses}) == len(kept.accesses)
+    assert len(kept.accesses) == len(found.accesses)
+    for one, other in zip(kept.accesses, found.accesses, strict=True):
+        assert is_same(one, other), f"{one} is kept, {other} was found"
+
+
+@pytest.mark.parametrize("start", range(0, 60, 10))
+def test_facts_follow_random_steps(start: int):
+    taken = 0
+    for index in range(start, start + 10):
+        rng, case = Random(f"{SEED}/{index}/steps"), case_of_seed(SEED, index)
+        nests = Nests(case.module)
+        nest, _ = nests.resolve("f/")
+        for _ in range(STEPS):
+            try:
+                apply(random_step(rng, nest, implemented()), nests)
+                taken += 1
+            except NotHere:
+                break
+            except StepwellError:
+                pass
+            check(nest)
+    assert taken > 10
