@@ -27,7 +27,7 @@ class NormalizePlan:
         """`for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`"""
         for for_op in self.loops:
             normalise_step(for_op)
-        tidy_expressions(self.nest.function)
+        tidy_expressions(self.nest)
         return Nothing()
 
 
