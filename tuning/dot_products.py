@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..analysis.facts import Contraction, LoopFacts
 from ..analysis.plans.dot_products import DotProductPlan
-from ..analysis.plans.lanes import VECTORS
+from ..analysis.plans.lanes import hiding_vectors
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer
@@ -66,7 +66,7 @@ def schedule_dot_products(
     ending = [(copy, width) for copy in partial.combine[-1].copies]
     if c.initialised is not None:
         first_loop = s.handle(kernel.loops[c.initialised][-1])
-        ending += [(first_loop, VECTORS * target.core.lanes(c.result_bytes))]
+        ending += [(first_loop, hiding_vectors(target.core) * target.core.lanes(c.result_bytes))]
     vectorize_in_blocks(s, ending)
     return (columns,)
 

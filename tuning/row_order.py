@@ -25,17 +25,18 @@ def _cut_squares(s: Session, nest: RowNest, square: Square) -> None:
     for axis in tiled:
         tiles[axis], inner[axis] = s.cut(nest.loops[axis], square.side, "tile", "lane")
     others = [loop for loop in nest.in_order if loop not in (nest.loops[axis] for axis in axes)]
-    s.order(*others, *tiles.values(), *inner.values())
-    for axis in reversed(tiled):
+    order = tiled[::-1] if square.turned else tiled
+    s.order(*others, *(tiles[axis] for axis in order), *inner.values())
+    for axis in reversed(order):
         if extents[axis] % square.side:
             s.peel(tiles[axis], back=1)
     s.tidy()
     if square.across:
         blocks: dict[int, LoopHandle] = {}
-        for axis in tiled:
+        for axis in order:
             blocks[axis], tiles[axis] = s.cut(tiles[axis], square.across, "block", "tile")
             nest.cut["tiles", axis] = blocks[axis]
-        s.order(*blocks.values(), *tiles.values())
+        s.order(*blocks.values(), *(tiles[axis] for axis in order))
     for axis in tiled:
         nest.cut["tile", axis] = tiles[axis]
     nest.squares = (inner[square.read], inner[square.written])

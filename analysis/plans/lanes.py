@@ -1,25 +1,39 @@
-"""How many elements of an innermost loop run in vectors together, by what its body computes."""
+"""How many vectors of an innermost loop run together, by what hides latencies and what the registers hold."""
 
 from __future__ import annotations
+
+from math import ceil
 
 from ...targets.core import Core
 from .row_nests import Nest
 
-VECTORS = 4
-"""Vectors of a block of an element-wise loop or a reduction: enough to hide an addition's latency."""
+FUNCTION_REGISTERS = 3
+"""
+Vectors that a function holds beside its argument: an exponential's are the remainder, the scale and the polynomial's
+value. A power is a logarithm and an exponential whose numbers are each the sum of two.
+"""
 
-VECTORS_OF_FUNCTIONS = 2
-"""The same where the body has exponentials and their like, each of which needs several registers."""
+
+def hiding_vectors(core: Core) -> int:
+    """
+    The vectors whose sums, each of which waits for the one before, keep the ports busy: as many additions as begin
+    while one is under way, of which each has a load. A power of two, as blocks are.
+    """
+    begun = core.fma_latency * min(core.fma_ports, core.load_ports)
+    return 1 << max(ceil(begun) - 1, 0).bit_length()
 
 
 def block_lanes(nest: Nest, core: Core) -> int:
-    """The elements of a block of a nest's innermost loop."""
-    return core.lanes(nest.element_bytes) * _vectors(nest)
+    """The elements of a block of a nest's innermost loop: what hides latencies, as far as the registers hold it."""
+    vectors = hiding_vectors(core)
+    while vectors > 1 and vectors * registers(nest) > core.vector_registers:
+        vectors //= 2
+    return core.lanes(nest.element_bytes) * vectors
 
 
-def _vectors(nest: Nest) -> int:
-    names = nest.operations
-    if "math.powf" in names:
+def registers(nest: Nest) -> int:
+    """The vectors that one vector of a nest's iterations has under way at once."""
+    names = [name for name in nest.operations if name.startswith("math.")]
+    if not names:
         return 1
-    is_heavy = any(name.startswith("math.") or name == "arith.divf" for name in names)
-    return VECTORS_OF_FUNCTIONS if is_heavy else VECTORS
+    return 1 + FUNCTION_REGISTERS * (2 if "math.powf" in names else 1)

@@ -15,7 +15,7 @@ from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
 from .contraction import register_tiles
 from .cost import Cost, balanced
-from .lanes import VECTORS
+from .lanes import hiding_vectors
 from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
 from .row_blocks_loops import lanes_outside_tiles, loops_on_threads
 from .row_chain import RowChain, finishing, reducing, row_chain
@@ -193,4 +193,5 @@ class _Maker:
         """For the rows of the left operand that are copied, unless what passes between statements is padded itself."""
         last = c.facts.buffers[c.left.buffer].strides[-1]
         is_copied = self.total % self.mr and c.left.buffer not in chain.near()
-        return VECTORS * self.target.core.lanes(c.left_bytes) if is_copied and last == 1 else 0
+        core = self.target.core
+        return hiding_vectors(core) * core.lanes(c.left_bytes) if is_copied and last == 1 else 0

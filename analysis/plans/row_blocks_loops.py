@@ -10,7 +10,7 @@ from .lanes import block_lanes
 from .row_chain import RowChain
 from .row_nests import Nest, runs_in_lanes
 from .row_traffic import traffic
-from .threads import PARALLEL_BYTES, chosen_for_threads
+from .threads import chosen_for_threads, paying_bytes
 
 LARGE_SHARE = 8
 """A nest with less than this part of the work is not worth the start of a team."""
@@ -57,7 +57,7 @@ def _lanes(chain: RowChain, together: Sequence[int], axis: int, target: Target) 
 
 def loops_on_threads(chain: RowChain, rows: int, ahead: Sequence[int], target: Target) -> Numbered:
     """The loops that run on threads, where there is enough work: one of the chain's, and one of each nest before it."""
-    if traffic(chain.facts) < PARALLEL_BYTES:
+    if traffic(chain.facts) < paying_bytes(target):
         return ()
     first = chain.statement(chain.rows[0]).extents
     assert first is not None, "a chain's rows and batch are numbers"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import permutations
 from math import isqrt, prod
 
 from ...targets.target import Target
 from ..facts import Home, KernelFacts, Role
-from .cost import kept_bytes
-from .lanes import block_lanes
+from .lanes import block_lanes, hiding_vectors
 from .row_nests import (
     Nest,
     best_order,
@@ -21,22 +22,19 @@ from .row_nests import (
 )
 from .row_traffic import fetched_ahead, passing_caches, traffic
 from .rows_plan import NestPlan, RowsPlan, Square, ThreadLoop, Word
-from .threads import PARALLEL_BYTES, chosen_for_threads, team
+from .threads import chosen_for_threads, paying_bytes, team
 
-VECTORS_OF_ROWS = 2
-"""Vectors of a block of a row where several rows are added up side by side."""
-
-JAMMED = 4
-"""Iterations of a summation that are added up in registers before they are added to memory."""
-
-MOST_SIDE = 16
-"""The largest square that is transposed in registers: it takes as many of them, and there are 32 at most."""
+LEAST_TERMS = 16
+"""Terms of each thread's part of a summation, at least: the parts are added up afterwards."""
 
 LARGE_SHARE = 8
 """A nest with less than this part of the work is not worth the start of a team."""
 
 SHARE_OF_RESULTS = 4
 """The part of L1 that the results of a summation may take, which leaves the rest to what is added up."""
+
+MOST_PERMUTED = 3
+"""Loops around the squares of a transposition that are put in each order."""
 
 SHARE_OF_SQUARES = 4
 """The part of L2 that a block of squares may take, on each of its two sides."""
@@ -72,17 +70,27 @@ class Decisions:
         nests = [NestPlan(nest.statements, tuple(range(len(nest.axes)))) for nest in self.nests]
         return self.completed(RowsPlan(tuple(self._all_in_lanes(nests, 0))))
 
-    def completed(self, plan: RowsPlan) -> RowsPlan:
-        """The plan with what follows from its nests and from how many loops are fused."""
-        plan = replace(plan, staged=self._staged(plan.fused, plan))
-        fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if plan.fused else ()
-        plan = replace(plan, fetched=fetched)
-        plan = replace(plan, nontemporal=passing_caches(self.facts, self.nests, plan, self.target))
-        return replace(plan, threads=self._threads(plan))
+    def completed(
+        self,
+        plan: RowsPlan,
+        *,
+        fetches: bool = True,
+        passes: bool = False,
+        like: RowsPlan | None = None,
+    ) -> RowsPlan:
+        """
+        The plan with what follows from its nests and from how many loops are fused.
 
-    def may_pass_caches(self, plan: RowsPlan) -> tuple[int, ...]:
-        """The buffers that could be stored past the caches, however small they are."""
-        return passing_caches(self.facts, self.nests, plan, self.target, any_size=True)
+        It asks for elements ahead, and stores past the caches, where it is said to, or where one `like` it does.
+        """
+        if like is not None:
+            fetches, passes = bool(like.fetched), bool(like.nontemporal)
+        plan = replace(plan, staged=self._staged(plan.fused, plan))
+        is_fetched = fetches and plan.fused
+        fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if is_fetched else ()
+        past = passing_caches(self.facts, self.nests, plan, self.target) if passes else ()
+        plan = replace(plan, fetched=fetched, nontemporal=past)
+        return replace(plan, threads=self._threads(plan))
 
     def width(self, number: int) -> int:
         """The lanes of one vector of a nest."""
@@ -97,13 +105,40 @@ class Decisions:
             return NestPlan(nest.statements, best_order(nest))
         read, written = axes
         others = [axis for axis in range(len(nest.axes)) if axis not in axes]
-        bytes_ = self.facts.element_bytes(nest.writes[0])
-        side = min(self.core.lanes(bytes_), self.core.vector_registers // 2, MOST_SIDE)
-        across = isqrt(self.core.cache(2).bytes // (SHARE_OF_SQUARES * bytes_)) // side
-        sizes = [nest.extent(axis) for axis in axes]
-        in_blocks = all(size % side == 0 and size > 2 * across * side for size in sizes)
-        square = Square(read, written, side, across if in_blocks else 0)
+        side = self._side(nest)
+        across, *_ = self._blocks_of_squares(nest, side, [nest.extent(axis) for axis in axes])
+        square = Square(read, written, side, across)
         return NestPlan(nest.statements, (*others, read, written), square=square)
+
+    def other_squares(self, number: int, plan: NestPlan, fused: int) -> Iterator[NestPlan]:
+        """The plans of a transposition with other squares, or other loops around them."""
+        square, nest = plan.square, self.nests[number]
+        assert square is not None, "a transposition has squares"
+        sizes = [nest.extent(axis) for axis in (square.read, square.written)]
+        for side in (square.side * 2, square.side, square.side // 2):
+            is_kept = 2 <= side <= self._side(nest)
+            for across in self._blocks_of_squares(nest, side, sizes) if is_kept else ():
+                for turned in (False, True):
+                    made = replace(square, side=side, across=across, turned=turned)
+                    yield replace(plan, square=made)
+        if fused:
+            return
+        for others in permutations(sorted(plan.order[:-2])[:MOST_PERMUTED]):
+            rest = (axis for axis in plan.order[:-2] if axis not in others)
+            yield replace(plan, order=(*others, *rest, *plan.order[-2:]))
+
+    def _side(self, nest: Nest) -> int:
+        """The largest square: of full vectors, which take as many registers for what is read and what is made of it."""
+        lanes = self.core.lanes(self.facts.element_bytes(nest.writes[0]))
+        return min(lanes, self.core.vector_registers // 2)
+
+    def _blocks_of_squares(self, nest: Nest, side: int, sizes: Sequence[int]) -> list[int]:
+        """Squares across a block of them: as many as a part of L2 holds, fewer, or none."""
+        bytes_ = self.facts.element_bytes(nest.writes[0])
+        across = isqrt(self.core.cache(2).bytes // (SHARE_OF_SQUARES * bytes_)) // side
+        whole = all(size % side == 0 for size in sizes)
+        found = (across, across // 2, across // 4) if whole else ()
+        return [n for n in found if n > 1 and all(size > 2 * n * side for size in sizes)] + [0]
 
     def _all_in_lanes(self, plans: list[NestPlan], fused: int) -> list[NestPlan]:
         """Innermost loops in lanes. A nest all of whose loops are fused is one with the others, or not innermost."""
@@ -122,35 +157,33 @@ class Decisions:
             return plan
         lanes = block_lanes(nest, self.core)
         if plan.rows > 1:
-            lanes = self.core.lanes(nest.element_bytes) * VECTORS_OF_ROWS
+            lanes = self._lanes_of_rows(nest, plan.rows)
         return replace(plan, lanes=lanes if lanes > 1 else 0)
+
+    def _lanes_of_rows(self, nest: Nest, rows: int) -> int:
+        """Elements of a block of each of several rows, whose vectors hide the latency together."""
+        return self.core.lanes(nest.element_bytes) * max(hiding_vectors(self.core) // rows, 1)
 
     def _with_sums(self, nest: Nest, plan: NestPlan) -> NestPlan:
         """
-        Where a summation runs around the loop over its results: parts of it for threads, blocks of results
-        that stay in L1, and several iterations added up before they are added to what is there.
-
-        The last only of arrays that are in L2: from further away each row is a stream, and several of them in
-        turns come at two thirds of the rate of one (measured on Zen 4, rows of 8 KiB and of other lengths).
+        Where a summation runs around the loop over its results: parts of it for threads, or blocks of results
+        that stay in L1.
         """
         if plan.square is not None or not is_sum_around_results(nest, plan.order):
             return plan
         outer, inner = plan.order[-2:]
         most = self.core.cache(1).bytes // SHARE_OF_RESULTS
         most //= self.facts.element_bytes(nest.writes[0])
-        if nest.extent(outer) < 2 * JAMMED:
-            return plan
-        jam = JAMMED if self.traffic <= kept_bytes(self.core.cache(2)) else 1
         if nest.extent(inner) > 2 * most:
-            return replace(plan, jam=jam, results=most)
+            return replace(plan, results=most)
         around, threads = prod(map(nest.extent, plan.order[:-2])), team(self.target)
         is_dealt = (
-            self.traffic >= PARALLEL_BYTES
+            self.traffic >= paying_bytes(self.target)
             and around < threads
-            and nest.extent(outer) >= 2 * JAMMED * threads
+            and nest.extent(outer) >= LEAST_TERMS * threads
             and nest.sums_in_any_order
         )
-        return replace(plan, jam=jam, parts=threads if is_dealt else 1)
+        return replace(plan, parts=threads if is_dealt else 1)
 
     # All nests.
 
@@ -161,9 +194,9 @@ class Decisions:
         if len(sums) != 1 or len(tops) > 3 or plans[sums[0]].square is not None:
             return None
         nest, (row, summed) = self.nests[sums[0]], plans[sums[0]].order[-2:]
-        width = self.core.lanes(nest.element_bytes) * VECTORS_OF_ROWS
-        enough = nest.extent(row) >= 4 * rows and nest.extent(summed) >= 4 * width
-        return sums[0] if width > 1 and enough else None
+        lanes = self._lanes_of_rows(nest, rows)
+        enough = nest.extent(row) >= 4 * rows and nest.extent(summed) >= 4 * lanes
+        return sums[0] if lanes > 1 and enough else None
 
     def _fused(self, plans: list[NestPlan]) -> int:
         """How many outer loops all nests have in common, and may be one."""
@@ -224,7 +257,7 @@ class Decisions:
 
     def _threads(self, plan: RowsPlan) -> tuple[ThreadLoop, ...]:
         """A loop of each nest that is much of the work, where there is enough of it."""
-        if self.traffic < PARALLEL_BYTES:
+        if self.traffic < paying_bytes(self.target):
             return ()
         groups = self._groups(plan)
         work = [sum(self.nests[n].points for n in group) for group in groups]
@@ -273,7 +306,8 @@ def free_loops(nest: Nest, plan: NestPlan, fused: int) -> list[tuple[Word, int, 
         rows = plan.rows if fused and axis == plan.order[fused - 1] else 1
         found.append(("whole", axis, nest.extent(axis) // rows))
     if square is not None:
-        tiled = [axis for axis in (square.read, square.written) if nest.extent(axis) > square.side]
+        axes = (square.written, square.read) if square.turned else (square.read, square.written)
+        tiled = [axis for axis in axes if nest.extent(axis) > square.side]
         size = square.side * square.across
         if size:
             found.extend(("tiles", axis, -(-nest.extent(axis) // size)) for axis in tiled)

@@ -29,23 +29,18 @@ def passing_caches(
     nests: Sequence[Nest],
     plan: RowsPlan,
     target: Target,
-    *,
-    any_size: bool = False,
 ) -> tuple[int, ...]:
     """
-    The results that the last cache would lose again, where all stores but those under conditions are of
-    whole lines.
+    The results that may be stored past the caches: all stores but those under conditions are of whole lines.
 
-    These are results of the program, of kernels whose arrays fill more than a core's share of that cache; of what
-    another kernel reads next, only what is larger than the whole.
+    What another kernel reads next is not among them, unless the last cache would lose it before.
     """
     last = target.core.caches[-1]
-    is_large = traffic(facts) > last.bytes // last.shared_by
     found: list[int] = []
     for number in _arguments(facts):
         buffer = facts.buffers[number]
-        is_lost = (buffer.bytes or 0) > last.bytes or (is_large and not buffer.is_passed_on)
-        if (is_lost or any_size) and _is_written_in_lines(number, nests, plan):
+        is_lost = not buffer.is_passed_on or (buffer.bytes or 0) > last.bytes
+        if is_lost and _is_written_in_lines(number, nests, plan):
             found.append(number)
     return tuple(found)
 

@@ -1,107 +1,173 @@
-"""What is proposed for kernels that are no contractions: the first plan by rule, and others around it."""
+"""What is proposed for kernels that are no contractions: the cheapest plans of those that a search has looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 from ...targets.target import Target
 from ..facts import KernelFacts, Role
+from .lanes import hiding_vectors
 from .row_decisions import Decisions
-from .row_nests import is_sum_around_results
-from .rows_cost import cost
+from .row_nests import is_sum_around_results, runs_in_lanes
+from .rows_cost import Model, cost
 from .rows_plan import NestPlan, RowsPlan
 
 __all__ = ["cost", "propose"]
 
-SCALES = (0.5, 2)
-"""By which numbers of the first plan are changed in those around it."""
-
 JAMS = (1, 2, 4, 8)
 """Iterations of a summation that may be added up before they are added to the results around which it runs."""
+
+SCALES = (0.25, 0.5, 2, 4)
+"""By which blocks that follow from a cache's size are changed."""
 
 ROWS_TOGETHER = (2, 4)
 """Rows that may be summed up side by side."""
 
+RESOLUTION = 1.02
+"""Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
+
+ROUNDS = 3
+"""Times that each decision is looked at again, after the others were changed; mostly the second finds nothing."""
+
 
 def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowsPlan]:
     """
-    Up to `n` plans. The first follows from the strides and sizes alone; those after it differ from it in one
-    decision, cheapest first by prediction; the last of several leaves the order of all that is done as it is.
+    Up to `n` plans, cheapest first by prediction; one of several leaves the order of all that is done as it is.
+
+    The structures that strides and dependences allow are each looked at with a few sizes of blocks. From the
+    cheapest of all, one decision after the other takes the value that is cheapest beside the others' (coordinate
+    descent), until none changes.
     """
-    return list(_proposed(facts, target, n))
+    return list(_proposed(facts, target)[:n]) if n < 2 else _with_plain(facts, target, n)
+
+
+def _with_plain(facts: KernelFacts, target: Target, n: int) -> list[RowsPlan]:
+    found = _proposed(facts, target)
+    if not found:
+        return []
+    first = found[: n - 1]
+    plain = Decisions(facts, target).plain()
+    return [*first, found[n - 1] if plain in first and len(found) >= n else plain]
 
 
 @lru_cache(maxsize=256)
-def _proposed(facts: KernelFacts, target: Target, n: int) -> tuple[RowsPlan, ...]:
-    decisions = Decisions(facts, target)
+def _proposed(facts: KernelFacts, target: Target) -> tuple[RowsPlan, ...]:
+    search = _Search(facts, target)
+    return search.found() if search.decisions.nests else ()
+
+
+class _Search:
+    """The plans of one kernel that were looked at, with their predicted times."""
+
+    def __init__(self, facts: KernelFacts, target: Target):
+        self.decisions = Decisions(facts, target)
+        self.model = Model(facts, target)
+        self.seconds: dict[RowsPlan, float] = {}
+        most = hiding_vectors(target.core)
+        # More than hide latencies shorten the code's jumps; fewer leave registers free.
+        self.vectors = [most, *(most >> n for n in range(1, most.bit_length())), 2 * most]
+        """of a block of an innermost loop"""
+
+    def found(self) -> tuple[RowsPlan, ...]:
+        """All that was looked at, cheapest first."""
+        for structure in dict.fromkeys(_structures(self.decisions)):
+            for vectors, *traffic in product(self.vectors, (False, True), (False, True)):
+                self._look_at(self._in_blocks(structure, vectors, *traffic))
+        for _ in range(ROUNDS):
+            before = self._best
+            for number in range(len(before.nests)):
+                self._vary_nest(number)
+            self._vary_traffic()
+            if self._best == before:
+                break
+        best, cheapest = self._best, sorted(self.seconds, key=lambda plan: self.seconds[plan])
+        return (best, *(plan for plan in cheapest if plan != best))
+
+    @property
+    def _best(self) -> RowsPlan:
+        """The first that was looked at of those whose times are too near each other to tell them apart."""
+        most = min(self.seconds.values()) * RESOLUTION
+        return next(plan for plan, seconds in self.seconds.items() if seconds <= most)
+
+    def _look_at(self, plan: RowsPlan) -> None:
+        if plan not in self.seconds:
+            self.seconds[plan] = self.model.cost(plan).seconds
+
+    def _in_blocks(self, plan: RowsPlan, vectors: int, fetches: bool, passes: bool) -> RowsPlan:
+        """The plan with blocks of so many vectors in each nest that runs in lanes."""
+        lanes = [
+            self.decisions.width(n) * vectors if own.lanes else 0
+            for n, own in enumerate(plan.nests)
+        ]
+        # Nests all of whose loops are fused are one: what runs in lanes in one of them does in all.
+        whole = [len(own.order) == plan.fused for own in plan.nests]
+        shared = min((n for n, is_whole in zip(lanes, whole, strict=True) if is_whole), default=0)
+        nests = tuple(
+            replace(own, lanes=shared if is_whole else count)
+            for own, count, is_whole in zip(plan.nests, lanes, whole, strict=True)
+        )
+        plan = replace(plan, nests=nests)
+        return self.decisions.completed(plan, fetches=fetches, passes=passes)
+
+    def _vary_nest(self, number: int) -> None:
+        """One nest's decisions, one after the other."""
+        best = self._best
+        for other in self._other_nests(best.nests[number], number, best.fused):
+            nests = (*best.nests[:number], other, *best.nests[number + 1 :])
+            self._look_at(self.decisions.completed(replace(best, nests=nests), like=best))
+
+    def _other_nests(self, plan: NestPlan, number: int, fused: int) -> Iterator[NestPlan]:
+        """The plans of a nest that differ in one decision."""
+        nest, width = self.decisions.nests[number], self.decisions.width(number)
+        if plan.lanes and len(plan.order) > fused:
+            yield from (replace(plan, lanes=width * vectors) for vectors in self.vectors)
+        if not fused and is_sum_around_results(nest, plan.order):
+            terms = nest.extent(plan.order[-2]) // plan.parts
+            yield from (replace(plan, jam=jam) for jam in JAMS if 2 * jam <= terms)
+        if plan.results:
+            sizes = [int(plan.results * scale) // width * width for scale in SCALES]
+            yield from (replace(plan, results=size) for size in sizes if size >= 2 * plan.lanes)
+        if plan.parts > 1:
+            yield replace(plan, parts=1)
+        if plan.square is not None:
+            yield from self.decisions.other_squares(number, plan, fused)
+        in_order = tuple(sorted(plan.order))
+        if not fused and plan.order != in_order:
+            lanes = width * self.vectors[0] if runs_in_lanes(nest, in_order[-1]) else 0
+            yield NestPlan(plan.statements, in_order, lanes=lanes if width > 1 else 0)
+
+    def _vary_traffic(self) -> None:
+        """What is asked for ahead, and what is stored past the caches."""
+        for fetches, passes in product((False, True), (False, True)):
+            self._look_at(self.decisions.completed(self._best, fetches=fetches, passes=passes))
+
+
+def _structures(decisions: Decisions) -> Iterator[RowsPlan]:
+    """Which nests are fused, and which rows are summed up together."""
     first = decisions.plan()
-    if n == 1 or not first.nests:
-        return (first,) if first.nests else ()
-    plain = decisions.plain()
-    others = [
-        plan for plan in dict.fromkeys(_around(first, decisions)) if plan not in (first, plain)
-    ]
-    if n == 2:
-        others = []
-    others.sort(key=lambda plan: cost(plan, facts, target).seconds)
-    last = [] if plain == first else [plain]
-    return (first, *others[: n - 1 - len(last)], *last)
-
-
-def _around(first: RowsPlan, decisions: Decisions) -> Iterator[RowsPlan]:
-    """Plans that differ from the first in one decision, and in what follows from it."""
-    for number, nest in enumerate(first.nests):
-        others = [*_other_nests(nest, decisions.width(number))]
-        if not first.fused and is_sum_around_results(decisions.nests[number], nest.order):
-            others += [replace(nest, jam=jam) for jam in JAMS if jam != nest.jam]
-        for other in others:
-            nests = (*first.nests[:number], other, *first.nests[number + 1 :])
-            yield decisions.completed(replace(first, nests=nests))
-    yield from _side_by_side(first, decisions)
+    yield first
     if first.fused and not decisions.share_loops:
         yield decisions.plan(may_fuse=False)
-    if first.fetched:
-        yield replace(first, fetched=())
-    if first.nontemporal:
-        yield replace(first, nontemporal=())
-    else:
-        yield replace(first, nontemporal=decisions.may_pass_caches(first))
+    for rows in ROWS_TOGETHER:
+        if not decisions.share_loops:
+            yield decisions.plan(may_fuse=False, rows=rows)
+        yield from _joined_rows(first, decisions, rows)
 
 
-def _side_by_side(first: RowsPlan, decisions: Decisions) -> Iterator[RowsPlan]:
-    """
-    Several rows summed up at a time: each is a stream from memory.
-
-    On the core on which this was measured, one stream alone is faster, so that none of these is the first plan.
-    """
+def _joined_rows(first: RowsPlan, decisions: Decisions, rows: int) -> Iterator[RowsPlan]:
+    """The fused nests with several rows at a time, where one nest sums up rows."""
     reduced = [
         number
         for number, (nest, own) in enumerate(zip(decisions.nests, first.nests, strict=True))
         if len(own.order) > first.fused and nest.role(own.order[-1]) is Role.REDUCTION
     ]
-    for rows in ROWS_TOGETHER:
-        if not decisions.share_loops:
-            yield decisions.plan(may_fuse=False, rows=rows)
-        if first.fused and len(reduced) == 1 == len(decisions.nests[reduced[0]].axes) - first.fused:
-            (number,) = reduced
-            nest = replace(first.nests[number], rows=rows)
-            row = decisions.nests[number].extent(nest.order[-2])
-            if row % rows == 0 and row > rows:
-                nests = (*first.nests[:number], nest, *first.nests[number + 1 :])
-                yield decisions.completed(replace(first, nests=nests))
-
-
-def _other_nests(nest: NestPlan, width: int) -> Iterator[NestPlan]:
-    for scale in SCALES:
-        if nest.lanes and nest.lanes * scale >= width:
-            yield replace(nest, lanes=int(nest.lanes * scale))
-        if nest.results:
-            yield replace(nest, results=int(nest.results * scale))
-    if nest.parts > 1:
-        yield replace(nest, parts=1)
-    if nest.square is not None and nest.square.across:
-        yield replace(nest, square=replace(nest.square, across=0))
-    if nest.square is None and nest.order != tuple(sorted(nest.order)):
-        yield replace(nest, order=tuple(sorted(nest.order)), lanes=0)
+    if first.fused and len(reduced) == 1 == len(decisions.nests[reduced[0]].axes) - first.fused:
+        (number,) = reduced
+        nest = replace(first.nests[number], rows=rows)
+        row = decisions.nests[number].extent(nest.order[-2])
+        if row % rows == 0 and row > rows:
+            nests = (*first.nests[:number], nest, *first.nests[number + 1 :])
+            yield decisions.completed(replace(first, nests=nests))

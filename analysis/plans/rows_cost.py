@@ -1,65 +1,114 @@
 """
 The predicted time of a rows plan.
 
-Each nest computes and moves data at the same time, and takes as long as the slower of the two. What it reads comes from
-the nearest memory that holds all that was touched since it was there before: the reuse distance. (Beyls and D'Hollander,
-"Reuse Distance as a Metric for Cache Behavior", PDCS 2001.)
+Each nest does its arithmetic while data move, but loads and stores and what moves between caches take turns. (Stengel,
+Treibig, Hager and Wellein, "Quantifying Performance Bottlenecks of Stencil Computations Using the
+Execution-Cache-Memory Model", ICS 2015.) What it reads comes from the nearest memory that holds all that was touched
+since it was there before: the reuse distance. (Beyls and D'Hollander, "Reuse Distance as a Metric for Cache Behavior",
+PDCS 2001.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log2, prod
 
+from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
-from ...targets.rates import Kind
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts, Role
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes
+from .lanes import registers
 from .row_nests import Nest, nests_of
-from .rows_plan import NestPlan, RowsPlan
+from .rows_plan import Fetch, NestPlan, RowsPlan
 
-FUNCTION_REGISTERS = 3
-"""Further vectors that an exponential or its like holds: its argument, its scale and the polynomial's value."""
+JUMP_INSTRUCTIONS, ISSUED = 2, 4
+"""What goes on to the next block beside its work, an addition and a jump; and what cores issue in a cycle, at least."""
+
+FOLLOWED = 24
+"""
+Memory instructions of a loop that a prefetcher tells apart by their addresses in the program, each of which it follows
+with a stride of its own. (Chen, Pei and Carlson, "AfterImage: Leaking Control Flow Data and Tracking Load Operations
+via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are not known to have many more.)
+"""
 
 
-def cost(plan: RowsPlan, facts: KernelFacts, target: Target) -> Cost:
-    """The predicted time of one call on one thread."""
-    return _Model(plan, facts, target).cost()
+@dataclass(frozen=True)
+class _Times:
+    """
+    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of its data, and of those data that
+    are asked for ahead.
+    """
+
+    computing: float
+    accessing: float
+    chained: float
+    moving: float
+    ahead: float
+
+    @property
+    def instructions(self) -> float:
+        return max(self.computing, self.accessing)
+
+    @property
+    def total(self) -> float:
+        return max(self.computing, self.accessing + self.moving, self.chained)
 
 
-class _Model:
-    def __init__(self, plan: RowsPlan, facts: KernelFacts, target: Target):
-        self.plan, self.facts, self.core, self.rates = plan, facts, target.core, target.rates
+class Model:
+    """The predicted times of a kernel's plans."""
+
+    def __init__(self, facts: KernelFacts, target: Target):
+        self.facts, self.core, self.rates = facts, target.core, target.rates
         self.nests = nests_of(facts)
         self.clock = cycles_per_second(target)
-        self.arrays = sum(
-            buffer.bytes or 0 for buffer in facts.buffers if buffer.home is not Home.SCRATCH
-        )
+        self.all_bytes = sum(buffer.bytes or 0 for buffer in facts.buffers)
+        used = [{access.buffer for access in nest.accesses} for nest in self.nests]
+        self.touched = [set[int]().union(*used[:n]) for n in range(len(used))]
+        """the buffers that nests before one have used"""
+        self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
+        self._known: dict[tuple[object, ...], _Times] = {}
 
-    def cost(self) -> Cost:
-        arithmetic = waiting = latency = 0.0
-        touched: set[int] = set()
-        pairs: Sequence[tuple[Nest, NestPlan]] = list(zip(self.nests, self.plan.nests, strict=True))
-        for nest, own in pairs:
-            computing, chained = self._computing(nest, own), self._chained(nest, own)
-            moving = self._reading(nest, own, touched)
-            arithmetic += computing
-            latency += max(0.0, chained - computing)
-            waiting += max(0.0, moving - max(computing, chained))
-            touched |= {access.buffer for access in nest.accesses}
+    def cost(self, plan: RowsPlan) -> Cost:
+        """The predicted time of one call on one thread."""
+        times = [self._times(number, plan) for number in range(len(self.nests))]
+        instructions = sum(each.instructions for each in times)
+        latency = sum(max(0.0, each.chained - each.instructions) for each in times)
+        # What is fetched ahead comes while all nests of a row compute.
+        total = max(sum(each.total for each in times), sum(each.ahead for each in times))
         return cost_of(
             [
-                ("arithmetic", arithmetic),
+                ("instructions", instructions),
                 ("latency of sums", latency),
-                ("waiting for data", waiting),
-                ("starting rows", self._starting()),
-                ("writing", sum(self._writing(*pair) for pair in pairs)),
+                ("waiting for data", max(0.0, total - instructions - latency)),
             ]
         )
 
+    def _times(self, number: int, plan: RowsPlan) -> _Times:
+        """What one nest takes, beside the others as they are."""
+        nest, own = self.nests[number], plan.nests[number]
+        fused = tuple(each.order[: plan.fused] for each in plan.nests)
+        fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
+        past = tuple(write.buffer in plan.nontemporal for write in nest.writes)
+        key = (number, own, fused, fetched, past)
+        if key not in self._known:
+            computing, accessing = self._instructions(nest, own)
+            accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
+            chained = self._chained(nest, own, plan.fused > 0 and self._is_awaited(number))
+            ahead = sum(self._fetching(number, plan, fetch) for fetch in fetched)
+            moving = self._reading(number, plan) + self._writing(nest, own, plan)
+            self._known[key] = _Times(computing, accessing, chained, moving, ahead)
+        return self._known[key]
+
     # What the ports do.
+
+    def _is_awaited(self, number: int) -> bool:
+        """Whether a later nest reads what this one makes."""
+        made = {write.buffer for write in self.nests[number].writes}
+        later = self.nests[number + 1 :]
+        return any(read.buffer in made for nest in later for read in nest.reads)
 
     def _vector(self, nest: Nest, plan: NestPlan) -> int:
         """Elements of an instruction."""
@@ -68,40 +117,56 @@ class _Model:
         width = self.core.lanes(nest.element_bytes)
         return min(width, plan.lanes) if plan.lanes else 1
 
-    def _computing(self, nest: Nest, plan: NestPlan) -> float:
-        """Seconds for instructions, of loads, stores or arithmetic, whichever has most to do."""
+    def _blocks(self, nest: Nest, plan: NestPlan) -> tuple[float, int]:
+        """How often a row of blocks begins, and its blocks; the last one is as long as the others, but for masks."""
+        if plan.square is not None or not plan.lanes or not plan.order:
+            return 1.0, max(-(-nest.points // self._vector(nest, plan)), 1)
+        extent = max(nest.extent(plan.order[-1]), 1)
+        return nest.points / extent, -(-extent // plan.lanes)
+
+    def _instructions(self, nest: Nest, plan: NestPlan) -> tuple[float, float]:
+        """Seconds for arithmetic, and for loads or stores, whichever have more to do."""
         core, together = self.core, self._vector(nest, plan)
         operations = sum(count * name_cost(name) for name, count in nest.operations.items())
         if plan.square is not None:
             # A square of n vectors is transposed by log2(n) shuffles of each.
             operations += log2(max(plan.square.side, 2))
-        loads, stores = (
-            self._accesses(nest, plan, nest.reads),
-            self._accesses(nest, plan, nest.writes),
-        )
-        cycles = max(
-            operations / core.fma_ports, loads / core.load_ports, stores / core.store_ports
-        )
-        # A jump for each block, which is foreseen, takes a place among the instructions.
-        per_block = together / max(plan.lanes, together) / core.fma_ports
+        loads = self._accesses(nest, plan, nest.reads)
+        stores = self._accesses(nest, plan, nest.writes)
+        computing = operations / core.fma_ports
+        accessing = max(loads / core.load_ports, stores / core.store_ports)
+        rows, blocks = self._blocks(nest, plan)
+        vectors = self._vectors(nest, plan, together)
         # Values that are in flight together and do not fit the registers are stored and loaded again.
-        spilled = max(0, self._live(nest, plan) - core.vector_registers)
-        per_block += 2 * spilled * together / max(plan.lanes, together) / core.store_ports
-        return nest.points / together * (cycles + per_block) / self.clock
+        spilled = max(0.0, self._live(nest, plan) - core.vector_registers)
+        spilling = 2 * spilled / core.store_ports
+        jumping = JUMP_INSTRUCTIONS / ISSUED if blocks > 1 else 0.0
+        seconds = rows * blocks / self.clock
+        return seconds * (vectors * computing + jumping), seconds * (
+            vectors * accessing + spilling + jumping
+        )
 
-    def _live(self, nest: Nest, plan: NestPlan) -> int:
+    def _vectors(self, nest: Nest, plan: NestPlan, together: int) -> float:
+        """Vectors of a block: the lanes beyond the end of a row that is no whole block are masked."""
+        if plan.square is not None or not plan.lanes:
+            return 1.0
+        extent = nest.extent(plan.order[-1])
+        lanes = plan.lanes if extent > plan.lanes else 1 << max(extent - 1, 0).bit_length()
+        return max(lanes / together, 1.0)
+
+    def _live(self, nest: Nest, plan: NestPlan) -> float:
         """Vectors that a block has under way at once: of each of its reads, and those that a function needs."""
-        width = self.core.lanes(nest.element_bytes)
-        functions = sum(name.startswith("math.") for name in nest.operations)
-        vectors = max(plan.lanes // width, 1) * plan.rows
-        return vectors * (1 + FUNCTION_REGISTERS * min(functions, 1)) + plan.jam
+        if plan.square is not None:
+            return plan.square.side * len(nest.reads)
+        vectors = self._vectors(nest, plan, self._vector(nest, plan)) * plan.rows
+        return vectors * registers(nest) + plan.jam
 
     def _accesses(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
         """Instructions for the accesses of one vector of iterations."""
         if not plan.order:
             return len(accesses)
         total = 0.0
-        for access in accesses:
+        for access in dict.fromkeys(accesses):
             stride = nest.stride(access, plan.order[-1])
             is_sum = any(access == write for write in nest.writes) and not nest.is_parallel
             if plan.square is not None or stride == 1:
@@ -110,44 +175,136 @@ class _Model:
                 total += self._vector(nest, plan)  # one by one
         return total
 
-    def _chained(self, nest: Nest, plan: NestPlan) -> float:
-        """Seconds of a sum whose terms wait for each other: one block of lanes, of each row, after the other."""
+    def _chained(self, nest: Nest, plan: NestPlan, awaited: bool) -> float:
+        """
+        Seconds of sums whose terms wait for each other: one block of lanes, of each row, after the other.
+
+        At the end of a row the lanes are added up by halves, in vectors and then within one, where each half is
+        first brought to its place. Where a sum is awaited nothing else is done then; otherwise the next row begins
+        meanwhile.
+        """
         if not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
             return 0.0
-        together = max(plan.lanes, 1) * plan.rows
-        return nest.points / together * self.core.fma_latency / self.clock
+        rows, blocks = self._blocks(nest, plan)
+        chain = blocks * self.core.fma_latency * (1 if plan.lanes else nest.extent(plan.order[-1]))
+        width = self._vector(nest, plan)
+        if awaited and plan.lanes:
+            chain += log2(max(plan.lanes, 1)) * self.core.fma_latency
+            chain += log2(max(width, 1)) * self.core.fma_latency
+        return rows * chain / plan.rows / self.clock
 
     # What comes from where.
 
-    def _rate(self, distance: float, kind: Kind = "read") -> float:
-        """Bytes/s of data that were used when so many bytes ago."""
-        for cache in self.core.caches:
-            if distance <= kept_bytes(cache) // cache.shared_by:
-                return self.rates.bandwidth(cache.name, kind)
-        return self.rates.bandwidth("memory", kind)
+    def _level(self, distance: float) -> Cache | None:
+        """The nearest cache that holds so many bytes; None where it is memory."""
+        return next((c for c in self.core.caches if distance <= kept_bytes(c)), None)
 
-    def _reading(self, nest: Nest, plan: NestPlan, touched: set[int]) -> float:
+    def _reading_rate(self, distance: float) -> float:
+        """Bytes/s of data that were used when so many bytes ago."""
+        level = self._level(distance)
+        return self.rates.bandwidth("memory" if level is None else level.name)
+
+    def _writing_seconds(self, distance: float) -> float:
+        """
+        Seconds for each byte that is written to lines last used so many bytes ago: what a copy takes, which counts
+        a byte read and one written, less the reading.
+        """
+        level = self._level(distance)
+        name = "memory" if level is None else level.name
+        read, copy = self.rates.bandwidth(name), self.rates.bandwidth(name, "copy")
+        return max(2 / copy - 1 / read, 1 / (2 * read))
+
+    def _past_caches(self, distance: float) -> float:
+        """
+        Seconds for each byte stored past the caches: as `_writing_seconds`, without reading the line before. Whoever
+        reads it next finds it in memory, and not where it would be otherwise.
+        """
+        read, copy = self.rates.bandwidth("memory"), self.rates.bandwidth("memory", "copy")
+        return max(2 / copy - 2 / read, 1 / read) + 1 / read - 1 / self._reading_rate(distance)
+
+    def _distance(self, number: int, plan: RowsPlan, access: Access) -> float:
+        """The bytes between a use of an element that is read, and the one before."""
+        buffer = self.facts.buffers[access.buffer]
+        is_known = access.buffer in self.touched[number] or buffer.home is Home.SCRATCH
+        # What all iterations read is there from the one before.
+        moves = any(access.moves_along(axis) for axis in plan.nests[number].order[: plan.fused])
+        return self._row_bytes(plan) if plan.fused and (is_known or not moves) else self.all_bytes
+
+    def _row_bytes(self, plan: RowsPlan) -> float:
+        """What one iteration of the fused loops touches: its part of what moves along them, and all of the rest."""
+        axes = tuple(own.order[: plan.fused] for own in plan.nests)
+        if axes not in self._rows:
+            rows = prod(self.nests[0].extent(axis) for axis in axes[0])
+            moving = {
+                access.buffer
+                for nest, own in zip(self.nests, axes, strict=True)
+                for access in nest.accesses
+                if any(access.moves_along(axis) for axis in own)
+            }
+            self._rows[axes] = sum(
+                (buffer.bytes or 0) / (max(rows, 1) if number in moving else 1)
+                for number, buffer in enumerate(self.facts.buffers)
+            )
+        return self._rows[axes]
+
+    def _reading(self, number: int, plan: RowsPlan) -> float:
         """Seconds for what is read. Each array comes once, and again where what lies between uses is too much."""
+        nest, own = self.nests[number], plan.nests[number]
+        fetched = {fetch.buffer for fetch in plan.fetched if fetch.nest == number}
         seconds = 0.0
         for access in dict.fromkeys(nest.reads):
-            buffer = self.facts.buffers[access.buffer]
-            size = buffer.bytes or 0
-            is_known = access.buffer in touched or buffer.home is Home.SCRATCH
-            distance = self._row_bytes() if is_known and self.plan.fused else self._all_bytes()
-            seconds += size * self._line_share(nest, plan, access) / self._rate(distance)
-            again = self._again(nest, plan, access)
-            seconds += size * again / self._rate(self._between(nest, plan, size))
+            size = self._size(access)
+            if access.buffer not in fetched:
+                distance = self._distance(number, plan, access)
+                rate = self._reading_rate(distance)
+                seconds += size * self._line_share(nest, own, access) / rate
+                seconds += size * self._restarting(nest, own, access, distance)
+            again = self._again(nest, own, access)
+            seconds += size * again / self._reading_rate(self._between(nest, own, size))
         return seconds
 
-    def _all_bytes(self) -> float:
-        return sum(buffer.bytes or 0 for buffer in self.facts.buffers)
+    def _restarting(self, nest: Nest, own: NestPlan, access: Access, distance: float) -> float:
+        """
+        Seconds for each byte from beyond L2 that is not prefetched, since several rows are read in turns, a piece of
+        each, or since there are more memory instructions than a prefetcher follows.
 
-    def _row_bytes(self) -> float:
-        """What one iteration of the fused loops touches, of everything that moves along them."""
-        rows = prod(
-            self.nests[0].extent(axis) for axis in self.plan.nests[0].order[: self.plan.fused]
+        A piece waits for its first line, while those of the other rows are under way too.
+        """
+        if distance <= kept_bytes(self.core.cache(2)) or own.square is not None or not own.lanes:
+            return 0.0
+        axis = own.order[-1]
+        if nest.stride(access, axis) != 1:
+            return 0.0
+        streams = (
+            max(own.rows, own.jam) if access in nest.reads and access not in nest.writes else 1
         )
-        return self._all_bytes() / max(rows, 1)
+        vectors = own.lanes / self._vector(nest, own)
+        instructions = vectors * sum(nest.stride(a, axis) != 0 for a in nest.accesses)
+        if streams == 1 and instructions < FOLLOWED:
+            return 0.0
+        return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
+
+    def _size(self, access: Access) -> float:
+        """The bytes of the buffer that is accessed."""
+        return self.facts.buffers[access.buffer].bytes or 0
+
+    def _fetching(self, number: int, plan: RowsPlan, fetch: Fetch) -> float:
+        """Seconds in which a buffer comes that is asked for ahead."""
+        read = next(read for read in self.nests[number].reads if read.buffer == fetch.buffer)
+        return self._size(read) / self._reading_rate(self._distance(number, plan, read))
+
+    def _asking(self, nest: Nest, plan: RowsPlan, fetch: Fetch) -> float:
+        """
+        Seconds of asking for each line of a buffer ahead. Where these lines and a row are more than L1 holds, they have
+        left it again when they are used, and come from L2.
+        """
+        read = next(read for read in nest.reads if read.buffer == fetch.buffer)
+        size = self._size(read)
+        seconds = size / self.core.caches[0].line_bytes / self.core.load_ports / self.clock
+        ahead = fetch.distance * plan.nests[fetch.nest].lanes * self.facts.element_bytes(read)
+        if self._row_bytes(plan) + ahead > kept_bytes(self.core.cache(1)):
+            seconds += size / self.rates.bandwidth("L2")
+        return seconds
 
     def _again(self, nest: Nest, plan: NestPlan, access: Access) -> float:
         """How often more an array is gone through: by sums around their results."""
@@ -189,33 +346,22 @@ class _Model:
             return 1.0
         return max(1.0, line / (square.side * nest.element_bytes))
 
-    def _starting(self) -> float:
-        """Each row of an array from beyond L2 begins with a miss, unless it was asked for before."""
-        fetched = {fetch.buffer for fetch in self.plan.fetched}
-        if not self.plan.fused or self.arrays <= kept_bytes(self.core.cache(2)):
-            return 0.0
-        rows = prod(
-            self.nests[0].extent(axis) for axis in self.plan.nests[0].order[: self.plan.fused]
-        )
-        first = {
-            read.buffer
-            for nest, own in zip(self.nests, self.plan.nests, strict=True)
-            for read in nest.reads
-            if self.facts.buffers[read.buffer].home is Home.ARGUMENT
-            and any(read.moves_along(axis) for axis in own.order[: self.plan.fused])
-        }
-        return rows * len(first - fetched) * L3_SECONDS
-
-    def _writing(self, nest: Nest, plan: NestPlan) -> float:
+    def _writing(self, nest: Nest, own: NestPlan, plan: RowsPlan) -> float:
         """A line that is written is read before, unless it is stored past the caches: then it goes to memory."""
         seconds = 0.0
         for write in dict.fromkeys(nest.writes):
             buffer = self.facts.buffers[write.buffer]
-            size = (buffer.bytes or 0) * (1 if plan.square else self._line_share(nest, plan, write))
-            if write.buffer in self.plan.nontemporal:
-                seconds += size / self.rates.bandwidth("memory", "copy")
-                continue
-            is_near = buffer.home is Home.SCRATCH and self.plan.fused
-            distance = self._row_bytes() if is_near else self._all_bytes()
-            seconds += 2 * size / self._rate(distance, "copy")
+            size = (buffer.bytes or 0) * (1 if own.square else self._line_share(nest, own, write))
+            is_near = buffer.home is Home.SCRATCH and plan.fused
+            distance = self._row_bytes(plan) if is_near else self.all_bytes
+            if write.buffer in plan.nontemporal:
+                seconds += size * self._past_caches(distance)
+            else:
+                seconds += size * self._writing_seconds(distance)
+                seconds += size * self._restarting(nest, own, write, distance)
         return seconds
+
+
+def cost(plan: RowsPlan, facts: KernelFacts, target: Target) -> Cost:
+    """The predicted time of one call on one thread."""
+    return Model(facts, target).cost(plan)

@@ -27,6 +27,8 @@ class Square:
     side: int
     across: int = 0
     """squares of a block in each direction, whose rows stay in L2; 0 where they are not in blocks"""
+    turned: bool = False
+    """whether one square follows another along what is read, and not along what is written"""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class NestPlan:
             square = self.square
             words.append(f"squares of {square.side}x{square.side}")
             words += [f"in blocks of {square.across}x{square.across}"] if square.across else []
+            words += ["one after the other along what is read"] if square.turned else []
         return ", ".join(words)
 
 

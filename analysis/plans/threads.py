@@ -10,8 +10,11 @@ from .cost import balanced, round_up
 PARALLEL_WORK = 1 << 20
 """Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
 
-PARALLEL_BYTES = 1 << 19
-"""Memory traffic from which threads pay: tens of microseconds of one core."""
+TEAM_SECONDS = 5e-6
+"""A parallel region's start and end on an idle machine, at most (docs/architecture.md, threads)."""
+
+PAYING = 4
+"""Times a team's start, of one core's work, from which threads pay: two of them save half of that, twice the start."""
 
 MANY = 8
 """Iterations for each thread from which it matters little that one has one more."""
@@ -20,6 +23,11 @@ MANY = 8
 def team(target: Target) -> int:
     """The threads that a schedule deals its work to; it is the same for fewer."""
     return max(target.cores, 2)
+
+
+def paying_bytes(target: Target) -> float:
+    """Memory traffic from which threads pay."""
+    return PAYING * TEAM_SECONDS * target.rates.bandwidth("memory")
 
 
 def chosen_for_threads(trips: Sequence[int], target: Target) -> int | None:

@@ -110,7 +110,7 @@ def test_statements_outside_tiles_have_lanes_by_what_they_compute() -> None:
     (made, _) = plan.merged[0]
     in_tiles = {number for tile in plan.tiles for number in tile.together}
     assert "math.exp" in dict(kernel.statements[made].operations)
-    assert lanes[made] == 32 and not in_tiles & set(lanes)
+    assert lanes[made] == 64 and not in_tiles & set(lanes)
     assert set(lanes) == {group[0] for group in plan.groups}
 
 

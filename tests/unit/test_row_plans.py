@@ -191,7 +191,7 @@ def test_rows_are_summed_side_by_side(rows_: int, columns: int):
     module = parse_text(SUM.format(rows=rows_, columns=columns), "sum.mlir")
     (kernel,) = kernels(module)
     choices = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 32)
-    (choice,) = (c for c in choices if c.plan.nests[1].rows == 4 and not c.plan.fused)
+    choice = next(c for c in choices if c.plan.nests[1].rows == 4 and not c.plan.fused)
     assert schedule_with(module, kernel, choice, SMALL) is not None
     x = np.random.default_rng(0).standard_normal((rows_, columns)).astype(np.float32)
     found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
@@ -239,7 +239,7 @@ def test_iterations_over_rows_are_joined():
     module = low.unscheduled()
     (kernel,) = kernels(module)
     choices = FAMILIES[-1].propose(facts_of_loops(kernel).facts, SMALL, 32)
-    (choice,) = (c for c in choices if any(nest.rows == 2 for nest in c.plan.nests))
+    choice = next(c for c in choices if any(nest.rows == 2 for nest in c.plan.nests))
     assert schedule_with(module, kernel, choice, SMALL) is not None
     found = sw.Lowered(module, options=Options(target=SMALL)).compile()(x)
     np.testing.assert_allclose(found, x.sum(1), 1e-4, 1e-4)
