@@ -14,6 +14,10 @@ value. A power is a logarithm and an exponential whose numbers are each the sum 
 """
 
 
+COEFFICIENTS = 8
+"""Numbers that a polynomial of single precision and the reduction of its argument take, about."""
+
+
 def hiding_vectors(core: Core) -> int:
     """
     The vectors whose sums, each of which waits for the one before, keep the ports busy: as many additions as begin
@@ -26,14 +30,23 @@ def hiding_vectors(core: Core) -> int:
 def block_lanes(nest: Nest, core: Core) -> int:
     """The elements of a block of a nest's innermost loop: what hides latencies, as far as the registers hold it."""
     vectors = hiding_vectors(core)
-    while vectors > 1 and vectors * registers(nest) > core.vector_registers:
+    left = core.vector_registers - coefficients(nest)
+    while vectors > 1 and vectors * registers(nest) > left:
         vectors //= 2
     return core.lanes(nest.element_bytes) * vectors
 
 
 def registers(nest: Nest) -> int:
-    """The vectors that one vector of a nest's iterations has under way at once."""
-    names = [name for name in nest.operations if name.startswith("math.")]
-    if not names:
-        return 1
-    return 1 + FUNCTION_REGISTERS * (2 if "math.powf" in names else 1)
+    """The vectors that one vector of a nest's iterations has under way at once: what it reads, and a function's."""
+    names = _functions(nest)
+    doubled = 2 if "math.powf" in names else 1
+    return max(len(set(nest.reads)), 1) + FUNCTION_REGISTERS * doubled * bool(names)
+
+
+def coefficients(nest: Nest) -> int:
+    """The vectors of numbers that all iterations of a nest use: those of each function are set up before its loops."""
+    return COEFFICIENTS * len(_functions(nest))
+
+
+def _functions(nest: Nest) -> list[str]:
+    return [name for name in nest.operations if name.startswith("math.")]

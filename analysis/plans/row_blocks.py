@@ -10,42 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property, lru_cache
+from heapq import nsmallest
 
 from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
-from .contraction import register_tiles
-from .cost import Cost, balanced
+from .cost import Cost, balanced, ending_cycles, step_cycles
 from .lanes import hiding_vectors
 from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
 from .row_blocks_loops import lanes_outside_tiles, loops_on_threads
 from .row_chain import RowChain, finishing, reducing, row_chain
 
-TILES_OF_ROWS = 4
+TILES_OF_ROWS = (4, 2, 8, 1, 6, 3, 16)
 """
 Register tiles, one above the other, of a block of rows: each panel of a right operand is used so often while it
 is in L1, and the latencies between one statement and the next count for as many rows.
 """
 
-MOST_TILES_OF_ROWS = 8
-"""The same at most, among the alternatives."""
-
-TILES_TRIED = 3
+TILES_TRIED = 5
 """Register tiles, the best ones by arithmetic, that plans are proposed with."""
 
-MOST_VECTORS = 4
-"""Vectors of a row of a register tile at most, as for contractions alone."""
+RESOLUTION = 1.02
+"""Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
 
 
 def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowBlocksPlan]:
-    """
-    Up to `n` plans; none where the kernel is no such chain. The first one has blocks of `TILES_OF_ROWS` tiles, as
-    far as the blocks of scores take a quarter of L2; the others come by predicted time.
-    """
-    first = next(_plans(facts, target), None)
-    if first is None or n < 2:
-        return [] if first is None else [first]
-    others = dict.fromkeys(plan for plan in _plans(facts, target) if plan != first)
-    return [first, *sorted(others, key=lambda plan: cost(plan, facts, target).seconds)][:n]
+    """Up to `n` plans, cheapest first by prediction; none where the kernel is no such chain."""
+    return list(_proposed(facts, target)[:n])
+
+
+@lru_cache(maxsize=256)
+def _proposed(facts: KernelFacts, target: Target) -> tuple[RowBlocksPlan, ...]:
+    seconds = {plan: cost(plan, facts, target).seconds for plan in _plans(facts, target)}
+    if not seconds:
+        return ()
+    most = min(seconds.values()) * RESOLUTION
+    # Of times that are too near each other to tell them apart, the one that was thought of first.
+    best = next(plan for plan in seconds if seconds[plan] <= most)
+    others = sorted(seconds, key=lambda plan: seconds[plan])
+    return (best, *(plan for plan in others if plan != best))
 
 
 def cost(plan: RowBlocksPlan, facts: KernelFacts, target: Target) -> Cost:
@@ -54,20 +57,45 @@ def cost(plan: RowBlocksPlan, facts: KernelFacts, target: Target) -> Cost:
 
 
 def _plans(facts: KernelFacts, target: Target) -> Iterator[RowBlocksPlan]:
-    """The plan that is taken first, then those around it."""
+    """The register tiles with blocks of several sizes, and right operands packed or not."""
     chain = row_chain(facts, ())
     if chain is None or not chain.contractions:
         return
-    for tile, _ in register_tiles(chain.contractions[0], target, TILES_TRIED):
-        maker = _Maker(facts, target, chain, tile)
+    best = nsmallest(
+        TILES_TRIED, _tiles(target), key=lambda tile: _tile_cycles(chain, target, *tile)
+    )
+    for rows, vectors in best:
+        maker = _Maker(facts, target, chain, rows, vectors)
         if maker.chain is None:
             return
-        plan = maker.plan(TILES_OF_ROWS)
-        yield plan
-        for count in range(1, MOST_TILES_OF_ROWS + 1):
-            sized = maker.plan(count)
-            yield sized
-            yield from _other_packing(sized, maker.chain)
+        for count in TILES_OF_ROWS:
+            plan = maker.plan(count)
+            yield plan
+            yield from _other_packing(plan, maker.chain)
+
+
+def _tiles(target: Target) -> Iterator[tuple[int, int]]:
+    """
+    Rows and vectors of register tiles: the registers hold the accumulators, a row of the right operand, a broadcast
+    element, and a row of what finishes or reduces the result.
+    """
+    core = target.core
+    for rows in range(2, core.vector_registers):
+        for vectors in (1, 2, 4):
+            if vectors * (rows + 2) + 1 <= core.vector_registers:
+                yield rows, vectors
+
+
+def _tile_cycles(chain: RowChain, target: Target, rows: int, vectors: int) -> float:
+    """Cycles of all tiles of this size, whole or not, of all contractions."""
+    core, cycles = target.core, 0.0
+    for c in chain.contractions:
+        width = core.lanes(c.result_bytes)
+        wide = min(vectors, -(-c.extent(c.n) // width))
+        tiles = -(-c.extent(c.m) // rows) * -(-c.extent(c.n) // (wide * width))
+        step = step_cycles(core, rows, wide)
+        cycles += tiles * (c.extent(c.k) * step + ending_cycles(core, rows, wide))
+    return cycles
 
 
 def _other_packing(plan: RowBlocksPlan, chain: RowChain) -> Iterator[RowBlocksPlan]:
@@ -90,15 +118,14 @@ def _must_pack(c: Contraction, tile: TilePlan) -> bool:
 
 
 class _Maker:
-    """Makes the plans of one kernel with one number of rows of a register tile."""
+    """Makes the plans of one kernel with one size of register tiles, at most."""
 
-    def __init__(self, facts: KernelFacts, target: Target, whole: RowChain, rows_of_tile: int):
-        self.target = target
+    def __init__(
+        self, facts: KernelFacts, target: Target, whole: RowChain, rows: int, vectors: int
+    ):
+        self.target, self.mr, self.vectors = target, rows, vectors
         first = whole.contractions[0]
         self.total = first.extent(first.m)
-        # Rows beyond the last one would be copied, and cut off, in each of the statements.
-        fitting = range(rows_of_tile, rows_of_tile // 2, -1)
-        self.mr = next((n for n in fitting if self.total % n == 0), rows_of_tile)
         self.inlined = whole.cheap(self._finished(whole))
         self.chain = row_chain(facts, self.inlined)
         if self.chain is not None and not self.chain.is_complete:
@@ -118,19 +145,8 @@ class _Maker:
         return bool(c.extent(c.m) % self.mr or c.extent(c.n) % self._columns(c))
 
     def _columns(self, c: Contraction) -> int:
-        """
-        NR: the accumulators, with as many registers as are loaded, fit. Where there are few columns it is the power
-        of two that holds them.
-        """
-        core, columns, vectors = self.target.core, c.extent(c.n), 1
-        width = core.lanes(c.result_bytes)
-        while (
-            vectors < MOST_VECTORS
-            and 2 * vectors * (self.mr + 1) + 1 <= core.vector_registers
-            and vectors * width < columns
-        ):
-            vectors *= 2
-        wide = width * vectors
+        """NR: so many vectors. Where there are few columns it is the power of two that holds them."""
+        wide, columns = self.target.core.lanes(c.result_bytes) * self.vectors, c.extent(c.n)
         while wide // 2 >= columns:
             wide //= 2
         return wide
@@ -144,6 +160,17 @@ class _Maker:
         return balanced(self.total, max(min(tiles * self.mr, most), self.mr), self.mr)
 
     def plan(self, tiles_of_rows: int) -> RowBlocksPlan:
+        """The plan with blocks of so many tiles, one above the other."""
+        assert self.chain is not None
+        rows = self.rows(tiles_of_rows)
+        gone = {tile.computed for tile in self._plan.tiles}
+        ahead = [number for number in self.chain.ahead if number not in gone]
+        threads = loops_on_threads(self.chain, rows, ahead, self.target)
+        return replace(self._plan, rows=rows, threads=threads)
+
+    @cached_property
+    def _plan(self) -> RowBlocksPlan:
+        """What does not depend on the size of blocks."""
         chain = self.chain
         assert chain is not None
         tiles = tuple(self._tile(chain, c) for c in chain.contractions)
@@ -153,9 +180,8 @@ class _Maker:
         groups = chain.groups({number for tile in tiles for number in tile.together})
         merged = chain.merged(groups)
         ahead = [number for number in chain.ahead if number not in gone]
-        rows = self.rows(tiles_of_rows)
         return RowBlocksPlan(
-            rows,
+            self.mr,
             self.mr,
             chain.depth,
             chain.rows,
@@ -167,7 +193,7 @@ class _Maker:
             groups,
             merged,
             lanes_outside_tiles(chain, groups, merged, ahead, self.target),
-            loops_on_threads(chain, rows, ahead, self.target),
+            (),
         )
 
     def _tile(self, chain: RowChain, c: Contraction) -> TilePlan:

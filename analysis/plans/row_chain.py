@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from ..facts import (
@@ -222,6 +223,7 @@ class RowChain:
         return self.reads(number, self.buffer(first)) or self.buffer(number) in used
 
 
+@lru_cache(maxsize=64)
 def row_chain(facts: KernelFacts, gone: tuple[int, ...]) -> RowChain | None:
     """The chain that a kernel is after statements are inlined; None when its statements are no nests of their own."""
     facts = inlined(facts, gone)

@@ -66,6 +66,8 @@ class _Search:
         self.decisions = Decisions(facts, target)
         self.model = Model(facts, target)
         self.seconds: dict[RowsPlan, float] = {}
+        self.moving: dict[RowsPlan, float] = {}
+        """the part of these in which data move, behind arithmetic or not"""
         most = hiding_vectors(target.core)
         # More than hide latencies shorten the code's jumps; fewer leave registers free.
         self.vectors = [most, *(most >> n for n in range(1, most.bit_length())), 2 * most]
@@ -74,8 +76,11 @@ class _Search:
     def found(self) -> tuple[RowsPlan, ...]:
         """All that was looked at, cheapest first."""
         for structure in dict.fromkeys(_structures(self.decisions)):
-            for vectors, *traffic in product(self.vectors, (False, True), (False, True)):
-                self._look_at(self._in_blocks(structure, vectors, *traffic))
+            for fetches, passes in product((False, True), (False, True)):
+                plan = self.decisions.completed(structure, fetches=fetches, passes=passes)
+                self._look_at(plan)
+                for vectors in self.vectors:
+                    self._look_at(self._in_blocks(plan, vectors))
         for _ in range(ROUNDS):
             before = self._best
             for number in range(len(before.nests)):
@@ -88,15 +93,21 @@ class _Search:
 
     @property
     def _best(self) -> RowsPlan:
-        """The first that was looked at of those whose times are too near each other to tell them apart."""
+        """
+        Of those whose times are too near each other to tell them apart, the ones that move least data; of these, the
+        first that was looked at.
+        """
         most = min(self.seconds.values()) * RESOLUTION
-        return next(plan for plan, seconds in self.seconds.items() if seconds <= most)
+        near = [plan for plan, seconds in self.seconds.items() if seconds <= most]
+        least = min(self.moving[plan] for plan in near) * RESOLUTION
+        return next(plan for plan in near if self.moving[plan] <= least)
 
     def _look_at(self, plan: RowsPlan) -> None:
         if plan not in self.seconds:
             self.seconds[plan] = self.model.cost(plan).seconds
+            self.moving[plan] = self.model.moving(plan)
 
-    def _in_blocks(self, plan: RowsPlan, vectors: int, fetches: bool, passes: bool) -> RowsPlan:
+    def _in_blocks(self, plan: RowsPlan, vectors: int) -> RowsPlan:
         """The plan with blocks of so many vectors in each nest that runs in lanes."""
         lanes = [
             self.decisions.width(n) * vectors if own.lanes else 0
@@ -109,8 +120,7 @@ class _Search:
             replace(own, lanes=shared if is_whole else count)
             for own, count, is_whole in zip(plan.nests, lanes, whole, strict=True)
         )
-        plan = replace(plan, nests=nests)
-        return self.decisions.completed(plan, fetches=fetches, passes=passes)
+        return self.decisions.completed(replace(plan, nests=nests), like=plan)
 
     def _vary_nest(self, number: int) -> None:
         """One nest's decisions, one after the other."""

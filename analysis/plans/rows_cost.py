@@ -20,7 +20,7 @@ from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts, Role
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes
-from .lanes import registers
+from .lanes import coefficients, registers
 from .row_nests import Nest, nests_of
 from .rows_plan import Fetch, NestPlan, RowsPlan
 
@@ -85,6 +85,11 @@ class Model:
                 ("waiting for data", max(0.0, total - instructions - latency)),
             ]
         )
+
+    def moving(self, plan: RowsPlan) -> float:
+        """The seconds in which data move between caches and memory, whatever goes on meanwhile."""
+        times = [self._times(number, plan) for number in range(len(self.nests))]
+        return sum(each.moving + each.ahead for each in times)
 
     def _times(self, number: int, plan: RowsPlan) -> _Times:
         """What one nest takes, beside the others as they are."""
@@ -159,7 +164,7 @@ class Model:
         if plan.square is not None:
             return plan.square.side * len(nest.reads)
         vectors = self._vectors(nest, plan, self._vector(nest, plan)) * plan.rows
-        return vectors * registers(nest) + plan.jam
+        return vectors * registers(nest) + coefficients(nest) + plan.jam
 
     def _accesses(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
         """Instructions for the accesses of one vector of iterations."""

@@ -11,7 +11,7 @@ PARALLEL_WORK = 1 << 20
 """Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
 
 TEAM_SECONDS = 5e-6
-"""A parallel region's start and end on an idle machine, at most (docs/architecture.md, threads)."""
+"""A parallel region's start and end on an idle machine, about (docs/threads.md)."""
 
 PAYING = 4
 """Times a team's start, of one core's work, from which threads pay: two of them save half of that, twice the start."""

@@ -111,7 +111,7 @@ def test_wider_vectors_make_wider_blocks():
         lanes = [
             max(nest.lanes for nest in first(name, (100, 1000), t).nests) for t in (narrow, wide)
         ]
-        assert lanes[1] == 2 * lanes[0]
+        assert lanes[1] >= 2 * lanes[0]
 
 
 def test_fewer_registers_make_smaller_squares():

@@ -9,8 +9,8 @@
 // FACT: found unknown fact 'l2_way' of a target; did you mean 'l2_ways'
 // SIZE: found 'fast' for 'l2' of a target, expected a size of at least 1K, as 512K or 2M; mend it
 
-// ZEN3: loop.for parallel vector "j.lane" %{{.*}} = 0 to 32
-// WIDE: loop.for parallel vector "j.lane" %{{.*}} = 0 to 64
+// ZEN3: loop.for parallel vector "j.lane" %{{.*}} = 0 to 64
+// WIDE: loop.for parallel vector "j.lane" %{{.*}} = 0 to 128
 func.func private @double(%A: memref<16x1024xf32>, %B: memref<16x1024xf32>) {
   loop.for parallel "i" %i = 0 to 16 {
     loop.for parallel "j" %j = 0 to 1024 {
