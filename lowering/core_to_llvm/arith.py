@@ -27,14 +27,8 @@ from xdsl.utils.type import get_element_type_or_self
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
 from ...dialects.upstream.llvm import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
-from .emitter import (
-    NO_FASTMATH,
-    NO_OVERFLOW,
-    Emitter,
-    Handler,
-    fastmath_of,
-    unsupported,
-)
+from .emitter import Emitter, Handler, unsupported
+from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, is_vector
 
 _OVERFLOW_BITS = {arith.IntegerOverflowFlag.NSW: 1, arith.IntegerOverflowFlag.NUW: 2}

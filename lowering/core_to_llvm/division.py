@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Operation, SSAValue
 
 from .arith import add_flag, integer_constant, select, with_element
-from .emitter import NO_OVERFLOW, Emitter, Handler
+from .emitter import Emitter, Handler
+from .properties import NO_OVERFLOW
 
 Divided = tuple[SSAValue, SSAValue]
 """Quotient, rounded towards zero, and remainder. What is not used is removed by LLVM."""

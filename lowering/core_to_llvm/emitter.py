@@ -6,31 +6,25 @@ folds what is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
-    DenseArrayBase,
     DictionaryAttr,
     FunctionType,
-    IntegerAttr,
-    IntegerType,
     LocationAttr,
     MemRefType,
-    StringAttr,
     SymbolRefAttr,
     UnitAttr,
     i1,
-    i32,
     i64,
 )
-from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
+from .properties import NSW, aligned, comparison, element_address, integer, intrinsic_call, segments
 from .types import (
     POINTER,
     AnyMemRef,
@@ -39,14 +33,10 @@ from .types import (
     checked,
     layout_of,
     memory_type,
-    nested_array,
 )
 
 Handler: TypeAlias = "Callable[[Emitter, Operation], None]"
 
-NO_OVERFLOW = IntegerAttr(0, i32)
-NSW = IntegerAttr(1, i32)
-_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _INT32_RANGE = range(llvm.GEP_USE_SSA_VAL + 1, 2**31)
 
 
@@ -113,6 +103,7 @@ class Emitter:
         self._values: dict[SSAValue, SSAValue] = {}
         self._memrefs: dict[SSAValue, MemRefValue] = {}
         self._constants: dict[tuple[int, Attribute], SSAValue] = {}
+        self._undefined: dict[Attribute, SSAValue] = {}
         self._prologue: list[Operation] = []
 
     # Values of the old function.
@@ -288,7 +279,7 @@ class Emitter:
         self.block.add_op(
             llvm.CondBrOp.create(
                 operands=(condition, *then_arguments, *else_arguments),
-                properties=_segments(1, len(then_arguments), len(else_arguments)),
+                properties=segments(1, len(then_arguments), len(else_arguments)),
                 successors=(then, otherwise),
                 location=self.location,
             )
@@ -305,7 +296,7 @@ class Emitter:
         op = llvm.CallIntrinsicOp.create(
             operands=operands,
             result_types=() if result is None else (result,),
-            properties=_intrinsic(name, len(operands), fastmath),
+            properties=intrinsic_call(name, len(operands), fastmath),
             location=self.location,
         )
         self.block.add_op(op)
@@ -320,6 +311,15 @@ class Emitter:
         return op.returned
 
     # Integers.
+
+    def undefined(self, type_: Attribute) -> SSAValue:
+        """A vector of which nothing is known yet."""
+        found = self._undefined.get(type_)
+        if found is None:
+            op = llvm.UndefOp.create(result_types=(type_,))
+            self._prologue.append(op)
+            found = self._undefined[type_] = op.results[0]
+        return found
 
     def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
         """An integer constant, made once a function, at its top."""
@@ -358,7 +358,7 @@ class Emitter:
         return self.emit(llvm.MulOp, (self.ssa(a), self.ssa(b)), i64, {"overflowFlags": NSW})
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue, result: Attribute) -> SSAValue:
-        return self.emit(llvm.ICmpOp, (a, b), result, _predicate(predicate))
+        return self.emit(llvm.ICmpOp, (a, b), result, comparison(predicate))
 
     def equals(self, value: SSAValue, constant: int) -> SSAValue:
         """Whether an integer is a constant, as an i1."""
@@ -394,31 +394,27 @@ class Emitter:
             else:
                 raw.append(llvm.GEP_USE_SSA_VAL)
                 dynamic.append(self.ssa(index))
-        properties = _gep_properties(tuple(raw), element, inbounds)
+        properties = element_address(tuple(raw), element, inbounds=inbounds)
         return self.emit(llvm.GEPOp, (pointer, *dynamic), POINTER, properties)
 
     def element_pointer(self, memref: MemRefValue, indices: Sequence[Index]) -> SSAValue:
         """The address of an element."""
-        element = memory_type(memref.type.element_type)
-        strides = memref.strides
         if all(index == 0 for index in indices):
             return memref.pointer
-        if all(isinstance(stride, int) for stride in strides):
-            nested = nested_array(cast("tuple[int, ...]", strides), element)
-            if nested is not None:
-                return self.pointer_at(memref.pointer, indices, nested)
+        if memref.nested is not None:
+            return self.pointer_at(memref.pointer, indices, memref.nested)
         position: Index = 0
-        for index, stride in zip(indices, strides, strict=True):
+        for index, stride in zip(indices, memref.strides, strict=True):
             position = self.add(position, self.mul(index, stride))
-        return self.pointer_at(memref.pointer, (position,), element)
+        return self.pointer_at(memref.pointer, (position,), memory_type(memref.type.element_type))
 
     def load(self, pointer: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
-        return self.emit(llvm.LoadOp, (pointer,), type_, _aligned(alignment))
+        return self.emit(llvm.LoadOp, (pointer,), type_, aligned(alignment))
 
     def store(
         self, value: SSAValue, pointer: SSAValue, alignment: int, *, nontemporal: bool = False
     ) -> None:
-        properties = _aligned(alignment)
+        properties = aligned(alignment)
         if nontemporal:
             properties = {**properties, "nontemporal": UnitAttr()}
             self.has_nontemporal = True
@@ -429,55 +425,6 @@ class Emitter:
         )
 
 
-@lru_cache(maxsize=1024)
-def _aligned(alignment: int) -> dict[str, Attribute]:
-    """The properties of a plain load or store. Operations copy them."""
-    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
-
-
-@lru_cache(maxsize=1024)
-def integer(value: int, type_: Attribute) -> IntegerAttr:
-    assert isinstance(type_, IntegerType)
-    return IntegerAttr(value, cast("IntegerType", type_))
-
-
-@lru_cache(maxsize=1024)
-def _intrinsic(
-    name: str, operands: int, fastmath: llvm.FastMathAttr | None
-) -> dict[str, Attribute]:
-    return {
-        "intrin": StringAttr(name),
-        "fastmathFlags": fastmath or NO_FASTMATH,
-        "op_bundle_sizes": _NO_BUNDLES,
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
-    }
-
-
-@lru_cache(maxsize=1024)
-def _segments(*sizes: int) -> dict[str, Attribute]:
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
-
-
-@lru_cache(maxsize=1024)
-def _predicate(name: str) -> dict[str, Attribute]:
-    number = llvm.ICmpPredicateFlag(name).to_int()
-    return {"predicate": IntegerAttr(number, i64)}
-
-
-@lru_cache(maxsize=1024)
-def _gep_properties(
-    raw: tuple[int, ...], element: Attribute, inbounds: bool
-) -> dict[str, Attribute]:
-    properties: dict[str, Attribute] = {
-        "rawConstantIndices": DenseArrayBase.from_list(i32, raw),
-        "elem_type": element,
-        "noWrapFlags": NO_OVERFLOW,
-    }
-    if inbounds:
-        properties["inbounds"] = UnitAttr()
-    return properties
-
-
 def unsupported(op: Operation, why: str = "") -> StepwellError:
     """The refusal of an operation that convert-core-to-llvm has no rule for."""
     reason = f" {why}" if why else ""
@@ -486,19 +433,3 @@ def unsupported(op: Operation, why: str = "") -> StepwellError:
         "lower or rewrite it before that pass",
         op=op,
     )
-
-
-def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:
-    """The fast-math flags of an arith, math or vector operation as LLVM's."""
-    flags = op.properties.get(name) or op.attributes.get(name)
-    if flags is None:
-        return NO_FASTMATH
-    assert isinstance(flags, FastMathAttrBase)
-    known = _FASTMATH.get(flags)
-    if known is None:
-        known = _FASTMATH[flags] = llvm.FastMathAttr(flags.data)
-    return known
-
-
-NO_FASTMATH = llvm.FastMathAttr(None)
-_FASTMATH: dict[FastMathAttrBase, llvm.FastMathAttr] = {}

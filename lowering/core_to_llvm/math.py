@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, VectorType, f32, i1,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .arith import extract_lane, float_constant, intrinsic, mangled, result_type
-from .emitter import Emitter, Handler, fastmath_of, unsupported
+from .emitter import Emitter, Handler, unsupported
+from .properties import fastmath_of
 from .types import AnyVector
 
 

@@ -28,7 +28,8 @@ from ...dialects.resources import (
 )
 from ...dialects.upstream.memref import PrefetchOp
 from ...errors import StepwellError
-from .emitter import NSW, Emitter, Handler, unsupported
+from .emitter import Emitter, Handler, unsupported
+from .properties import NSW
 from .types import (
     POINTER,
     AnyMemRef,

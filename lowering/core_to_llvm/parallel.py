@@ -40,8 +40,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.upstream.llvm import AtomicRMWOp
-from .emitter import NSW, Emitter, unsupported
+from .emitter import Emitter, unsupported
 from .memref import BUFFER_ALIGNMENT
+from .properties import NSW
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
 
 GOMP_PARALLEL = "GOMP_parallel"

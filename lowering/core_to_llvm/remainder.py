@@ -17,7 +17,8 @@ from xdsl.utils.type import get_element_type_or_self
 from ...dialects.upstream.arith import RemFOp
 from ...dialects.upstream.llvm import VectorFCmpOp
 from .arith import float_constant, mangled, result_type, select, with_element
-from .emitter import NO_FASTMATH, Emitter, Handler
+from .emitter import Emitter, Handler
+from .properties import NO_FASTMATH
 from .types import is_vector
 
 _OLT, _UNE = llvm.FCmpPredicateFlag("olt").to_int(), llvm.FCmpPredicateFlag("une").to_int()

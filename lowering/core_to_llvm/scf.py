@@ -16,8 +16,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.loop import UNROLLED
 from .cf import branch_on, lower_region
-from .emitter import NO_OVERFLOW, NSW, Emitter, Handler, unsupported
+from .emitter import Emitter, Handler, unsupported
 from .parallel import convert_parallel
+from .properties import NO_OVERFLOW, NSW
 
 NO_UNROLL = "stepwell.no_unroll"
 """

@@ -10,7 +10,7 @@ it needs no value of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import TypeAlias, TypeGuard, cast
 
@@ -79,6 +79,14 @@ class MemRefValue:
     pointer: SSAValue
     sizes: tuple[Index, ...]
     strides: tuple[Index, ...]
+
+    @cached_property
+    def nested(self) -> Attribute | None:
+        """`nested_array` of its strides, where they are known."""
+        if not all(isinstance(stride, int) for stride in self.strides):
+            return None
+        element = memory_type(self.type.element_type)
+        return nested_array(cast("tuple[int, ...]", self.strides), element)
 
 
 @remembered

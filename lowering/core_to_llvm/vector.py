@@ -23,7 +23,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
-from .emitter import NO_FASTMATH, NO_OVERFLOW, Emitter, Handler, fastmath_of, unsupported
+from .emitter import Emitter, Handler, unsupported
+from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 
 _Floats = Float16Type | Float32Type | Float64Type
@@ -35,7 +36,7 @@ def _lanes(type_: Attribute) -> int:
 
 def splat(e: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
     """A vector with `value` in every lane."""
-    undefined = e.emit(llvm.UndefOp, (), type_)
+    undefined = e.undefined(type_)
     first = e.emit(llvm.InsertElementOp, (undefined, value, e.constant(0, i32)), type_)
     return shuffle(e, first, undefined, (0,) * _lanes(type_))
 

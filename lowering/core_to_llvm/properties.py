@@ -1,0 +1,98 @@
+"""Properties of operations of level 5. Many operations share them: they are remembered, and operations copy them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.utils import FastMathAttrBase
+from xdsl.ir import Attribute, Operation
+
+NO_OVERFLOW = IntegerAttr(0, i32)
+NSW = IntegerAttr(1, i32)
+NO_FASTMATH = llvm.FastMathAttr(None)
+_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_MARK = UnitAttr()
+
+
+@lru_cache(maxsize=1024)
+def aligned(alignment: int) -> dict[str, Attribute]:
+    """Of a plain load or store."""
+    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+
+
+@lru_cache(maxsize=1024)
+def integer(value: int, type_: Attribute) -> IntegerAttr:
+    """A number, for a constant of an integer type."""
+    assert isinstance(type_, IntegerType)
+    return IntegerAttr(value, cast("IntegerType", type_))
+
+
+@lru_cache(maxsize=1024)
+def intrinsic_call(
+    name: str, operands: int, fastmath: llvm.FastMathAttr | None
+) -> dict[str, Attribute]:
+    """Of a call of an intrinsic with so many operands."""
+    return {
+        "intrin": StringAttr(name),
+        "fastmathFlags": fastmath or NO_FASTMATH,
+        "op_bundle_sizes": _NO_BUNDLES,
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+    }
+
+
+@lru_cache(maxsize=1024)
+def segments(*sizes: int) -> dict[str, Attribute]:
+    """How many operands each of the groups has that an operation takes."""
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
+
+
+@lru_cache(maxsize=1024)
+def comparison(name: str) -> dict[str, Attribute]:
+    """Of a comparison of integers."""
+    number = llvm.ICmpPredicateFlag(name).to_int()
+    return {"predicate": IntegerAttr(number, i64)}
+
+
+def element_address(
+    raw: tuple[int, ...], element: Attribute, *, inbounds: bool
+) -> dict[str, Attribute]:
+    """Of an `llvm.getelementptr`; `raw` has its indices, or what stands for those that are operands."""
+    properties: dict[str, Attribute] = {
+        "rawConstantIndices": _numbers(raw),
+        "elem_type": element,
+        "noWrapFlags": NO_OVERFLOW,
+    }
+    if inbounds:
+        properties["inbounds"] = _MARK
+    return properties
+
+
+@lru_cache(maxsize=1024)
+def _numbers(raw: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i32, raw)
+
+
+def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:
+    """The fast-math flags of an arith, math or vector operation as LLVM's."""
+    flags = op.properties.get(name) or op.attributes.get(name)
+    if flags is None:
+        return NO_FASTMATH
+    assert isinstance(flags, FastMathAttrBase)
+    known = _FASTMATH.get(flags)
+    if known is None:
+        known = _FASTMATH[flags] = llvm.FastMathAttr(flags.data)
+    return known
+
+
+_FASTMATH: dict[FastMathAttrBase, llvm.FastMathAttr] = {}
