@@ -12,6 +12,7 @@ from ..dialects.shaped import memref_type
 from ..dialects.upstream.arith import VectorSelectOp
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
 from .lane_values import LaneValues, any_lane, extract, inserted
+from .vector_loops import LaneAccess
 
 
 class LaneAccesses:
@@ -21,14 +22,14 @@ class LaneAccesses:
         self.values = values
 
     def load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
-        operands = list(op.operands_)
-        if not any(self.values.varies(v) for v in operands):
+        access = self._access(op)
+        if not access.varies:
             self._load_one(op, builder)
             return
-        buffer = self.values.scalar.values[op.buffer]
-        element = memref_type(buffer).get_element_type()
-        if self._is_contiguous(op):
-            indices = [self.values.expand(builder, e, operands) for e in op.map.data.results]
+        buffer = self.values.scalar.values[access.buffer]
+        element = memref_type(buffer).element_type
+        if access.is_contiguous:
+            indices = self._subscripts(op, builder)
             type_ = self.values.type_of(element)
             if self.values.mask is None or self._is_private(op):
                 new = builder.emit(vector.LoadOp, (buffer, *indices), type_)
@@ -39,7 +40,7 @@ class LaneAccesses:
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
-            with self.values.in_lane(builder, lane, operands):
+            with self.values.in_lane(builder, lane, access.operands):
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
@@ -61,8 +62,8 @@ class LaneAccesses:
     def _load_where(
         self, op: loop.LoadOp, builder: CoreBuilder, condition: SSAValue | None
     ) -> SSAValue:
-        buffer = self.values.scalar.values[op.buffer]
-        element = memref_type(buffer).get_element_type()
+        buffer = self.values.scalar.values[self._access(op).buffer]
+        element = memref_type(buffer).element_type
         if condition is None:
             return builder.emit(memref.LoadOp, (buffer, *self._subscripts(op, builder)), element)
         then, other = builder.inside(Block()), builder.inside(Block())
@@ -74,7 +75,18 @@ class LaneAccesses:
         return builder.insert(made).results[0]
 
     def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: CoreBuilder) -> list[SSAValue]:
-        return [self.values.expand(builder, e, list(op.operands_)) for e in op.map.data.results]
+        access = self._access(op)
+        return [self.values.expand(builder, e, access.operands) for e in access.subscripts]
+
+    def _access(self, op: loop.LoadOp | loop.StoreOp) -> LaneAccess:
+        known = self.values.loop.accesses.get(op)
+        if known is None:
+            operands, subscripts = tuple(op.operands_), op.map.data.results
+            varies = any(self.values.varies(v) for v in operands)
+            is_contiguous = varies and self._is_contiguous(op)
+            known = LaneAccess(op.buffer, subscripts, operands, varies, is_contiguous)
+            self.values.loop.accesses[op] = known
+        return known
 
     def _exists(self, op: loop.LoadOp) -> bool:
         """Whether the subscripts are inside the buffer's shape whatever the conditions say."""
@@ -108,10 +120,10 @@ class LaneAccesses:
         return strides[-1:] == [1] and not any(strides[:-1])
 
     def store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
-        operands = list(op.operands_)
-        buffer = self.values.scalar.values[op.buffer]
-        element = memref_type(buffer).get_element_type()
-        if any(self.values.varies(v) for v in operands) and self._is_contiguous(op):
+        access = self._access(op)
+        buffer = self.values.scalar.values[access.buffer]
+        element = memref_type(buffer).element_type
+        if access.is_contiguous:
             indices = self._subscripts(op, builder)
             value = self.values.vector(builder, op.value)
             if self.values.mask is not None and self._is_private(op):
@@ -126,15 +138,14 @@ class LaneAccesses:
                 masked = (buffer, *indices, self.values.mask, value)
                 builder.append(vector.MaskedStoreOp, masked)
             return
-        if not any(self.values.varies(v) for v in operands) and not self.values.varies(op.value):
+        if not access.varies and not self.values.varies(op.value):
             condition = None if self.values.mask is None else any_lane(builder, self.values.mask)
             self._store_where(op, self.values.scalar.values[op.value], builder, condition)
             return
         # Lane after lane, so that of several writes to one element the last one stays.
-        varies = any(self.values.varies(v) for v in operands)
         lanes = (
             range(self.values.lanes)
-            if varies or self.values.mask is not None
+            if access.varies or self.values.mask is not None
             else (self.values.lanes - 1,)
         )
         vector_value = self.values.vector(builder, op.value)
@@ -143,7 +154,7 @@ class LaneAccesses:
             condition = (
                 None if self.values.mask is None else extract(builder, self.values.mask, lane)
             )
-            with self.values.in_lane(builder, lane, operands):
+            with self.values.in_lane(builder, lane, access.operands):
                 self._store_where(op, value, builder, condition)
 
     def _store_where(
@@ -155,7 +166,7 @@ class LaneAccesses:
             inside.append(scf.YieldOp, ())
             builder.insert(scf.IfOp(condition, [], Region(inside.block), Region()))
             return
-        buffer = self.values.scalar.values[op.buffer]
+        buffer = self.values.scalar.values[self._access(op).buffer]
         builder.append(memref.StoreOp, (value, buffer, *self._subscripts(op, builder)))
 
 

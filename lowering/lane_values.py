@@ -6,7 +6,7 @@ A value that is the same in all lanes stays a scalar.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Protocol, cast
@@ -17,12 +17,12 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
 from .affine_to_arith import AffineExpander
 from .core_builder import CoreBuilder, lane_position
+from .vector_loops import VectorLoop
 
 
 class ScalarConverter(Protocol):
@@ -30,7 +30,8 @@ class ScalarConverter(Protocol):
 
     expander: AffineExpander
     values: dict[SSAValue, SSAValue]
-    updates: Mapping[Operation, ReductionUpdate]
+
+    def vector_loop(self, op: loop.ForOp) -> VectorLoop: ...
 
     def convert_op(self, op: Operation, builder: CoreBuilder) -> None: ...
 
@@ -56,12 +57,12 @@ class LaneValues:
     ):
         self.scalar = scalar
         self.lanes = lanes
-        self.variable = for_op.induction_variable
-        self.step = for_op.step.value.data
+        self.loop = scalar.vector_loop(for_op)
+        self.variable, self.step = self.loop.variable, self.loop.step
         self.mask: SSAValue | None = None
         """the lanes that run; None when all do"""
-        low = for_op.lower_map.data.results[0] + skipped * self.step
-        operands = [scalar.values[v] for v in for_op.lower_operands]
+        low = self.loop.low + skipped * self.step if skipped else self.loop.low
+        operands = [scalar.values[v] for v in self.loop.low_operands]
         self.first = scalar.expander.expand(builder, low, operands)
         scalar.expander.ranges[self.first] = scalar.expander.range_of(low, operands)
         scalar.values[self.variable] = self.first

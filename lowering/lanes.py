@@ -7,14 +7,13 @@ Every operation of the body runs for all lanes before the next one does, which i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import affine, arith, math, scf, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
-from xdsl.traits import is_side_effect_free
 
 from ..analysis.affine_isl import applied
 from ..analysis.reductions import ReductionUpdate
@@ -37,21 +36,20 @@ def convert_lanes(
     Registers hold powers of two, and LLVM takes other vectors to pieces badly: 12 lanes are 8, then 4. These
     may run one after the other, as the iterations do in order.
     """
-    skipped = 0
+    skipped, body = 0, for_op.body.block
     for count in powers_of_two(lanes):
         values = LaneValues(scalar, for_op, skipped, count, builder)
-        LaneConverter(values, for_op).convert(for_op.body.block, builder)
+        LaneConverter(values).convert(body, builder)
         skipped += count
 
 
 class LaneConverter:
     """Converts the body of a vector loop for some of its lanes."""
 
-    def __init__(self, values: LaneValues, for_op: loop.ForOp):
+    def __init__(self, values: LaneValues):
         self.scalar = values.scalar
         self.values = values
         self.accesses = LaneAccesses(values)
-        self._reductions = _reductions(for_op, values.scalar.updates)
 
     # Operations.
 
@@ -85,7 +83,7 @@ class LaneConverter:
                     self._elementwise(op, builder)
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
-        update = self._reductions.get(op)
+        update = self.values.loop.reductions.get(op)
         if update is not None:
             self._reduce(update, builder)
         elif not any(self.values.varies(v) for v in op.operands):
@@ -260,23 +258,3 @@ def _identity(operator: str, element: Attribute) -> int | float:
     if operator == "xor":
         return 0
     return Combiner(operator).identity(element).value.data
-
-
-def _reductions(
-    for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]
-) -> dict[Operation, ReductionUpdate]:
-    """The updates of one element by all lanes, by the operation that combines."""
-    if not any(for_op.is_ancestor(update.load) for update in updates.values()):
-        return {}
-    varying: set[SSAValue] = {for_op.induction_variable}
-    found: dict[Operation, ReductionUpdate] = {}
-    for op in for_op.body.walk():
-        is_pure = not op.regions and is_side_effect_free(op)
-        if any(v in varying for v in op.operands) or (op.results and not is_pure):
-            varying.update(op.results)
-        update = updates.get(op)
-        if update is None or op is not update.load:
-            continue
-        if not any(v in varying for v in update.load.operands_):
-            found[update.combine] = update
-    return found

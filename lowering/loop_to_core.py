@@ -27,6 +27,7 @@ from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
 from .lane_count import is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .transposed import convert_transposed
+from .vector_loops import VectorLoop
 
 MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
@@ -45,6 +46,10 @@ class FunctionConverter:
         default_factory=dict[Operation, ReductionUpdate]
     )
     """the reductions of the function; needed where it has vector loops"""
+    _lanes: dict[loop.ForOp, int | None] = field(default_factory=dict[loop.ForOp, int | None])
+    _vector_loops: dict[loop.ForOp, VectorLoop] = field(
+        default_factory=dict[loop.ForOp, VectorLoop]
+    )
 
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
@@ -120,7 +125,7 @@ class FunctionConverter:
         self.values[op.result] = value
 
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
-        lanes = lane_count(op) if _runs_in_lanes(op) else None
+        lanes = self._lanes_of(op)
         if lanes is not None:
             convert_lanes(self, op, lanes, builder)
             return
@@ -142,6 +147,18 @@ class FunctionConverter:
         self.convert(op.body.block, inside)
         self.parallel.pop()
         inside.insert(scf.ReduceOp())
+
+    def _lanes_of(self, op: loop.ForOp) -> int | None:
+        """`lane_count` of a vector loop, which may be written many times."""
+        if op not in self._lanes:
+            self._lanes[op] = lane_count(op) if _runs_in_lanes(op) else None
+        return self._lanes[op]
+
+    def vector_loop(self, op: loop.ForOp) -> VectorLoop:
+        known = self._vector_loops.get(op)
+        if known is None:
+            known = self._vector_loops[op] = VectorLoop.of(op, self.updates)
+        return known
 
     def open_copies(self, op: loop.ForOp, builder: CoreBuilder) -> Iterator[CoreBuilder]:
         """For each iteration of a loop that is written out: where its operations go."""

@@ -57,7 +57,7 @@ def _convert_block(
         _set_variable(scalar, block.outer, outer[0] + lane, builder)
         values = LaneValues(scalar, block.inner, *inner, builder)
         known = {source: vectors[lane] for source, vectors in columns.items()}
-        _Columns(values, block.inner, known).convert(block.inner.body.block, builder)
+        _Columns(values, known).convert(block.inner.body.block, builder)
 
 
 def _load_rows(
@@ -70,7 +70,7 @@ def _load_rows(
 ) -> list[SSAValue]:
     """For each iteration of the inner loop what the outer one's lanes load."""
     values = LaneValues(scalar, block.outer, *outer, builder)
-    lanes = _Rows(values, block.outer)
+    lanes = _Rows(values)
     rows: list[SSAValue] = []
     for row in range(inner[1]):
         _set_variable(scalar, block.inner, inner[0] + row, builder)
@@ -99,8 +99,8 @@ class _Rows(LaneConverter):
 class _Columns(LaneConverter):
     """The lanes of the inner loop, where some loads have been done already."""
 
-    def __init__(self, values: LaneValues, for_op: loop.ForOp, known: Mapping[Operation, SSAValue]):
-        super().__init__(values, for_op)
+    def __init__(self, values: LaneValues, known: Mapping[Operation, SSAValue]):
+        super().__init__(values)
         self._known = known
         self.accesses = _KnownLoads(values, known)
 

@@ -1,0 +1,69 @@
+"""What is known of a vector loop however often it is written: once for each iteration of an unrolled loop around."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.traits import is_side_effect_free
+
+from ..analysis.reductions import ReductionUpdate
+from ..dialects import loop
+
+
+@dataclass(frozen=True)
+class LaneAccess:
+    """A load or store in a vector loop."""
+
+    buffer: SSAValue
+    subscripts: tuple[AffineExpr, ...]
+    operands: tuple[SSAValue, ...]
+    """of the subscripts"""
+    varies: bool
+    """whether the subscripts differ from lane to lane"""
+    is_contiguous: bool
+    """whether neighbouring lanes use neighbouring elements"""
+
+
+@dataclass(frozen=True)
+class VectorLoop:
+    variable: SSAValue
+    step: int
+    low: AffineExpr
+    low_operands: tuple[SSAValue, ...]
+    reductions: Mapping[Operation, ReductionUpdate]
+    """the updates of one element by all lanes, by the operation that combines"""
+    accesses: dict[Operation, LaneAccess] = field(default_factory=dict[Operation, LaneAccess])
+    """those that have been looked at"""
+
+    @staticmethod
+    def of(for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]) -> VectorLoop:
+        """`updates` are the reductions of the function."""
+        return VectorLoop(
+            for_op.induction_variable,
+            for_op.step.value.data,
+            for_op.lower_map.data.results[0],
+            tuple(for_op.lower_operands),
+            _reductions(for_op, updates),
+        )
+
+
+def _reductions(
+    for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]
+) -> dict[Operation, ReductionUpdate]:
+    if not any(for_op.is_ancestor(update.load) for update in updates.values()):
+        return {}
+    varying: set[SSAValue] = {for_op.induction_variable}
+    found: dict[Operation, ReductionUpdate] = {}
+    for op in for_op.body.walk():
+        is_pure = not op.regions and is_side_effect_free(op)
+        if any(v in varying for v in op.operands) or (op.results and not is_pure):
+            varying.update(op.results)
+        update = updates.get(op)
+        if update is None or op is not update.load:
+            continue
+        if not any(v in varying for v in update.load.operands_):
+            found[update.combine] = update
+    return found
