@@ -1,15 +1,20 @@
 """Handles: what steps return, what survives them, and what is a copy of what."""
 
+from pathlib import Path
+
 import pytest
 import stepwell as sw
+from stepwell.dialects.schedule import STEPS, ScriptOp
 from stepwell.dialects.schedule.call_syntax import parse_call
 from stepwell.errors import StepwellError
-from stepwell.frontend.text import parse_text
+from stepwell.frontend.text import parse_file, parse_text
 from stepwell.transforms.step_support.handles import Handle, LoopHandle, buffer_handle, loop_handle
 from stepwell.transforms.step_support.made import Made
 from stepwell.transforms.step_support.nest import Nest, Nests
 from stepwell.transforms.step_support.planning import apply
 from xdsl.dialects.builtin import ModuleOp
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "schedules"
 
 PRODUCT = """
 func.func @f(
@@ -69,53 +74,90 @@ def names(handles: object) -> list[str]:
     return [handle.name for handle in handles]
 
 
-@pytest.mark.parametrize(
-    ("call", "made", "more"),
-    [
-        ('split("f/i", 4)', ["i.outer", "i.inner"], {"tail": None}),
-        ('split("f/i", 8, tail="peel")', ["i.outer", "i.inner"], {"tail": "i.tail"}),
-        (
-            'tile("f/i", [8, 3], tail="peel")',
-            ["i.outer", "j.outer", "i.inner", "j.inner"],
-            {"outer": ["i.outer", "j.outer"], "inner": ["i.inner", "j.inner"]},
-        ),
-        ('reorder("f/i", ["j", "i"])', ["j", "i"], {}),
-        ('fuse("f/i", "j")', ["i.j"], {"loop": "i.j"}),
-        ('unroll("f/j")', [], {}),
-        ('unroll("f/j", 3)', ["j"], {"loop": "j", "tail": "j.tail"}),
-        ('unroll("f/j", mark=True)', ["j"], {"loop": "j", "tail": None}),
-        ('unroll_and_jam("f/i", 3)', ["i"], {"loop": "i", "tail": "i.tail"}),
-        ('vectorize("f/j")', ["j"], {"loop": "j", "outer": None, "tail": None}),
-        (
-            'vectorize("f/j", 6)',
-            ["j.outer", "j.inner"],
-            {"loop": "j.inner", "outer": "j.outer", "tail": "j.tail"},
-        ),
-        ('parallel("f/i")', ["i"], {"loop": "i"}),
-        ('peel("f/i", front=1)', ["i.front", "i"], {"front": "i.front", "loop": "i", "back": None}),
-        ('peel("f/i", 1, 2)', ["i.front", "i", "i.back"], {"back": "i.back"}),
-        ('index_set_split("f/i", "5")', ["i", "i.rest"], {"loops": ["i", "i.rest"]}),
-        ('index_set_split("f/i", "i == 5")', ["i", "i.at", "i.rest"], {}),
-        ('skew("f/j", "i")', ["j"], {"loop": "j"}),
-        ('reverse("f/i")', ["i"], {"loop": "i"}),
-        ('pragma("f/i", "fast")', ["i"], {"loop": "i"}),
-        (
-            'stage("f/A", at="i")',
-            ["A.staged"],
-            {"buffer": "A.staged", "copy_in": ["A.staged.in1"], "copy_out": []},
-        ),
-        (
-            'stage("f/C", scope="arena")',
-            ["C.staged"],
-            {"copy_in": [], "copy_out": ["C.staged.out0", "C.staged.out1"]},
-        ),
-        ('prefetch("f/C", at="j")', [], {}),
-        ('nontemporal("f/C")', ["C"], {"buffer": "C"}),
-        ('simplify("f")', [], {}),
-    ],
-)
+MADE_OF_COPIES = [
+    ('split("f/i", 4)', ["i.outer", "i.inner"], {"tail": None}),
+    ('split("f/i", 8, tail="peel")', ["i.outer", "i.inner"], {"tail": "i.tail"}),
+    (
+        'tile("f/i", [8, 3], tail="peel")',
+        ["i.outer", "j.outer", "i.inner", "j.inner"],
+        {"outer": ["i.outer", "j.outer"], "inner": ["i.inner", "j.inner"]},
+    ),
+    ('reorder("f/i", ["j", "i"])', ["j", "i"], {}),
+    ('fuse("f/i", "j")', ["i.j"], {"loop": "i.j"}),
+    ('unroll("f/j")', [], {}),
+    ('unroll("f/j", 3)', ["j"], {"loop": "j", "tail": "j.tail"}),
+    ('unroll("f/j", mark=True)', ["j"], {"loop": "j", "tail": None}),
+    ('unroll_and_jam("f/i", 3)', ["i"], {"loop": "i", "tail": "i.tail"}),
+    ('vectorize("f/j")', ["j"], {"loop": "j", "outer": None, "tail": None}),
+    (
+        'vectorize("f/j", 6)',
+        ["j.outer", "j.inner"],
+        {"loop": "j.inner", "outer": "j.outer", "tail": "j.tail"},
+    ),
+    ('parallel("f/i")', ["i"], {"loop": "i"}),
+    ('peel("f/i", front=1)', ["i.front", "i"], {"front": "i.front", "loop": "i", "back": None}),
+    ('peel("f/i", 1, 2)', ["i.front", "i", "i.back"], {"back": "i.back"}),
+    ('index_set_split("f/i", "5")', ["i", "i.rest"], {"loops": ["i", "i.rest"]}),
+    ('index_set_split("f/i", "i == 5")', ["i", "i.at", "i.rest"], {}),
+    ('skew("f/j", "i")', ["j"], {"loop": "j"}),
+    ('reverse("f/i")', ["i"], {"loop": "i"}),
+    ('pragma("f/i", "fast")', ["i"], {"loop": "i"}),
+    (
+        'stage("f/A", at="i")',
+        ["A.staged"],
+        {"buffer": "A.staged", "copy_in": ["A.staged.in1"], "copy_out": []},
+    ),
+    (
+        'stage("f/C", scope="arena")',
+        ["C.staged"],
+        {"copy_in": [], "copy_out": ["C.staged.out0", "C.staged.out1"]},
+    ),
+    ('prefetch("f/C", at="j")', [], {}),
+    ('nontemporal("f/C")', ["C"], {"buffer": "C"}),
+    ('simplify("f")', [], {}),
+]
+"""Steps on `COPIES`: what they return unpacks into, and what its fields hold."""
+
+MADE_OF_EXAMPLES = {
+    "compute_at": (["i"], {}),
+    "decompose_reduction": (["i.init"], {}),
+    "double_buffer": (["T"], {"buffer": "T"}),
+    "fission": (["i", "i.rest"], {"first": "i", "rest": "i.rest"}),
+    "fuse_loops": (["i"], {"loop": "i", "fronts": [], "backs": []}),
+    "inline": ([], {}),
+    "normalize": ([], {}),
+    "reverse_compute_at": (["i2", "j2"], {"loops": ["i2", "j2"]}),
+    "reverse_inline": ([], {}),
+    "rfactor": (["y.rf"], {"initialise": ["y.rf.init0"], "combine": ["l.combine"]}),
+    "set_scope": (["T"], {"buffer": "T"}),
+    "storage_align": (["T"], {"buffer": "T"}),
+    "tensorize": ([], {}),
+}
+"""The same of other steps, each on the example of it in the documentation."""
+
+
+@pytest.mark.parametrize(("call", "made", "more"), MADE_OF_COPIES)
 def test_a_step_returns_what_it_made(call: str, made: list[str], more: dict[str, object]) -> None:
-    result = Scheduled(COPIES)(call)
+    check_made(Scheduled(COPIES)(call), made, more)
+
+
+@pytest.mark.parametrize("keyword", MADE_OF_EXAMPLES)
+def test_the_step_of_an_example_returns_what_it_made(keyword: str) -> None:
+    module = parse_file(EXAMPLES / f"{keyword}.mlir")
+    nests = Nests(module)
+    (*before, last) = [step for op in module.ops if isinstance(op, ScriptOp) for step in op.steps]
+    for step in before:
+        apply(step, nests)
+    assert last.keyword == keyword
+    check_made(apply(last, nests), *MADE_OF_EXAMPLES[keyword])
+
+
+def test_it_is_known_what_every_step_returns() -> None:
+    called = {parse_call(call).keyword for call, _, _ in MADE_OF_COPIES}
+    assert called | set(MADE_OF_EXAMPLES) == set(STEPS)
+
+
+def check_made(result: Made[Handle], made: list[str], more: dict[str, object]) -> None:
     assert names(result) == made
     for field, expected in more.items():
         found = getattr(result, field)
