@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from stepwell.analysis.levels import Level, level_of
 from stepwell.analysis.verify import verify
+from stepwell.driver.options import Options
 from stepwell.driver.pass_manager import module_text
 from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import make_context, parse_text
@@ -24,6 +25,8 @@ from .monte_carlo import Value, disagreement
 Array = np.ndarray[Any, Any]
 
 INTERPRETED = (Level.GRAPH, Level.TE, Level.LOOP, Level.CORE)
+FULL, QUICK = Options(), Options(opt="quick")
+
 LEVELS = tuple(Level)
 """At `llvm` a program runs natively."""
 
@@ -33,7 +36,7 @@ class Disagreement(AssertionError):
 
 
 def descend(
-    module: ModuleOp, levels: Collection[Level] = LEVELS
+    module: ModuleOp, levels: Collection[Level] = LEVELS, options: Options = FULL
 ) -> Iterator[tuple[Level, ModuleOp]]:
     """
     The module at each of these levels, from its own down. Every pass on the way is followed by the verifier.
@@ -47,7 +50,7 @@ def descend(
     for level in LEVELS[start : last + 1]:
         # A program that only passes arguments on is at core as soon as it has no tensors.
         if LEVELS.index(level_of(module)) < LEVELS.index(level):
-            lower_to(module, level, ctx=ctx, verify_each=True)
+            lower_to(module, level, options, ctx=ctx, verify_each=True)
         if level in levels:
             yield level, module
 
@@ -66,20 +69,22 @@ def check_fixed_point(module: ModuleOp) -> None:
         raise Disagreement(f"print → parse → print changes\n  {first[0]}\ninto\n  {first[1]}")
 
 
-def run_level(level: Level, module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+def run_level(
+    level: Level, module: ModuleOp, inputs: Sequence[Array], options: Options = FULL
+) -> list[Array]:
     """The results of the entry function: interpreted, or compiled at level `llvm`."""
     if level is not Level.LLVM:
         return list(interpret(module, inputs))
-    return run_native(module, inputs)
+    return run_native(module, inputs, quick=options.is_quick)
 
 
-def run_native(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+def run_native(module: ModuleOp, inputs: Sequence[Array], *, quick: bool = False) -> list[Array]:
     """
     Compile a module and call it twice: the second call must give the same, and neither may change an input.
 
     In/out arguments do change: their last contents are the results.
     """
-    executable = compile_module(module)
+    executable = compile_module(module, quick=quick)
     given = [np.array(array) for array in inputs]
     results = _call(executable, given)
     if executable.signature.convention == "inout":
@@ -114,19 +119,21 @@ def check_agreement(
     levels: Collection[Level] = LEVELS,
     fixed_point: bool = True,
     by_element: bool = True,
+    options: Options = FULL,
 ) -> None:
     """
     Lower, run and compare at each level. `by_element` is whether loop and core, whose interpreters go
-    element by element, are run too.
+    element by element, are run too. With `QUICK` kernels are not scheduled and LLVM does not optimise: several
+    times as fast, where it is operations that are tested and not what schedules make of them.
 
     Raises Disagreement.
     """
-    for level, lowered in _named(descend(module, levels)):
+    for level, lowered in _named(descend(module, levels, options)):
         if fixed_point:
             _at(level, check_fixed_point, lowered)
         if level in (Level.LOOP, Level.CORE) and not by_element:
             continue
-        found = _at(level, run_level, level, lowered, inputs)
+        found = _at(level, run_level, level, lowered, inputs, options)
         if len(found) != len(expected):
             raise Disagreement(f"{level}: found {len(found)} results, expected {len(expected)}")
         for number, (array, value) in enumerate(zip(found, expected, strict=True)):
@@ -163,8 +170,10 @@ def _summary(error: Exception) -> str:
 
 
 __all__ = [
+    "FULL",
     "INTERPRETED",
     "LEVELS",
+    "QUICK",
     "Disagreement",
     "check_agreement",
     "check_fixed_point",

@@ -1,7 +1,7 @@
 """
 Every operation of the graph dialect, on element types it takes and on ragged, size-1, zero-size and 0-d
 shapes: at each level its text is a fixed point, and it gives what NumPy gives, natively too. On two element
-types, drawn for each operation; on all of them among the slow tests.
+types, drawn for each operation, without a schedule; on all of them, scheduled, among the slow tests.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from differential.agreement import check_agreement
+from differential.agreement import QUICK, check_agreement
 from differential.operator_cases import element_types_of, operator_program
 from differential.random_operations import maker_of
 from stepwell.dialects import graph
@@ -29,7 +29,7 @@ def test_agrees_at_every_level(op: type[graph.GraphOp]):
     elements = list(element_types_of(op))
     drawn = Random(op.name).sample(elements, min(2, len(elements)))
     program = operator_program(op, drawn)
-    check_agreement(program.module, program.inputs, program.expected())
+    check_agreement(program.module, program.inputs, program.expected(), options=QUICK)
 
 
 @pytest.mark.slow
