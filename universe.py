@@ -93,6 +93,7 @@ _PASSES: dict[str, str] = {
     "convert-affine-to-loop": "lowering.affine_to_loop:ConvertAffineToLoopPass",
     "convert-loop-to-affine": "lowering.loop_to_affine:ConvertLoopToAffinePass",
     "loop-fold-constants": "transforms.loop.fold_constants:LoopFoldConstantsPass",
+    "loop-merge-kernels": "transforms.loop.merge_kernels:LoopMergeKernelsPass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",

@@ -56,6 +56,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "apply-schedule",
             "loop-fold-constants",
+            "loop-merge-kernels",
             "loop-plan-memory",
             "convert-loop-to-core",
         ),

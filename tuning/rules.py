@@ -22,6 +22,7 @@ from ..errors import StepwellError
 from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
+from .equal_kernels import EqualKernels
 from .families import FAMILIES, Choice
 from .session import Session
 
@@ -52,9 +53,17 @@ class ScheduleByRulesPass(StepwellPass):
 def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
     """Schedule the kernels of a module; all the steps that were taken."""
     steps: list[Step] = []
+    equal = EqualKernels()
     for function in kernels(module):
-        session = schedule(module, function, target)
-        steps += [] if session is None else session.steps
+        loop.name_apart(function)
+        copied = equal.copied(function)
+        if copied:
+            steps += copied
+            continue
+        with equal.scheduling(function) as own:
+            session = schedule(module, function, target)
+            own += [] if session is None else session.steps
+        steps += own
     return steps
 
 
@@ -98,7 +107,6 @@ def schedule_with(
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first plan of which no step is refused; None when there is none."""
-    loop.name_apart(function)
     facts = facts_of_loops(function).facts
     for family in FAMILIES:
         session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)

@@ -1,0 +1,78 @@
+"""What a function is without its names: equal structures compute the same of arguments in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects import loop
+from .constants import constant_global
+
+Structure = tuple[Hashable, ...]
+
+_NAMES = frozenset(("sym_name", "buffer_name"))
+"""Properties of operations that only name them."""
+
+
+def structure(function: func.FuncOp, *, loop_names: bool = True) -> Structure:
+    """
+    The operations, types, attributes and uses of values of a function of one block, as something to compare.
+
+    The names of the function and its buffers, the locations, and which constants `constants_read` finds are left
+    out, and the loops' names where these are not wanted.
+    """
+    return _Reader(function, loop_names).read()
+
+
+def constants_read(function: func.FuncOp) -> list[memref.GetGlobalOp]:
+    """The operations directly in a function that name the constants it reads, in order."""
+    return [
+        op
+        for op in function.body.block.ops
+        if isinstance(op, memref.GetGlobalOp) and constant_global(op.memref) is not None
+    ]
+
+
+class _Reader:
+    def __init__(self, function: func.FuncOp, loop_names: bool):
+        self._function = function
+        self._left_out = _NAMES if loop_names else _NAMES | {"loop_name"}
+        self._constants = set(constants_read(function))
+        self._numbers: dict[SSAValue, int] = {}
+
+    def read(self) -> Structure:
+        function = self._function
+        attributes = function.arg_attrs or ArrayAttr[DictionaryAttr](())
+        arguments = tuple(_items(attrs.data, {loop.BUFFER_NAME}) for attrs in attributes)
+        said = _items(function.properties, {*self._left_out, "arg_attrs"})
+        return (said, arguments, self._block(function.body.block))
+
+    def _operation(self, op: Operation) -> Structure:
+        constant = constant_global(op.results[0]) if op in self._constants else None
+        if constant is None:
+            said: Structure = (_items(op.properties, self._left_out), _items(op.attributes))
+        else:
+            said = (constant.alignment,)
+        operands = tuple(self._numbers[value] for value in op.operands)
+        types = tuple(result.type for result in op.results)
+        for result in op.results:
+            self._numbers[result] = len(self._numbers)
+        regions = tuple(
+            tuple(self._block(block) for block in region.blocks) for region in op.regions
+        )
+        return (type(op), said, operands, types, regions)
+
+    def _block(self, block: Block) -> Structure:
+        for arg in block.args:
+            self._numbers[arg] = len(self._numbers)
+        types = tuple(arg.type for arg in block.args)
+        return (types, tuple(self._operation(op) for op in block.ops))
+
+
+def _items(
+    attributes: Mapping[str, Attribute], left_out: Collection[str] = ()
+) -> tuple[tuple[str, Attribute], ...]:
+    return tuple((key, attributes[key]) for key in sorted(attributes) if key not in left_out)

@@ -1,0 +1,117 @@
+"""loop-merge-kernels: kernels that are equal but for the constants they read, as one that is given them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.levels import Level
+from ...analysis.structure import Structure, constants_read, structure
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+
+
+@dataclass(frozen=True)
+class LoopMergeKernelsPass(StepwellPass):
+    """
+    Merges kernels that are equal but for their names and the constants they read, so that each is compiled once.
+
+    Before: `@q(%x, %y)`, which reads constant `@wq`, and `@k(%x, %y)`, which reads `@wk`. After: `@q(%x, %y, %w)`
+    is called with `@wq` and with `@wk`. Only private functions that are called and not used otherwise are merged:
+    those that te → loop makes.
+    """
+
+    name = "loop-merge-kernels"
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        calls = _calls(op)
+        if len(calls) < 2:
+            return
+        groups: defaultdict[Structure, list[func.FuncOp]] = defaultdict(list)
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and function.sym_name.data in calls:
+                groups[structure(function, loop_names=False)].append(function)
+        for equal in groups.values():
+            if len(equal) > 1:
+                _merge(equal, calls)
+
+
+def _calls(module: ModuleOp) -> dict[str, list[func.CallOp]]:
+    """The calls of each private function of one block that is only called."""
+    found: dict[str, list[func.CallOp]] = {
+        op.sym_name.data: []
+        for op in module.ops
+        if isinstance(op, func.FuncOp)
+        and op.sym_visibility is not None
+        and op.sym_visibility.data == "private"
+        and len(op.body.blocks) == 1
+    }
+    for op in module.walk():
+        if isinstance(op, func.CallOp):
+            found.get(op.callee.string_value(), []).append(op)
+        else:
+            for name in _symbols(op):
+                found.pop(name, None)
+    return {name: calls for name, calls in found.items() if calls}
+
+
+def _symbols(op: Operation) -> list[str]:
+    """The symbols that an operation names."""
+    attributes = (*op.properties.values(), *op.attributes.values())
+    return [a.root_reference.data for a in attributes if isinstance(a, SymbolRefAttr)]
+
+
+def _merge(equal: Sequence[func.FuncOp], calls: dict[str, list[func.CallOp]]) -> None:
+    """Leave the first of functions that are equal, give it the constants that differ, and call it for all."""
+    first = equal[0]
+    reads = [constants_read(function) for function in equal]
+    differ = [
+        number
+        for number, gets in enumerate(zip(*reads, strict=True))
+        if len({get.name_ for get in gets}) > 1
+    ]
+    for function, gets in zip(equal, reads, strict=True):
+        for call in calls[function.sym_name.data]:
+            _call_with(call, first.sym_name.data, [gets[number] for number in differ])
+    _take_arguments(first, [reads[0][number] for number in differ])
+    for function in equal[1:]:
+        remark(first, f"'{function.sym_name.data}' is the same kernel, and is compiled once")
+        function.detach()
+        function.erase()
+
+
+def _call_with(call: func.CallOp, name: str, gets: Sequence[memref.GetGlobalOp]) -> None:
+    """Call `name` in the place of another, with constants as last arguments."""
+    copies = [get.clone() for get in gets]
+    Rewriter.insert_op(copies, InsertPoint.before(call))
+    arguments = [*call.arguments, *(copy.memref for copy in copies)]
+    for get, copy in zip(gets, copies, strict=True):
+        copy.memref.name_hint = get.memref.name_hint
+    new = func.CallOp(name, arguments, call.result_types)
+    new.location = call.location
+    new.attributes |= call.attributes
+    Rewriter.replace_op(call, new)
+
+
+def _take_arguments(function: func.FuncOp, gets: Sequence[memref.GetGlobalOp]) -> None:
+    """Make constants that a function reads its last arguments."""
+    block = function.body.block
+    old = list(function.arg_attrs or [DictionaryAttr({})] * len(block.args))
+    for get in gets:
+        argument: SSAValue = block.insert_arg(get.memref.type, len(block.args))
+        argument.name_hint = get.memref.name_hint
+        get.memref.replace_all_uses_with(argument)
+        Rewriter.erase_op(get)
+    function.function_type = FunctionType.from_lists(
+        block.arg_types, function.function_type.outputs.data
+    )
+    function.arg_attrs = ArrayAttr([*old, *[DictionaryAttr({})] * len(gets)])
