@@ -50,7 +50,7 @@ def _with_plain(facts: KernelFacts, target: Target, n: int) -> list[RowsPlan]:
         return []
     first = found[: n - 1]
     plain = Decisions(facts, target).plain()
-    return [*first, found[n - 1] if plain in first and len(found) >= n else plain]
+    return list(found[:n]) if plain in first else [*first, plain]
 
 
 @lru_cache(maxsize=256)

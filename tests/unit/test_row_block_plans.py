@@ -97,6 +97,7 @@ def test_a_slower_l2_costs_more() -> None:
 def test_alternatives_differ_in_rows_tiles_and_packing() -> None:
     plans = propose(facts(loops()), ZEN4, 100)
     assert len(plans) == len(set(plans))
+    assert len(plans) >= 20 and len({plan.mr for plan in plans}) > 2
     assert len({plan.rows for plan in plans}) > 2
     assert len({plan.tiles[1].pack_right for plan in plans}) == 2
     assert all(plan.tiles[0].pack_right for plan in plans)  # else columns would not lie in lanes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import KernelFacts, facts_of_loops
 from stepwell.analysis.plans import rows
+from stepwell.analysis.plans.lanes import hiding_vectors
 from stepwell.analysis.plans.rows_plan import RowsPlan
 from stepwell.dialects import loop
 from stepwell.driver.options import Options
@@ -159,6 +161,43 @@ def test_the_model_prefers_what_is_known_to_be_faster():
         facts = facts_of(name, (4096, 1024))
         chosen, *_, plain = rows.propose(facts, ZEN, 16)
         assert rows.cost(chosen, facts, ZEN).seconds < rows.cost(plain, facts, ZEN).seconds
+
+
+@pytest.mark.parametrize("name", ["softmax", "two results"])
+def test_there_are_twenty_plans_of_which_none_is_much_cheaper_than_the_first(name: str):
+    facts = facts_of(name, (400, 900))
+    plans = rows.propose(facts, ZEN, 1000)
+    seconds = [rows.cost(plan, facts, ZEN).seconds for plan in plans]
+    assert len(plans) == len(set(plans)) >= 20
+    assert seconds[0] <= min(seconds) * rows.RESOLUTION
+    assert seconds[1:-1] == sorted(seconds[1:-1])
+
+
+def test_blocks_hide_latency_as_far_as_registers_hold_them():
+    slow = ZEN.with_core(fma_latency=8)
+    assert hiding_vectors(slow.core) == 2 * hiding_vectors(ZEN.core)
+    few = ZEN.with_core(vector_registers=16)
+    lanes = [first("elements", (64, 64), target).nests[0].lanes for target in (ZEN, few)]
+    assert lanes[1] < lanes[0]
+
+
+def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
+    """Rows in turns are streams of their own; within L2 that saves loads and stores of the results."""
+    near, far = (first("sum of columns", (extent, 150)).nests[-1].jam for extent in (150, 50_000))
+    assert near > far == 1
+
+
+def test_more_memory_instructions_than_a_prefetcher_follows_cost_more_beyond_l2():
+    for shape, is_slower in (((50, 300), False), ((4000, 1000), True)):
+        facts = facts_of("sum of columns", shape)
+        plan = first("sum of columns", shape)
+        width = ZEN.core.lanes(4)
+        costs: list[float] = []
+        for vectors in (2, 8):
+            nest = replace(plan.nests[-1], lanes=vectors * width)
+            wider = replace(plan, nests=(*plan.nests[:-1], nest))
+            costs.append(rows.cost(wider, facts, ZEN).seconds)
+        assert (costs[1] > 1.5 * costs[0]) == is_slower
 
 
 def test_plans_are_printed():
