@@ -8,7 +8,7 @@ steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
@@ -17,7 +17,15 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .panels import Packing, packed_order, vectorize_packing
-from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, vector_span, write_out
+from .register_tile import (
+    Tile,
+    in_lanes,
+    keep_in_registers,
+    pad_loops,
+    vector_span,
+    write_out,
+    write_out_terms,
+)
 from .session import Session
 
 
@@ -61,10 +69,13 @@ class _Tiles:
         self, s: Session, plan: ContractionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
-        self.lanes = target.core.lanes(c.result_bytes)
+        self.core, self.lanes = target.core, target.core.lanes(c.result_bytes)
         self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
         self.k = c.extent(c.k)
-        self.is_deep = plan.kc < self.k
+        self.is_deep = plan.kc < self.k and not plan.k_outside
+        """whether blocks of k are inside of the loop over tiles of columns"""
+        self.is_blocked = plan.kc < self.k and plan.k_outside
+        """whether they are outside of the loops over blocks and tiles of rows"""
         self.by_panels = c.finished is not None or c.stride(c.result, c.n[-1]) != 1
         self.result = s.buffer(kernel.buffers[c.result.buffer])
         self.rank = len(c.result.subscripts)
@@ -87,10 +98,14 @@ class _Tiles:
         self.packings: list[Packing] = []
         self.panels: BufferHandle | None = None
         """the copy of B"""
+        self.sum_block: LoopHandle | None = None
+        """the loop over blocks of k where it is outside of those over rows"""
         self.deep_tiles: tuple[LoopHandle, ...] = ()
         """the loop over tiles of rows where k is in blocks, which is inside of those"""
         self.prefetches: tuple[LoopHandle, ...] = ()
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
+        self.whole_sums: list[LoopHandle] = []
+        """the loops over the terms of the tiles that are not at an edge"""
 
     # The loops.
 
@@ -115,17 +130,22 @@ class _Tiles:
         self.init = self.finish = None
         if c.initialised is not None:
             write = c.facts.statements[c.initialised].write
-            self.init = self._cut(c.initialised, write, levels, [], ("init", "init"))
+            together = self._around_sums() if self.is_blocked else levels
+            self.init = self._cut(c.initialised, write, together, [], ("init", "init"))
         self.update = self._cut_update()
         if c.finished is not None:
             reads = c.facts.statements[c.finished].reads
             read = next(read for read in reads if read.buffer == c.result.buffer)
             self.finish = self._cut(c.finished, read, shared, [], ("finish", "finish"))
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
-        self.kept, *others = nests
+        first, *others = nests
         for other in others:
-            for kept, joined in zip(self._outer(self.kept), self._outer(other), strict=False):
+            for kept, joined in zip(self._outer(first), self._outer(other), strict=False):
                 self.s.fuse_loops(kept, joined)
+        self.kept = first
+        if self.is_blocked:
+            inner = self.update.levels[len(first.levels) :]
+            self.kept = replace(self.update, batch=first.batch, levels=(*first.levels, *inner))
         *_, self.shared, self.tile = (*self.kept.levels, *self.deep_tiles)
 
     def _outer(self, nest: Nest) -> list[LoopHandle]:
@@ -142,11 +162,14 @@ class _Tiles:
     def _cut_update(self) -> Nest:
         c, s, plan = self.c, self.s, self.plan
         summed = [self.loops[axis] for axis in c.k]
-        if not self.is_deep:
+        if not self.is_deep and not self.is_blocked:
             self.summed = summed[-1]
             return self._cut(c.number, c.result, self.levels, summed)
         block, step = s.cut(summed[0], plan.kc, "block", "step")
         self.summed = step
+        if self.is_blocked:
+            self.sum_block = block
+            return self._cut(c.number, c.result, self.levels, [step])
         nest = self._cut(c.number, c.result, self.levels, [block, step])
         tile, row = s.cut(nest.row, plan.mr, "tile", "row")
         s.order(block, tile, step, row, nest.column)
@@ -180,8 +203,16 @@ class _Tiles:
             outer, rests[level.axis] = self.s.cut(rests[level.axis], level.size, level.word, word)
             cuts.append(outer)
         nest = Nest(batch, tuple(cuts), rests["m"], rests["n"])
-        self.s.order(*self._outer(nest), *summed, nest.row, nest.column)
+        around = self._outer(nest)
+        if self.sum_block is not None and summed:
+            first = len(batch) + len(self._around_sums())
+            around.insert(first, self.sum_block)
+        self.s.order(*around, *summed, nest.row, nest.column)
         return nest
+
+    def _around_sums(self) -> list[Level]:
+        """The levels outside of the blocks of k, where those are outside of the blocks of rows."""
+        return [level for level in self.levels[:1] if level.axis == "n" and level.word == "block"]
 
     def _is_shared(self, operand: Access) -> bool:
         """Whether all entries of the batch read the same elements."""
@@ -200,10 +231,12 @@ class _Tiles:
         by_rows = plan.mc < self.m and plan.innermost == "m"
         if plan.pack_left:
             block = self._level("m", "block") if by_rows or self.is_deep else None
-            self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc)
+            at = block or self.sum_block
+            self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc, at)
         if plan.pack_right:
             block = self._level("n", "block") if plan.nc < self.n else None
-            self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc).buffer
+            at = self.sum_block or block
+            self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc, at).buffer
 
     def _pack(
         self,
@@ -213,13 +246,14 @@ class _Tiles:
         size: int,
         block: LoopHandle | None,
         block_size: int,
+        at: LoopHandle | None,
         *,
         within: LoopHandle | None = None,
     ) -> StagedBuffer:
-        """Stage an operand: in front of each block, of each entry of the batch that has its own, or once."""
+        """Stage an operand: in each iteration of `at`, of each entry of the batch that has its own, or once."""
         c, buffer = self.c, self.c.facts.buffers[access.buffer]
         is_constant = buffer.home is Home.CONSTANT
-        place = None if is_constant else block or self._innermost_batch(access)
+        place = None if is_constant else at or self._innermost_batch(access)
         order = packed_order(c, access, self.batch, own)
         row_or_column = self.update.row if into == "left" else self.update.column
         if within is not None:
@@ -240,7 +274,6 @@ class _Tiles:
         extent = (
             self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
         )
-        is_cut = place is block and block is not None
         self.packings.append(
             Packing(
                 staged,
@@ -249,8 +282,9 @@ class _Tiles:
                 extent,
                 c.stride(access, own) == 1,
                 c.stride(access, c.k[-1]) == 1,
-                block if is_cut else None,
-                block_size if is_cut else 0,
+                block,
+                block_size if block is not None else 0,
+                self.is_blocked and self.k % self.plan.kc != 0,
             )
         )
         return staged
@@ -271,7 +305,7 @@ class _Tiles:
             span = vector_span(rest, self.lanes)
             if not plan.pack_right and span != rest:
                 c = self.c
-                self._pack("right", c.right, c.n[-1], span, None, 0, within=peeled.back)
+                self._pack("right", c.right, c.n[-1], span, None, 0, None, within=peeled.back)
         if plan.peel_m:
             for copy in self._level("m").copies:
                 back = s.peel(copy, back=1).back
@@ -281,7 +315,8 @@ class _Tiles:
     def fetch_ahead(self) -> None:
         """While tiles use one panel of B, ask for the next one: to L2."""
         if self.plan.prefetch and self.panels is not None:
-            self.prefetches = self.s.prefetch(self.panels, self.summed, self.k, locality=2).loops
+            rows = self.plan.kc if self.is_blocked else self.k
+            self.prefetches = self.s.prefetch(self.panels, self.summed, rows, locality=2).loops
 
     # The tiles.
 
@@ -289,6 +324,8 @@ class _Tiles:
         """Keep the tiles in registers; a result that is worked on further only exists by panels."""
         for handle in self.tile.copies:
             tile = self._tile(handle)
+            if (tile.tall, tile.wide) == (self.plan.mr, self.plan.nr):
+                self.whole_sums += self.summed.copies_in(handle)
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
             pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
             if self.by_panels:
@@ -316,7 +353,8 @@ class _Tiles:
         is_last_row = any(_is_in(at, back) for back in self.row_backs)
         is_last_column = any(_is_in(at, back) for back in self.column_backs)
         rest_m, rest_n = self.m % plan.mr, self.n % plan.nr
-        nests = [self.update] if self.is_deep or self.init is None else [self.init, self.update]
+        is_apart = self.is_deep or self.is_blocked
+        nests = [self.init, self.update] if self.init and not is_apart else [self.update]
         wide = vector_span(rest_n, self.lanes) if is_last_column else plan.nr
         return Tile(
             at,
@@ -338,6 +376,9 @@ class _Tiles:
                 kept.out_along(self.column_axis),
             ):
                 in_lanes(s, loop, tile.wide)
+        if self.is_blocked and self.init is not None:
+            for copy in self.init.column.copies:
+                in_lanes(s, copy, self.lanes)
         for nest in (self.finish, self.init if self.is_deep else None):
             for copy in () if nest is None else nest.column.copies:
                 is_last = any(_is_in(copy, back) for back in self.column_backs)
@@ -351,6 +392,19 @@ class _Tiles:
                 write_out(s, loop)
         for loop in self.prefetches:
             write_out(s, loop)
+        self._write_out_terms()
+
+    def _write_out_terms(self) -> None:
+        """
+        In the tiles that are whole, as those at the edges run seldom, if there is a register for the next element
+        of A beside the present one, and each is used more than once: otherwise LLVM moves accumulators about.
+        """
+        plan, vectors = self.plan, -(-self.plan.nr // self.lanes)
+        if vectors == 1 or (plan.mr + 1) * vectors + 2 > self.core.vector_registers:
+            return
+        cycles = plan.mr * vectors / self.core.fma_ports
+        for loop in self.whole_sums:
+            write_out_terms(self.s, loop, cycles)
 
 
 def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:

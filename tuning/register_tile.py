@@ -9,6 +9,15 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
 
+CONTROL = 4
+"""Instructions that control a loop over terms: a step of a pointer for each operand, a comparison and a jump."""
+
+CONTROL_SHARE = 1 / 3
+"""
+Of these in each cycle at most: a few percent of the four to eight instructions that cores begin in a cycle, so
+that what they have left is for loads, and for another thread of the same core.
+"""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -60,6 +69,24 @@ def write_out(s: Session, loop: LoopHandle | None) -> None:
     """Mark a loop to be unrolled, if it is still there: loops of one iteration are simplified away."""
     if loop is not None and not loop.is_gone:
         s.unroll(loop, mark=True)
+
+
+def write_out_terms(s: Session, loop: LoopHandle, cycles: float) -> None:
+    """
+    Write out terms of the sum, each of which takes so many cycles of multiply-adds, until the loop's control is
+    little beside them.
+    """
+    count = terms_written_out(cycles)
+    if count > 1 and not loop.is_gone and loop.trips is not None and loop.trips >= 2 * count:
+        s.unroll(loop, count)
+
+
+def terms_written_out(cycles: float) -> int:
+    """How many terms there are in an iteration, a power of two."""
+    count = 1
+    while count * cycles * CONTROL_SHARE < CONTROL:
+        count *= 2
+    return count
 
 
 def vector_span(extent: int, width: int) -> int:

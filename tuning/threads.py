@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from ..analysis.plans.threads import MANY, PARALLEL_WORK, team
 from ..dialects import loop
@@ -24,11 +24,21 @@ def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] =
     both threads.
     """
     serial = {copy.op for handle in without for copy in handle.copies}
-    for op in top_loops(s):
+    for op in _within_sums(top_loops(s)):
         loops = [inner for inner in op.walk() if isinstance(inner, loop.ForOp)]
         is_copy = not any(inner.kind.data is LoopKind.REDUCTION for inner in loops)
         if iterations(s, op) * (COPYING if is_copy else 1) >= PARALLEL_WORK:
             parallel(s, target, op, serial)
+
+
+def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
+    """The loops, or in the place of one over blocks of a sum those in its body: each block has its own team."""
+    for op in loops:
+        inner = [each for each in op.body.block.ops if isinstance(each, loop.ForOp)]
+        if op.kind.data is LoopKind.PARALLEL or not inner:
+            yield op
+        else:
+            yield from _within_sums(inner)
 
 
 def top_loops(s: Session) -> list[loop.ForOp]:

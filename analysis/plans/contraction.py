@@ -63,6 +63,10 @@ def _plans(
             yield model.cost(plan).seconds, plan
 
 
+Blocks = tuple[int, int, int, Innermost, bool]
+"""MC, NC, KC, which tiles are innermost, and whether blocks of K are outside of the loops over rows."""
+
+
 class _Domains:
     """The values that the parameters of one problem's plans may have."""
 
@@ -92,20 +96,22 @@ class _Domains:
     def completed(self, mr: int, nr: int, turned: bool) -> Iterator[ContractionPlan]:
         """The plans with this register tile that can be carried out: blocks are worked out from the caches."""
         problem = self.problem
-        for mc, nc, kc, innermost in dict.fromkeys(self._blocks(mr, nr)):
-            deep = kc < problem.k
+        for mc, nc, kc, innermost, k_outside in dict.fromkeys(self._blocks(mr, nr)):
+            deep = kc < problem.k and not k_outside
             one_block = mc >= problem.m or mc == mr
             for pack_left in self._left_choices(mr, nr, one_loop=one_block and not deep):
                 peel_m = bool(problem.m % mr) and not pack_left
                 for pack_right, peel_n in self._right_choices(mr, nr, nc, deep=deep):
-                    if nc < problem.n and not pack_right:
+                    if (nc < problem.n or k_outside) and not pack_right:
                         continue
                     tiles = min(problem.m, mc) // mr
                     far = innermost == "m" and pack_right and nc >= problem.n
-                    prefetch = far and tiles > 1 and self.model.right_bytes > self._packed_near()
+                    packed = kc * problem.n * problem.right.element_bytes
+                    size = packed if k_outside else self.model.right_bytes
+                    prefetch = far and tiles > 1 and size > self._packed_near()
                     yield ContractionPlan(
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
-                        innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
+                        innermost, pack_left, pack_right, peel_m, peel_n, prefetch, k_outside,
                     )  # fmt: skip
 
     def _packed_near(self) -> int:
@@ -115,8 +121,53 @@ class _Domains:
             return last.bytes // last.shared_by
         return self.model.near_2
 
-    def _blocks(self, mr: int, nr: int) -> Iterator[tuple[int, int, int, Innermost]]:
+    def _blocks(self, mr: int, nr: int) -> Iterator[Blocks]:
         """MC, NC and KC for each order."""
+        yield from ((*blocks, False) for blocks in self._whole_sums(mr, nr))
+        if self.problem.sums == 1 and self.problem.updates_in_place:
+            yield from ((*blocks, True) for blocks in self._blocked_sums(mr, nr))
+
+    def _blocked_sums(self, mr: int, nr: int) -> Iterator[tuple[int, int, int, Innermost]]:
+        """
+        The same where blocks of K are outside of the loops over rows.
+
+        With tiles of M innermost a panel of B, KC × NR, stays in L1 or comes from L2, where the block of A stays.
+        All columns are in one block: however far B is, each of its elements is used for MC rows when it comes.
+        With tiles of N innermost a sliver of A, MR × KC, stays in L1 and the block of B in L2.
+        """
+        problem = self.problem
+        left, right = problem.left.element_bytes, problem.right.element_bytes
+        for kc in dict.fromkeys((*self._depths(nr * right), *self._depths(mr * left))):
+            for part in (1, 2):
+                near = self.model.near_2 // part
+                tall = max((near - kc * nr * right) // (kc * left), mr)
+                mc = balanced(problem.m, tall, mr)
+                if mc < problem.m:
+                    mc = dealt(problem.m, tall, mr, self.model.threads, mr)
+                yield mc, round_up(problem.n, nr), kc, "m"
+                wide = max((near - kc * mr * left) // (kc * right), nr)
+                nc = balanced(problem.n, wide, nr)
+                if nc < problem.n:
+                    nc = dealt(problem.n, wide, nr, self.model.threads, 0)
+                if nc >= min(2 * nr, problem.n) and problem.m > mr:
+                    yield mr, nc, kc, "n"
+
+    def _depths(self, term_bytes: int) -> Iterator[int]:
+        """
+        KC for which so many bytes of each term fill what L1 keeps, or twice and four times that.
+
+        Blocks of one size are preferred: then the loop over a block's terms has a constant length.
+        """
+        for share in (1, 2, 4):
+            blocks = -(-self.problem.k * term_bytes // (share * self.model.near_1))
+            if blocks > 1:
+                even = next(
+                    (n for n in range(blocks, 2 * blocks) if self.problem.k % n == 0), blocks
+                )
+                yield -(-self.problem.k // even)
+
+    def _whole_sums(self, mr: int, nr: int) -> Iterator[tuple[int, int, int, Innermost]]:
+        """The same where K is in one block, or blocks of it are inside of the tiles of columns."""
         problem, near = self.problem, self.model.near_2
         depth = problem.k * problem.right.element_bytes
         columns = round_up(problem.n, nr)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import Literal
 
+from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..facts import Access, Contraction, Home
 from .cost import (
@@ -43,8 +44,9 @@ class ContractionPlan:
     - `innermost="n"`: blocks of NC columns, tiles of MR rows, tiles of NR columns. A sliver of A (MR × K) stays in
       L1 while all tiles of a block of B, which stays in L2, use it.
 
-    Where KC < K, blocks of KC terms are between the tiles of columns and those of rows, and C is read and written
-    once for each.
+    Where KC < K, C is read and written once for each block of KC terms. These blocks are between the tiles of
+    columns and those of rows or, with `k_outside`, right inside of the blocks of NC columns: then both operands
+    are packed block by block, B of KC × NC and A of MC × KC. With tiles of M innermost that is the order of BLIS.
     """
 
     turned: bool
@@ -63,6 +65,8 @@ class ContractionPlan:
     """the last columns, fewer than NR, have a tile of their own"""
     prefetch: bool
     """the next panel of B is asked for while one is used"""
+    k_outside: bool = False
+    """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
 
     def __str__(self) -> str:
         packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]
@@ -76,6 +80,7 @@ class ContractionPlan:
             f"packs {' and '.join(packed)}" if packed else "packs nothing",
         ]
         words += [f"peels {' and '.join(peeled)}"] if peeled else []
+        words += ["K blocks outside of M"] if self.k_outside else []
         words += ["prefetches B"] if self.prefetch else []
         words += ["rows in lanes"] if self.turned else []
         return ", ".join(words)
@@ -112,6 +117,11 @@ class Problem:
     is_finished: bool
     """whether another statement works on the result tile by tile"""
     reassociates: bool
+
+    @property
+    def updates_in_place(self) -> bool:
+        """Whether tiles of the result may be read and written again for each block of the sum."""
+        return not self.is_finished and self.result_along_n == 1
 
 
 def problem_of(contraction: Contraction) -> Problem:
@@ -161,12 +171,21 @@ class Model:
             4 * (rows + vectors * self.core.lanes(4))
         )
         """the part of what a tile brings from L2 that its arithmetic does not hide, as the probed tile has it"""
+        self.waiting_left = self._waiting_left()
+        """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
         self.right_bytes = problem.k * problem.n * problem.right.element_bytes
         self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
 
     def _work(self) -> int:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
+
+    def _waiting_left(self) -> float:
+        """What the probed tile waits for its narrow operand, beyond what the bandwidth explains."""
+        rows, vectors = self.core.probe_tile
+        work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * rows
+        explained = max(work / self.rates.tile_near.core, bytes_ / self.rates.beyond_l2.core)
+        return max(work / self.rates.tile_narrow_far.core - explained, 0.0) / bytes_
 
     # Costs.
 
@@ -183,13 +202,15 @@ class Model:
         """
         Seconds of the tiles of one entry of the batch, with what they bring from L2.
 
-        With tiles of M innermost, B's panel is in L1, if it is no larger, and A comes from L2; with tiles of N
-        innermost A's sliver is in L1, and B comes from L2.
+        With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
+        in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
+        goes by: both together leave one way for C. (Low et al., as of `kept_bytes`.)
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         by_rows = plan.innermost == "m"
-        near_left = not by_rows and plan.mr * plan.kc * left <= self.near_1
-        near_right = by_rows and plan.nr * plan.kc * right <= self.near_1
+        tile = (plan.mr * left + plan.nr * right) * plan.kc
+        is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
+        near_left, near_right = is_near and not by_rows, is_near and by_rows
         fetched = (0 if near_left else left, 0 if near_right else right)
         return self._tiles_time(plan.mr, plan.nr, (plan.peel_m, plan.peel_n), fetched)
 
@@ -211,9 +232,11 @@ class Model:
             for across, vectors in widths:
                 ending = ending_cycles(self.core, rows, vectors)
                 bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
-                step = step_cycles(self.core, rows, vectors) + self.unhidden * self._fetching(
-                    bytes_
-                )
+                # While L1 takes a line from L2, it gives nothing at one of its ports.
+                lines = bytes_ / self.level_1.line_bytes
+                loading = (rows + vectors + lines) / self.core.load_ports
+                step = max(step_cycles(self.core, rows, vectors), loading)
+                step += self.unhidden * self._fetching(bytes_)
                 cycles += tall * across * (problem.k * step + ending)
         return cycles / self.clock
 
@@ -236,17 +259,26 @@ class Model:
         """Bytes/s of what is not in L2: from the last cache where the operands stay there between calls."""
         problem = self.problem
         result = problem.m * problem.n * problem.result_bytes
+        return self._rate_of(problem.batch * (self.left_bytes + self.right_bytes + result))
+
+    def _rate_of(self, size: float) -> float:
+        """Bytes/s from beyond L2 of so many bytes that are read again and again."""
         last = self.core.caches[-1]
-        total = problem.batch * (self.left_bytes + self.right_bytes + result)
-        if last.level > 2 and total <= last.bytes // last.shared_by:
+        if last.level > 2 and size <= last.bytes // last.shared_by:
             return self.rates.beyond_l2.core
         return min(self.rates.beyond_l2.core, self.rates.read_memory.core)
 
     def _stall(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
-        """Seconds of waiting for so many elements, each of which takes part in `uses` multiply-adds at first."""
-        return elements * max(0.0, bytes_ / rate - self._computing(uses))
+        """
+        Seconds of waiting for so many elements, each of which takes part in `uses` multiply-adds at first: what
+        these do not last for, and the part that they never hide, as of what comes from L2.
+        """
+        fetching = bytes_ / rate
+        return elements * (max(0.0, fetching - self._computing(uses)) + self.unhidden * fetching)
 
-    def _streamed(self, elements: float, bytes_: float, uses: int, run: float) -> float:
+    def _streamed(
+        self, elements: float, bytes_: float, uses: int, run: float, rate: float
+    ) -> float:
         """
         The same for a stream from beyond L2 of pieces of `run` bytes, with what it takes to begin each.
 
@@ -255,7 +287,7 @@ class Model:
         The lines of a shorter piece are asked for at once.
         """
         restart = restart_seconds(self.core.page_bytes, run)
-        return self._stall(elements, bytes_, self._beyond_l2(), uses) + elements * bytes_ * restart
+        return self._stall(elements, bytes_, rate, uses) + elements * bytes_ * restart
 
     def _is_near(self, size: float) -> bool:
         """Whether so many bytes stay in L2 from one use to the next."""
@@ -279,7 +311,8 @@ class Model:
         if plan.innermost == "m":
             block = plan.mc * plan.kc * problem.left.element_bytes
             again = -(-problem.m // plan.mc)
-            if self.right_bytes + block <= self.near_2:
+            used = self._right_panel(plan, plan.nc) if plan.k_outside else self.right_bytes
+            if used + block <= self.near_2:
                 again = 1
             if panel > self.near_2:
                 again = -(-problem.m // plan.mr)
@@ -291,7 +324,12 @@ class Model:
             fetched = again
         is_dense = plan.pack_right or problem.right.summed == min(plan.nr, problem.n)
         run = (plan.kc if is_dense else 1) * plan.nr * bytes_
-        return share * self._streamed(elements * fetched, bytes_, min(plan.mr, problem.m), run)
+        uses = min(plan.mr, problem.m)
+        size = (plan.kc if plan.k_outside else problem.k) * plan.nc * bytes_
+        rate = self._rate_of(size) if again > 1 else self._beyond_l2()
+        if plan.prefetch:  # each panel is asked for by the first tile of the one before
+            return share * self._stall(elements * fetched, bytes_, rate, uses)
+        return share * self._streamed(elements * fetched, bytes_, uses, run, rate)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""
@@ -330,7 +368,10 @@ class Model:
             fetched = max(again - (1 if plan.pack_left else 0), 0)
             is_dense = plan.pack_left or left.along == plan.kc
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
-            seconds += share * self._streamed(elements * fetched, bytes_, uses, run)
+            size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
+            rate = self._rate_of(size) if again > 1 else self._beyond_l2()
+            streamed = self._streamed(elements * fetched, bytes_, uses, run, rate)
+            seconds += share * (streamed + elements * fetched * bytes_ * self.waiting_left)
         if plan.pack_left:
             return seconds
         return seconds + elements * tiles * self._colliding(plan, uses)
@@ -386,19 +427,33 @@ class Model:
             vectors = size / operand.element_bytes / self.lanes
             seconds += vectors * log2(max(self.lanes, 2)) / self.clock
         blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
+        if plan.k_outside:
+            rows = plan.mc if plan.innermost == "m" else self.problem.m
+            across = rows if is_left else plan.nc
+            blocks = self._is_near(plan.kc * across * operand.element_bytes)
         if not blocks and size > self.near_2:
             seconds += 2 * size / self._beyond_l2()  # the copy leaves L2 and comes back
-        return seconds
+        # Blocks of A are copied for each block of columns around them.
+        again = -(-self.problem.n // plan.nc) if plan.k_outside and is_left else 1
+        return seconds * again
 
     def _writing(self, plan: ContractionPlan) -> float:
-        """C goes to where it came from: read and written once, and once more for each further block of the sum."""
+        """
+        C goes to where it came from: read and written once, and once more for each further block of the sum where
+        these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile begins
+        when its part of C, of which all lines are asked for at once, has come. Where they are inside, the MC × NR
+        elements that are used again stay near.
+        """
         problem = self.problem
         size = problem.m * problem.n * problem.result_bytes
-        times = -(-problem.k // plan.kc)
+        times = -(-problem.k // plan.kc) if plan.k_outside else 1
         if times == 1 and self._is_near(size + self.left_bytes + self.right_bytes):
             return 0.0
         rate = self._beyond_l2()
         seconds = 2 * size * times / rate
+        if plan.k_outside:
+            tiles = problem.m * problem.n / (plan.mr * plan.nr)
+            seconds += 2 * size / rate + times * tiles * L3_SECONDS
         if plan.turned:
             seconds += size / self.rates.pack_near.core
         return seconds

@@ -44,18 +44,36 @@ def unpacked_rows(contraction: Contraction, target: str) -> int:
     return next(plan.mr for plan in every if not plan.pack_left)
 
 
+def price_of_reading_in_place(contraction: Contraction, target: str) -> float:
+    """The predicted time of the best plan that reads A as it is, by that of the best one that packs it."""
+    core = Target.parse(target)
+    every = plans.propose(contraction, core, 300)
+    best = {
+        packs: next(plan for plan in every if plan.pack_left is packs) for packs in (True, False)
+    }
+    times = {packs: plans.cost(plan, contraction, core).seconds for packs, plan in best.items()}
+    return times[False] / times[True]
+
+
 @pytest.mark.parametrize("size", [1024, 2048])
 @pytest.mark.parametrize("core", CORES)
 def test_a_larger_second_cache_has_larger_blocks(
     squares: dict[int, Contraction], core: str, size: int
 ):
-    """Three quarters of it, or half of that, hold the block of B that all tiles of rows use."""
+    """Most of it, or half of that, holds the block of A or of B that all tiles across use."""
     found = [first(squares[size], f"{core}:l2={megabytes}M") for megabytes in (1, 2, 4)]
-    assert [plan.innermost for plan in found] == ["n"] * 3
-    widths = [plan.nc for plan in found]
-    assert widths == sorted(widths) and widths[0] < widths[-1]
-    for plan, megabytes in zip(found, (1, 2, 4), strict=True):
-        assert plan.nc * plan.kc * 4 <= megabytes << 20
+    sizes = [(plan.nc if plan.innermost == "n" else plan.mc) * plan.kc * 4 for plan in found]
+    assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
+    for bytes_, megabytes in zip(sizes, (1, 2, 4), strict=True):
+        assert bytes_ <= megabytes << 20
+
+
+def test_blocks_of_k_are_outside_where_operands_leave_l2(squares: dict[int, Contraction]):
+    """As in BLIS: panels of whole columns would leave room for few rows of A in a small L2."""
+    chosen = {size: first(squares[size], "x86-64-v3") for size in (256, 2048)}
+    assert not chosen[256].k_outside and chosen[2048].k_outside
+    assert chosen[2048].kc < 2048 and chosen[2048].pack_left and chosen[2048].pack_right
+    assert not first(squares[2048], "x86-64-v3:l2=8M").k_outside
 
 
 @pytest.mark.parametrize("core", ["zen4", "zen5", "sapphire-rapids"])
@@ -88,8 +106,8 @@ def test_more_ways_let_more_rows_share_a_set(squares: dict[int, Contraction], co
     rows = [unpacked_rows(squares[1024], f"{core}:l1_ways={ways}") for ways in (8, 16)]
     assert rows == sorted(rows)
     if core == "zen4":
-        choices = [first(squares[1024], f"{core}:l1_ways={ways}") for ways in (8, 16)]
-        assert [plan.pack_left for plan in choices] == [True, False]
+        excess = [price_of_reading_in_place(squares[1024], f"{core}:l1_ways={w}") for w in (8, 16)]
+        assert excess[0] > 1.2 > excess[1]
 
 
 @pytest.mark.parametrize("core", CORES)
