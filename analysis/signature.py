@@ -223,11 +223,11 @@ def _spec(name: str, type: Attribute, unsigned: bool, op: Operation) -> ArgSpec:
     except KeyError:
         raise StepwellError(
             f"found '{name}' of type {type}, expected a tensor, memref or scalar of f32, f64, i1, i8, "
-            "ui8, i32 or i64; change the element type",
+            "ui8, i32, i64 or ui64; change the element type",
             op=op,
         ) from None
-    if unsigned and dtype == np.int8:
-        dtype = np.dtype(np.uint8)
+    if unsigned and dtype.kind == "i":
+        dtype = np.dtype(f"u{dtype.name}")
     return ArgSpec(name, shape, dtype, scalar=not shaped)
 
 
@@ -312,7 +312,7 @@ def _spec_attribute(spec: ArgSpec) -> DictionaryAttr:
         "name": StringAttr(spec.name),
         "type": element if spec.scalar else MemRefType(element, shape),
     }
-    if spec.dtype == np.uint8:
+    if spec.dtype.kind == "u":
         data["unsigned"] = UnitAttr()
     return DictionaryAttr(data)
 

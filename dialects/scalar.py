@@ -224,11 +224,18 @@ class ScalarBuilder:
         if self.is_float:
             return self.emit(math.PowFOp(a, b))
         if self.width >= 32:
-            return self.emit(math.IPowIOp(a, b))
+            return self._pow_of_halves(a, b) if self.is_unsigned else self.emit(math.IPowIOp(a, b))
         wide = self.of_type(i32)
         return wide.cast_to(
             wide.emit(math.IPowIOp(self.cast_to(a, i32), self.cast_to(b, i32))), self.type
         )
+
+    def _pow_of_halves(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`(a ** (b // 2)) ** 2 * a ** (b % 2)`, as `math.ipowi` takes an exponent with the top bit for negative."""
+        one = self.constant(1)
+        half = self.emit(math.IPowIOp(a, self.emit(arith.ShRUIOp(b, one))))
+        is_odd = self.compare("eq", self.emit(arith.AndIOp(b, one)), one)
+        return self.mul(self.mul(half, half), self.select(is_odd, a, one))
 
     def maximum(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """The greater; NaN where either is."""

@@ -4,8 +4,7 @@ PyTorch's otherwise.
 
 In a traced function they record operations. Called on NumPy arrays alone they compute at once, by the
 reference semantics of the operations, and return NumPy arrays. Operands are broadcast and promoted as
-NumPy 2 does; where NumPy would compute in float16 (the exponential of an int8) Stepwell takes float32, and
-where NumPy would sum uint8 in uint64, Stepwell asks for a `dtype`.
+NumPy 2 does; where NumPy would compute in float16 (the exponential of an int8) Stepwell takes float32.
 
 To add an element-wise function of an operation, add a line: `softsign = unary(graph.SoftsignOp)`.
 """
@@ -272,9 +271,7 @@ def sum(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
     """
-    The sum; of nothing, 0. Integers are summed in int64.
-
-    Raises StepwellError for uint8 without a `dtype`: NumPy's is uint64, which Stepwell does not have.
+    The sum; of nothing, 0. Without a `dtype` integers are summed in int64, uint8 and uint64 in uint64.
     """
     tensor = _accumulated(x, dtype, accumulation_dtype)
     return record(graph.SumOp, tensor, axes_of(axis), keepdims)
@@ -285,9 +282,7 @@ def prod(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
     """
-    The product; of nothing, 1. Integers are multiplied in int64.
-
-    Raises StepwellError for uint8 without a `dtype`, as `sum` does.
+    The product; of nothing, 1. Without a `dtype` integers are multiplied in int64, uint8 and uint64 in uint64.
     """
     tensor = _accumulated(x, dtype, accumulation_dtype)
     return record(graph.ProdOp, tensor, axes_of(axis), keepdims)

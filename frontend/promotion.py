@@ -24,6 +24,7 @@ SUPPORTED = tuple(numpy_dtype(attr) for attr in ELEMENT_TYPES)
 BOOL = np.dtype(np.bool_)
 INT8 = np.dtype(np.int8)
 INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 
@@ -100,7 +101,7 @@ def scalar_array(scalar: Scalar, dtype: np.dtype) -> np.ndarray:
 
 def float_dtype(dtype: np.dtype) -> np.dtype:
     """
-    The dtype in which exp, sqrt … of `dtype` is computed: itself for floats, float64 for int32 and int64.
+    The dtype in which exp, sqrt … of `dtype` is computed: itself for floats, float64 for integers of 32 and 64 bits.
 
     NumPy takes float16 for int8, uint8 and bool; Stepwell has no float16 arithmetic and takes float32.
     """
@@ -121,17 +122,11 @@ def division_dtype(dtype: np.dtype) -> np.dtype:
 
 def accumulation_dtype(dtype: np.dtype) -> np.dtype:
     """
-    The dtype of sum and prod: int64 for bool and every integer with a sign.
-
-    Raises StepwellError for uint8, of which NumPy's are uint64: Stepwell has none, and what int64 gives
-    instead would promote otherwise from there on.
+    The dtype of sum and prod: int64 for bool and every integer with a sign, uint64 for those without one.
     """
-    if dtype.kind == "u":
-        raise StepwellError(
-            f"found a sum or product of {dtype} without a dtype, which NumPy computes in uint64, a dtype "
-            "Stepwell does not have; give dtype=, such as numpy.int64"
-        )
-    return dtype if dtype.kind == "f" else INT64
+    if dtype.kind == "f":
+        return dtype
+    return UINT64 if dtype.kind == "u" else INT64
 
 
 def _kind(dtype: np.dtype) -> int:

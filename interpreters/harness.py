@@ -162,11 +162,11 @@ def _memory(spec: ArgSpec, op: Operation) -> np.ndarray:
 
 
 def _signless(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.int8) if dtype == np.uint8 else dtype
+    return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
 
 
 def _argument(value: np.ndarray, spec: ArgSpec, type_: Attribute) -> Any:
-    """A copy of an input in the dtype the level holds it in: a ui8 tensor as it is, an i8 one signless."""
+    """A copy of an input in the dtype the level holds it in: an unsigned tensor as it is, a signless one signed."""
     array = np.array(value, spec.dtype, order="C")
     if spec.scalar:
         return int(array[()]) if isinstance(type_, IndexType) else array[()]

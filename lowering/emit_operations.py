@@ -12,6 +12,7 @@ from ..dialects.upstream.llvm import (
     AtomicRMWOp,
     ExtractElementOp,
     FenceOp,
+    UIToFPOp,
     VectorFCmpOp,
     VectorLlvmSelectOp,
 )
@@ -358,6 +359,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     llvm.PtrToIntOp: _cast("ptrtoint"),
     llvm.SExtOp: _cast("sext"),
     llvm.SIToFPOp: _cast("sitofp"),
+    UIToFPOp: _cast("uitofp"),
     llvm.TruncOp: _cast("trunc"),
     llvm.ZExtOp: _cast("zext"),
     llvm.AddressOfOp: _address,

@@ -1,7 +1,7 @@
 """
 graph → te: every operation becomes its definition element by element.
 
-Types lose their signs here: `ui8` becomes `i8`, the operations carry the signedness, and arguments and
+Types lose their signs here: `ui8` becomes `i8` and `ui64` `i64`, the operations carry the signedness, and arguments and
 results of functions that were unsigned are marked `stepwell.unsigned`.
 """
 

@@ -24,7 +24,7 @@ from .quick_call import quick_call
 _CTYPES: dict[str, Any] = {
     "b": {1: ctypes.c_bool},
     "i": {1: ctypes.c_int8, 4: ctypes.c_int32, 8: ctypes.c_int64},
-    "u": {1: ctypes.c_uint8},
+    "u": {1: ctypes.c_uint8, 8: ctypes.c_uint64},
     "f": {4: ctypes.c_float, 8: ctypes.c_double},
 }
 

@@ -58,7 +58,7 @@ class ConstantOp(GraphOp):
         if not is_element_type(type_.get_element_type()):
             raise VerifyException(
                 f"found a constant of type {type_}, expected a tensor of f32, f64, i8, ui8, i32, "
-                "i64 or i1; give it one of these element types"
+                "i64, ui64 or i1; give it one of these element types"
             )
         return (type_,)
 

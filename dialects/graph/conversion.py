@@ -62,7 +62,7 @@ class CastOp(GraphOp, Elementwise):
         target = tensor_type(self.result).get_element_type()
         if not is_element_type(target):
             raise VerifyException(
-                f"found a cast to {target}, expected f32, f64, i8, ui8, i32, i64 or i1; use one of them"
+                f"found a cast to {target}, expected f32, f64, i8, ui8, i32, i64, ui64 or i1; use one of them"
             )
         return (self.infer_type(tensor_type(self.operand), target),)
 

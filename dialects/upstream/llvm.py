@@ -1,6 +1,6 @@
 """
 `llvm` as upstream has it: comparisons and selections on vectors, where xDSL allows scalars only, an element of
-a vector by its number, the fence, and the atomic addition.
+a vector by its number, the conversion of unsigned integers to floats, the fence, and the atomic addition.
 
 The operation registered here under a name of xDSL's is parsed as xDSL's own when it is on scalars, so that all
 that is written for those goes on working.
@@ -218,5 +218,14 @@ class AtomicRMWOp(IRDLOperation):
         return op
 
 
-Llvm = extended(llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp, AtomicRMWOp)
+@irdl_op_definition
+class UIToFPOp(llvm.GenericCastOp):
+    """`llvm.uitofp %a : i64 to f32`"""
+
+    name = "llvm.uitofp"
+
+
+Llvm = extended(
+    llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp, AtomicRMWOp, UIToFPOp
+)
 """xDSL's dialect with what it lacks."""

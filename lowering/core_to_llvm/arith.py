@@ -26,7 +26,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
-from ...dialects.upstream.llvm import ExtractElementOp, VectorFCmpOp, VectorLlvmSelectOp
+from ...dialects.upstream.llvm import ExtractElementOp, UIToFPOp, VectorFCmpOp, VectorLlvmSelectOp
 from .emitter import Emitter, Handler, unsupported
 from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, is_vector
@@ -231,10 +231,13 @@ def _convert_sitofp(e: Emitter, op: Operation) -> None:
 
 
 def _convert_uitofp(e: Emitter, op: Operation) -> None:
-    """xDSL's llvm dialect has no `uitofp`: the value is made a positive signed one of more bits."""
+    """What is narrower than a register is made a signed value of more bits, which takes one instruction everywhere."""
     source = e.value(op.operands[0])
     bits = bits_of(source.type)
-    wider = next((width for width in (32, 64) if width > bits), bits * 2)
+    wider = next((width for width in (32, 64) if width > bits), None)
+    if wider is None:
+        e.bind(op.results[0], e.emit(UIToFPOp, (source,), result_type(op)))
+        return
     wide = e.emit(llvm.ZExtOp, (source,), with_element(source.type, IntegerType(wider)))
     e.bind(op.results[0], e.emit(llvm.SIToFPOp, (wide,), result_type(op)))
 

@@ -98,13 +98,22 @@ def test_sums_have_numpys_dtype(function: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("function", [sw.sum, sw.prod])
-def test_sums_of_uint8_need_a_dtype(function: Callable) -> None:
+@pytest.mark.parametrize("opt", ["full", "quick"])
+def test_sums_of_unsigned_integers(function: Callable, opt: str) -> None:
+    """In uint64, as NumPy's are: a sum of 2 ** 63 and more stays what it is, and promotes as NumPy says."""
+    reference = getattr(np, function.__name__)
+    for x in (np.full((2, 9), 200, np.uint8), np.array([2**63 + 1, 2**62 + 5], np.uint64)):
+        for call in (function, sw.jit(lambda x: function(x), opt=opt)):
+            found = call(x)
+            assert found.dtype == np.uint64
+            np.testing.assert_array_equal(found, reference(x))
+        ratio = sw.jit(lambda x: (function(x) // 3, function(x) / 3, function(x) > 7), opt=opt)(x)
+        with np.errstate(over="ignore"):
+            total = reference(x)
+        for found, expected in zip(ratio, (total // 3, total / 3, total > 7), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
     x = np.full((2, 3), 200, np.uint8)
-    for call in (function, sw.jit(lambda x: function(x)), sw.jit(lambda x: x.sum() + x.prod())):
-        with pytest.raises(
-            StepwellError, match="of uint8 without a dtype, which NumPy computes in uint64"
-        ):
-            call(x)
     for dtype in (np.int64, np.uint8, np.float32):
         found = sw.jit(lambda x, dtype=dtype: function(x, dtype=dtype))(x)
         expected = getattr(np, function.__name__)(x, dtype=dtype)

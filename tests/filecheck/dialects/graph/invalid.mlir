@@ -42,7 +42,7 @@ func.func @div_of_integers(%x: tensor<2xi32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type f16, expected one of f32, f64, i8, ui8, i32, i64; use one of these
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type f16, expected one of f32, f64, i8, ui8, i32, i64, ui64; use one of these
 func.func @unknown_element(%x: tensor<2xf16>) {
   %r = graph.neg %x : tensor<2xf16>
   func.return
@@ -63,7 +63,7 @@ func.func @condition(%x: tensor<2xf32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a cast to i16, expected f32, f64, i8, ui8, i32, i64 or i1; use one of them
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a cast to i16, expected f32, f64, i8, ui8, i32, i64, ui64 or i1; use one of them
 func.func @cast_target(%x: tensor<2xf32>) {
   %r = graph.cast %x : tensor<2xf32> -> tensor<2xi16>
   func.return
@@ -140,7 +140,7 @@ func.func @argmax_of_nothing(%x: tensor<0xf32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64; cast the operand
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64, ui64; cast the operand
 func.func @sum_of_booleans(%x: tensor<2xi1>) {
   %r = graph.sum %x axes = [0] : tensor<2xi1> -> tensor<i1>
   func.return
@@ -273,7 +273,7 @@ func.func @iota_dynamic() {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64; count in one of these and cast
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64, ui64; count in one of these and cast
 func.func @iota_element() {
   %r = graph.iota axis = 0 : tensor<2xi1>
   func.return

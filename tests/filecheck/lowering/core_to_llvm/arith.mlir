@@ -54,7 +54,7 @@ func.func @remainder(%a: vector<8xf32>, %b: vector<8xf32>) -> vector<8xf32> {
 
 // -----
 
-// Casts to integers saturate; there is no uitofp in xDSL.
+// Casts to integers saturate; those from unsigned ones of 64 bits are `uitofp`.
 // CHECK-LABEL: llvm.func @casts
 // CHECK:         llvm.call_intrinsic "llvm.fptosi.sat.i8.f32"(%a) : (f32) -> i8
 // CHECK-NEXT:    llvm.call_intrinsic "llvm.fptoui.sat.i8.f32"(%a) : (f32) -> i8
