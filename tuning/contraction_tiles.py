@@ -336,7 +336,18 @@ class _Tiles:
                 kept = keep_in_registers(self.s, result, tile, pads)
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
+        self._fetch_result_ahead()
         self.s.tidy()
+
+    def _fetch_result_ahead(self) -> None:
+        """While a tile is computed, ask for the next one's part of the result."""
+        if not self.plan.prefetch_result or self.by_panels or self.is_deep:
+            return
+        loops = self.tile if self.plan.innermost == "m" else self.shared
+        for loop in loops.copies:
+            if loop.trips is None or loop.trips > 1:
+                hints = self.s.prefetch(self.result, loop, 1, locality=3)
+                self.prefetches = (*self.prefetches, *hints.loops)
 
     def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

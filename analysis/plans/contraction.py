@@ -111,8 +111,19 @@ class _Domains:
                     prefetch = far and tiles > 1 and size > self._packed_near()
                     yield ContractionPlan(
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
-                        innermost, pack_left, pack_right, peel_m, peel_n, prefetch, k_outside,
+                        innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
+                        self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
                     )  # fmt: skip
+
+    def _asks_for_result(
+        self, mr: int, nr: int, kc: int, innermost: Innermost, k_outside: bool, turned: bool
+    ) -> bool:
+        """Whether tiles of C are written where they are, come from beyond L2, and follow each other."""
+        problem = self.problem
+        if turned or not (problem.updates_in_place and self.model.result_is_far):
+            return False
+        follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
+        return follows and (k_outside or kc >= problem.k)
 
     def _packed_near(self) -> int:
         """The bytes of a packed B that need not be asked for: those in L2 still."""

@@ -65,6 +65,8 @@ class ContractionPlan:
     """the last columns, fewer than NR, have a tile of their own"""
     prefetch: bool
     """the next panel of B is asked for while one is used"""
+    prefetch_result: bool = False
+    """the next tile's part of C is asked for while one is computed"""
     k_outside: bool = False
     """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
 
@@ -81,7 +83,8 @@ class ContractionPlan:
         ]
         words += [f"peels {' and '.join(peeled)}"] if peeled else []
         words += ["K blocks outside of M"] if self.k_outside else []
-        words += ["prefetches B"] if self.prefetch else []
+        asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]
+        words += [f"prefetches {' and '.join(asked)}"] if asked else []
         words += ["rows in lanes"] if self.turned else []
         return ", ".join(words)
 
@@ -176,6 +179,12 @@ class Model:
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
         self.right_bytes = problem.k * problem.n * problem.right.element_bytes
         self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
+
+    @property
+    def result_is_far(self) -> bool:
+        """Whether C leaves L2 between calls."""
+        size = self.problem.m * self.problem.n * self.problem.result_bytes
+        return not self._is_near(size + self.left_bytes + self.right_bytes)
 
     def _work(self) -> int:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
@@ -447,13 +456,16 @@ class Model:
         problem = self.problem
         size = problem.m * problem.n * problem.result_bytes
         times = -(-problem.k // plan.kc) if plan.k_outside else 1
-        if times == 1 and self._is_near(size + self.left_bytes + self.right_bytes):
+        if times == 1 and not self.result_is_far:
             return 0.0
         rate = self._beyond_l2()
         seconds = 2 * size * times / rate
+        tiles = problem.m * problem.n / (plan.mr * plan.nr)
         if plan.k_outside:
-            tiles = problem.m * problem.n / (plan.mr * plan.nr)
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
+        if plan.innermost == "m" and problem.n * problem.result_bytes % self.level_1.line_bytes:
+            # A row of a tile ends in a line that was not asked for. Stores leave in order: one waits for another.
+            seconds += times * tiles * plan.mr * L3_SECONDS
         if plan.turned:
             seconds += size / self.rates.pack_near.core
         return seconds

@@ -36,12 +36,13 @@ def blocked(m: int, n: int, **fields: Any) -> ContractionPlan:
 
 PLANS: dict[str, dict[str, Any]] = {
     "as BLIS": {},
-    "prefetched": {"prefetch": True},
+    "prefetched": {"prefetch": True, "prefetch_result": True},
     "peeled columns": {"peel_n": True},
     "all rows": {"mc": 17},
     "blocks of columns": {"nc": 16},
     "columns innermost": {"mc": 3, "innermost": "n", "nc": 16},
     "rows as they are": {"mc": 3, "innermost": "n", "pack_left": False, "peel_m": True},
+    "result prefetched": {"mc": 3, "innermost": "n", "nc": 16, "prefetch_result": True},
     "equal blocks": {"kc": 6, "nr": 16},
 }
 

@@ -76,6 +76,14 @@ def test_blocks_of_k_are_outside_where_operands_leave_l2(squares: dict[int, Cont
     assert not first(squares[2048], "x86-64-v3:l2=8M").k_outside
 
 
+@pytest.mark.parametrize("core", ["zen4", "zen5"])
+def test_a_large_result_of_short_sums_is_written_along_its_rows(core: str):
+    """Rows of 537 floats share lines, which tiles of columns in turn would each write a part of."""
+    plan = first(product(2556, 537, 80), core)
+    assert plan.innermost == "n" and plan.prefetch_result
+    assert not first(product(96, 96, 96), core).prefetch_result
+
+
 @pytest.mark.parametrize("core", ["zen4", "zen5", "sapphire-rapids"])
 def test_fewer_registers_have_smaller_tiles(squares: dict[int, Contraction], core: str):
     for contraction in squares.values():
