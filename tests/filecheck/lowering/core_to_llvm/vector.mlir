@@ -1,9 +1,9 @@
 // RUN: stepwell-opt %s -p convert-core-to-llvm --split-input-file | filecheck %s
 
 // CHECK-LABEL: llvm.func @vectors
+// CHECK:         %[[NONE:.*]] = llvm.mlir.undef : vector<8xf32>
 // CHECK:         %[[P:.*]] = llvm.getelementptr inbounds %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 // CHECK-NEXT:    %v = llvm.load %[[P]] {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-// CHECK-NEXT:    %[[NONE:.*]] = llvm.mlir.undef : vector<8xf32>
 // CHECK-NEXT:    %[[ONE:.*]] = llvm.insertelement %s, %[[NONE]][%{{.*}} : i32] : vector<8xf32>
 // CHECK-NEXT:    %b = llvm.shufflevector %[[ONE]], %[[NONE]] [0, 0, 0, 0, 0, 0, 0, 0] : vector<8xf32>
 // CHECK-NEXT:    %f = llvm.intr.fma(%v, %b, %v) : (vector<8xf32>, vector<8xf32>, vector<8xf32>) -> vector<8xf32>
