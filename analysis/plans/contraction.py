@@ -148,14 +148,16 @@ class _Domains:
         """
         problem = self.problem
         left, right = problem.left.element_bytes, problem.right.element_bytes
-        for kc in dict.fromkeys((*self._depths(nr * right), *self._depths(mr * left))):
+        panels = list(self._depths(nr * right))
+        for kc in dict.fromkeys((*panels, *self._depths(mr * left))):
             for part in (1, 2):
                 near = self.model.near_2 // part
                 tall = max((near - kc * nr * right) // (kc * left), mr)
                 mc = balanced(problem.m, tall, mr)
                 if mc < problem.m:
                     mc = dealt(problem.m, tall, mr, self.model.threads, mr)
-                yield mc, round_up(problem.n, nr), kc, "m"
+                if kc in panels:
+                    yield mc, round_up(problem.n, nr), kc, "m"
                 wide = max((near - kc * mr * left) // (kc * right), nr)
                 nc = balanced(problem.n, wide, nr)
                 if nc < problem.n:
@@ -165,11 +167,11 @@ class _Domains:
 
     def _depths(self, term_bytes: int) -> Iterator[int]:
         """
-        KC for which so many bytes of each term fill what L1 keeps, or twice and four times that.
+        KC for which so many bytes of each term fill what L1 keeps, or twice that.
 
         Blocks of one size are preferred: then the loop over a block's terms has a constant length.
         """
-        for share in (1, 2, 4):
+        for share in (1, 2):
             blocks = -(-self.problem.k * term_bytes // (share * self.model.near_1))
             if blocks > 1:
                 even = next(

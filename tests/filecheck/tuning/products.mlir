@@ -86,7 +86,7 @@
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 54, NC 2048, KC 1024, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 174, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: f64.
 // V3-NEXT: chosen contraction: tile 6x8, MC 24, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 
