@@ -69,6 +69,11 @@ def initialize_llvm() -> None:
         binding.initialize_all_asmprinters()
         # Inline assembly and add_native_assembly need a parser; only the host's is wanted.
         binding.initialize_native_asmparser()
+        # Its search for stores that a later load would wait for ends the process where code has masked loads of
+        # AVX2 beside others (LLVM 22: "Getting value from an unknown LocationSize"); what it mends, copies of
+        # structures by vectors, is not in our code.
+        if binding.get_process_triple().startswith("x86_64"):
+            cast(Any, binding).set_option("", "-x86-disable-avoid-SFB")
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,6 @@ class _Tiles:
                 c.stride(access, c.k[-1]) == 1,
                 block,
                 block_size if block is not None else 0,
-                self.is_blocked and self.k % self.plan.kc != 0,
             )
         )
         return staged

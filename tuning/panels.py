@@ -22,8 +22,7 @@ class Packing:
     `order` are the operand's dimensions as the copy has them. `reads_last` says that neighbours in memory follow
     each other along the last of these; `reads_summed`, along the one before: then blocks are transposed in
     registers. Where the copy is made in a loop over blocks of the last axis, `block` is that loop, and
-    `block_size` the elements of an iteration. `pads_summed` says that it is made in a loop over blocks of the
-    summed axis too, of which the last one is not whole.
+    `block_size` the elements of an iteration.
     """
 
     staged: StagedBuffer
@@ -34,7 +33,6 @@ class Packing:
     reads_summed: bool
     block: LoopHandle | None = None
     block_size: int = 0
-    pads_summed: bool = False
 
     @property
     def is_padded(self) -> bool:
@@ -95,9 +93,7 @@ def _in_lanes(
         around = None if lane is None else _around(lane, copy)
         # What is not whole runs seldom: in one direction only, so that the code stays small.
         if copy in whole or around is None or not packing.is_padded:
-            # LLVM 22 fails to split a masked load of which one half has no lanes, as padding may have.
-            narrow = packing.pads_summed and copy not in whole and packing.size % width == 0
-            s.vectorize(copy, width if narrow else 0)
+            s.vectorize(copy)
         if around is not None:
             s.vectorize(around)
 
