@@ -21,8 +21,8 @@ def structure(function: func.FuncOp, *, loop_names: bool = True) -> Structure:
     """
     The operations, types, attributes and uses of values of a function of one block, as something to compare.
 
-    The names of the function and its buffers, the locations, and which constants `constants_read` finds are left
-    out, and the loops' names where these are not wanted.
+    Left out are the names of the function and its buffers, locations, which constants it reads (those of
+    `constants_read`, but not their types), and the loops' names where these are not wanted.
     """
     return _Reader(function, loop_names).read()
 

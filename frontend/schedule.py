@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from xdsl.dialects import func
@@ -258,11 +258,9 @@ class Schedule(ScheduleSteps):
                 f"found a {type(step).__name__}, expected a step as an object or as the text of a call; "
                 "write it as in 'split(\"f/i\", factor=4)'"
             )
-        first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
-        name: str = getattr(step, first)
-        if first == "function":
+        if step.first_parameter() == "function":
             return step
-        return replace(step, **{first: self._with_function(name)})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        return step.with_target(self._with_function(step.target))
 
     def _with_function(self, name: str) -> str:
         """`"function/name"`, if the name has no function yet and it is clear which one is meant."""

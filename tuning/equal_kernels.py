@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
@@ -98,11 +98,8 @@ def _words(step: Step) -> Iterator[str]:
 
 def _translated(step: Step, function: func.FuncOp, renamed: Mapping[str, str]) -> Step:
     """The step about this function in the place of its twin."""
-    first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
-    given: str = getattr(step, first)
-    _, slash, name = given.partition("/")
-    target = f"{function.sym_name.data}{slash}{renamed.get(name, name)}"
-    return replace(step, **{first: target})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+    _, slash, name = step.target.partition("/")
+    return step.with_target(f"{function.sym_name.data}{slash}{renamed.get(name, name)}")
 
 
 def _copy_body(twin: _Scheduled, function: func.FuncOp, renamed: Mapping[str, str]) -> None:

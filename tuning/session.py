@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Literal
 
 from xdsl.dialects import func
@@ -93,11 +92,9 @@ class Session(StepMethods):
 
     def _qualified(self, step: Step) -> Step:
         """The step with the function written out in the name of what it is about."""
-        first = fields(step)[0].name  # pyright: ignore[reportArgumentType]
-        name: str = getattr(step, first)
-        if "/" in name or first == "function":
+        if "/" in step.target or step.first_parameter() == "function":
             return step
-        return replace(step, **{first: self.named(name)})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        return step.with_target(self.named(step.target))
 
 
 def _chain(outermost: loop.ForOp, length: int) -> list[loop.ForOp]:

@@ -67,7 +67,7 @@ class StepOp(IRDLOperation):
                 raise VerifyException(f"step '{keyword}' needs the parameter '{name}'")
 
     def print(self, printer: Printer) -> None:
-        first = _fields(self.STEP_CLASS)[0].name
+        first = self.STEP_CLASS.first_parameter()
         printer.print_string(" ")
         printer.print_attribute(self.params.data[first])
         for name, attr in self.params.data.items():
@@ -77,7 +77,7 @@ class StepOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> StepOp:
-        first = _fields(cls.STEP_CLASS)[0].name
+        first = cls.STEP_CLASS.first_parameter()
         entries: dict[str, Attribute] = {first: StringAttr(parser.parse_str_literal())}
         while (name := _parse_optional_name(parser, cls.STEP_CLASS, entries)) is not None:
             parser.parse_punctuation("=")

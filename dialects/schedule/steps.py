@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 Scalar = str | int | bool
@@ -76,6 +76,20 @@ class Step:
             for f in fields(self)  # pyright: ignore[reportArgumentType]
             if getattr(self, f.name) != f.default
         }
+
+    @classmethod
+    def first_parameter(cls) -> str:
+        """The name of the parameter that says what it is about: `loop`, `buffer`, or `function` for all of one."""
+        return fields(cls)[0].name  # pyright: ignore[reportArgumentType]
+
+    @property
+    def target(self) -> str:
+        """What it is about, as it is written: `"function/name"`, `"name"`, or the name of a function."""
+        return getattr(self, self.first_parameter())
+
+    def with_target(self, target: str) -> Step:
+        """The same about something else."""
+        return replace(self, **{self.first_parameter(): target})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 
 
 STEPS: dict[str, type[Step]] = {}

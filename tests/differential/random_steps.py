@@ -16,6 +16,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from .perfect_nests import perfect_nest
+
 SCOPES = tuple(loop.Scope)
 WEIGHTS = {
     "reorder": 10,
@@ -121,19 +123,9 @@ class _Draw:
         return sum(1 for _ in self.nest.function.walk()) < LARGEST
 
 
-def chain(outermost: loop.ForOp) -> list[loop.ForOp]:
-    """The loop and those perfectly nested in it."""
-    found = [outermost]
-    while True:
-        inside = [op for op in found[-1].body.block.ops if not isinstance(op, loop.YieldOp)]
-        if len(inside) != 1 or not isinstance(inside[0], loop.ForOp):
-            return found
-        found.append(inside[0])
-
-
 def _with_inner(draw: _Draw) -> loop.ForOp:
     """A loop with others perfectly nested in it, when there is one."""
-    nested = [op for op in draw.nest.loops() if len(chain(op)) > 1]
+    nested = [op for op in draw.nest.loops() if len(perfect_nest(op)) > 1]
     return draw.one(nested or draw.nest.loops())
 
 
@@ -146,14 +138,14 @@ def _split(draw: _Draw) -> Step:
 
 def _tile(draw: _Draw) -> Step:
     op = _with_inner(draw)
-    count = draw.rng.randint(1, len(chain(op)))
+    count = draw.rng.randint(1, len(perfect_nest(op)))
     factors = tuple(draw.rng.choice((1, 2, 2, 3, 4)) for _ in range(count))
     return s.Tile(draw.path(op), factors, draw.tail())
 
 
 def _reorder(draw: _Draw) -> Step:
     op = _with_inner(draw)
-    names = [one.loop_name.data for one in chain(op)]
+    names = [one.loop_name.data for one in perfect_nest(op)]
     order = names[: draw.rng.randint(min(2, len(names)), len(names))]
     if draw.rng.random() < 0.1:
         inside = [o.loop_name.data for o in op.body.walk() if isinstance(o, loop.ForOp)]

@@ -30,6 +30,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from .iteration_trace import Touch, conflicts, key_of, racing
+from .perfect_nests import perfect_nest
 
 Time = tuple[int, ...]
 Times = Callable[[Touch], Sequence[Time]]
@@ -309,13 +310,10 @@ def _memory_effects(op: Operation) -> Iterator[MemoryEffectKind]:
 
 def _chain(outermost: loop.ForOp, count: int) -> list[loop.ForOp]:
     """The loop and those perfectly nested in it, `count` in all."""
-    chain = [outermost]
-    while len(chain) < count:
-        inside = [op for op in chain[-1].body.block.ops if not isinstance(op, loop.YieldOp)]
-        if len(inside) != 1 or not isinstance(inside[0], loop.ForOp):
-            raise Unclear
-        chain.append(inside[0])
-    return chain
+    found = perfect_nest(outermost)
+    if len(found) < count:
+        raise Unclear
+    return found[:count]
 
 
 def _place(op: Operation) -> int:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 import stepwell as sw
-from hypothesis import HealthCheck, Phase, given, settings
+from differential.campaigns import campaign
+from hypothesis import given
 from hypothesis import strategies as st
 from stepwell.analysis.facts import facts_of_loops
 from stepwell.dialects import loop
@@ -265,22 +266,7 @@ def scheduled(module: ModuleOp, target: Target, share: float) -> list[Choice]:
     return chosen
 
 
-def campaign(cases: int) -> Callable[[Any], Any]:
-    """Few cases and always the same, or as many as were asked for."""
-    return settings(
-        max_examples=ASKED or cases,
-        derandomize=not ASKED,
-        # Many cases are for finding out how many fail; a product is made small by the fixed ones.
-        phases=(Phase.generate,) if ASKED else tuple(Phase),
-        report_multiple_bugs=False,
-        deadline=None,
-        database=None,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-
-
-@campaign(60)
+@campaign(60, ASKED)
 @given(
     products(), st.sampled_from(sorted(TARGETS)), st.floats(0, 1, exclude_max=True), st.booleans()
 )
@@ -367,7 +353,7 @@ def without_names(module: ModuleOp) -> str:
     return str(copy)
 
 
-@campaign(20)
+@campaign(20, ASKED)
 @given(
     products(), st.sampled_from(sorted(TARGETS)), st.floats(0, 1, exclude_max=True), st.randoms()
 )

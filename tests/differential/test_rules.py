@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from differential.campaigns import campaign
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .random_kernels import Case, attention_of, contractions, networks, reductions, rows
@@ -23,41 +24,30 @@ SHARES = {"contractions": 45, "reductions": 30, "rows": 15, "networks": 10}
 """Of a hundred cases."""
 
 
-def campaign(name: str) -> Callable[[Any], Any]:
-    """The settings for one kind of case: few and always the same, or as many as were asked for."""
-    count = ASKED * SHARES[name] // 100 if ASKED else max(SHARES[name] // 2, 8)
-    return settings(
-        max_examples=count,
-        derandomize=not ASKED,
-        # Many cases are for finding out how many fail; a program is made small by the fixed ones.
-        phases=(Phase.generate,) if ASKED else tuple(Phase),
-        report_multiple_bugs=False,
-        deadline=None,
-        database=None,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
+def share(name: str) -> Callable[[Any], Any]:
+    """The settings for one kind of case."""
+    return campaign(max(SHARES[name] // 2, 8), ASKED * SHARES[name] // 100)
 
 
-@campaign("contractions")
+@share("contractions")
 @given(contractions(), st.integers(1, 2), st.frozensets(st.integers(0, 2)))
 def test_contractions(case: Case, threads: int, constant: frozenset[int]):
     case.check(threads, constant)
 
 
-@campaign("reductions")
+@share("reductions")
 @given(reductions(), st.integers(1, 2))
 def test_reductions(case: Case, threads: int):
     case.check(threads)
 
 
-@campaign("rows")
+@share("rows")
 @given(rows(), st.integers(1, 2))
 def test_rows(case: Case, threads: int):
     case.check(threads)
 
 
-@campaign("networks")
+@share("networks")
 @given(networks(), st.integers(1, 2), st.frozensets(st.integers(0, 6)))
 def test_networks(case: Case, threads: int, constant: frozenset[int]):
     case.check(threads, constant)

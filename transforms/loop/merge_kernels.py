@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.calls import calls_in, is_private
 from ...analysis.levels import Level
 from ...analysis.structure import Structure, constants_read, structure
 from ..remarks import remark
@@ -33,44 +34,37 @@ class LoopMergeKernelsPass(StepwellPass):
     level_out = Level.LOOP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        calls = _calls(op)
-        if len(calls) < 2:
-            return
+        calls = calls_in(op)
+        functions = _mergeable(op, calls) if len(calls) > 1 else []
         groups: defaultdict[Structure, list[func.FuncOp]] = defaultdict(list)
-        for function in op.ops:
-            if isinstance(function, func.FuncOp) and function.sym_name.data in calls:
-                groups[structure(function, loop_names=False)].append(function)
+        for function in functions:
+            groups[structure(function, loop_names=False)].append(function)
         for equal in groups.values():
             if len(equal) > 1:
                 _merge(equal, calls)
 
 
-def _calls(module: ModuleOp) -> dict[str, list[func.CallOp]]:
-    """The calls of each private function of one block that is only called."""
-    found: dict[str, list[func.CallOp]] = {
-        op.sym_name.data: []
+def _mergeable(module: ModuleOp, calls: Mapping[str, object]) -> list[func.FuncOp]:
+    """The private functions of one block that are called, and not used otherwise."""
+    used = {
+        attribute.root_reference.data
+        for op in module.walk()
+        if not isinstance(op, func.CallOp)
+        for attribute in (*op.properties.values(), *op.attributes.values())
+        if isinstance(attribute, SymbolRefAttr)
+    }
+    return [
+        op
         for op in module.ops
         if isinstance(op, func.FuncOp)
-        and op.sym_visibility is not None
-        and op.sym_visibility.data == "private"
+        and is_private(op)
         and len(op.body.blocks) == 1
-    }
-    for op in module.walk():
-        if isinstance(op, func.CallOp):
-            found.get(op.callee.string_value(), []).append(op)
-        else:
-            for name in _symbols(op):
-                found.pop(name, None)
-    return {name: calls for name, calls in found.items() if calls}
+        and op.sym_name.data in calls
+        and op.sym_name.data not in used
+    ]
 
 
-def _symbols(op: Operation) -> list[str]:
-    """The symbols that an operation names."""
-    attributes = (*op.properties.values(), *op.attributes.values())
-    return [a.root_reference.data for a in attributes if isinstance(a, SymbolRefAttr)]
-
-
-def _merge(equal: Sequence[func.FuncOp], calls: dict[str, list[func.CallOp]]) -> None:
+def _merge(equal: Sequence[func.FuncOp], calls: Mapping[str, Sequence[func.CallOp]]) -> None:
     """Leave the first of functions that are equal, give it the constants that differ, and call it for all."""
     first = equal[0]
     reads = [constants_read(function) for function in equal]

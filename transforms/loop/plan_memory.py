@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.calls import calls_in, is_private
 from ...analysis.levels import Level
 from ...analysis.liveness import live_ranges, place
 from ...dialects import loop
@@ -72,7 +73,7 @@ class LoopPlanMemoryPass(StepwellPass):
     level_out = Level.LOOP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        calls = _calls_in(op)
+        calls = calls_in(op)
         for function in _callees_first(op, calls):
             allocs = _arena_allocs(function)
             if not allocs:
@@ -82,15 +83,6 @@ class LoopPlanMemoryPass(StepwellPass):
                 continue
             for call in calls.get(function.sym_name.data, ()):
                 _pass_arena(call, arena)
-
-
-def _calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
-    """The calls of each function, by its name."""
-    calls: dict[str, list[func.CallOp]] = {}
-    for op in module.walk():
-        if isinstance(op, func.CallOp):
-            calls.setdefault(op.callee.root_reference.data, []).append(op)
-    return calls
 
 
 def _callees_first(module: ModuleOp, calls: dict[str, list[func.CallOp]]) -> list[func.FuncOp]:
@@ -122,8 +114,7 @@ def _callees_first(module: ModuleOp, calls: dict[str, list[func.CallOp]]) -> lis
 
 def _may_take_part(function: func.FuncOp, calls: dict[str, list[func.CallOp]]) -> bool:
     """Whether all who call the function are known: a private one has callers, a public one has none here."""
-    is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-    return is_private == bool(calls.get(function.sym_name.data))
+    return is_private(function) == bool(calls.get(function.sym_name.data))
 
 
 def _pass_arena(call: func.CallOp, arena: ArenaType) -> None:
