@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -100,11 +101,19 @@ def main() -> None:
     parser.add_argument("--against", metavar="PYTHON", help="the interpreter of another checkout")
     parser.add_argument("--quick", action="store_true", help='with opt="quick"')
     args = parser.parse_args()
+    if args.rounds < 1:
+        parser.error(f"found --rounds {args.rounds}, expected at least 1")
+    if args.against and shutil.which(args.against) is None:
+        parser.error(f"found --against '{args.against}', expected the Python of another checkout")
 
     workers = [Worker(sys.executable, args.quick)]
     if args.against:
         workers.append(Worker(args.against, False))
     names = workers[0].names(args.programs)
+    if not names:
+        parser.error(
+            f"found no program called {args.programs}, expected some of: {workers[0].names('*')}"
+        )
     best: list[list[Phases]] = []
     rows = [["program", "outside", "LLVM", "total"]]
     if args.against:

@@ -193,6 +193,8 @@ def main() -> None:
     for part in parts:
         parser.add_argument(f"--{part}", action="store_true", help="this part only")
     args = parser.parse_args()
+    if not args.seconds > 0:
+        parser.error(f"found --seconds {args.seconds}, expected a number above 0")
     chosen = [part for part in parts if getattr(args, part)] or parts
     if "start" in chosen:
         print_start(args.seconds)
