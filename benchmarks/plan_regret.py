@@ -325,6 +325,9 @@ def main() -> int:
     add("--seconds", type=float, default=0.1, help="that each plan runs for (default: 0.1)")
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     args = parser.parse_args()
+    for name in ("count", "plans", "seconds"):
+        if not getattr(args, name) > 0:
+            parser.error(f"found --{name} {getattr(args, name)}, expected a number above 0")
 
     target = Target.host()
     here = machine(target)
