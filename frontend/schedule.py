@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.dependence_text import DependenceList
+from ..analysis.levels import Level
 from ..analysis.verify import verify
 from ..dialects.schedule import Named, ScriptOp, Step
 from ..dialects.schedule.call_syntax import parse_call
@@ -102,7 +103,9 @@ class Schedule(ScheduleSteps):
             verify(given)
             scripts += [op for op in given.ops if isinstance(op, ScriptOp)]
         self._script = [step for op in scripts for step in op.steps]
-        self._nests = Nests(Lowered(module, options=self._options).unscheduled())
+        if not isinstance(program, Lowered):
+            module = Lowered(module, options=self._options).unscheduled()
+        self._nests = Nests(module)
         self._function = self._checked(function)
         self._done: list[_Done] = []
         self._undone: list[Step] = []
@@ -227,7 +230,7 @@ class Schedule(ScheduleSteps):
     def lowered(self, *, target: str | Target | None = None) -> Lowered:
         """The program as it is now, to lower further: for the target it was given for, or another."""
         options = self._options if target is None else replace(self._options, target=target)
-        return Lowered(self.module, options=options)
+        return Lowered(self.module, level=Level.LOOP, options=options)
 
     def compile(self, target: str | Target | None = None, threads: int | None = None) -> Executable:
         """The program as it is now, as a callable of its arrays; see `Lowered.compile`."""

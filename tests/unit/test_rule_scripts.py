@@ -30,6 +30,13 @@ def test_the_script_leads_to_the_same_loops(name: str):
     assert str(s.module).strip() == low.as_text("loop").strip()
 
 
+def test_a_program_without_loops_has_an_empty_script():
+    low = sw.jit(lambda: sw.exp(np.zeros(3, np.float32))).lower()
+    s = sw.Schedule(low, script=low.script())
+    assert s.steps == ()
+    assert np.array_equal(s.run().compile()(), np.ones(3, np.float32))
+
+
 def test_mistake():
     low = sw.jit(lambda x: sw.exp(x)).lower(np.ones(3, np.float32))
     below = sw.Schedule(low).lowered()
