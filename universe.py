@@ -74,6 +74,7 @@ def _step_pass(keyword: str) -> tuple[str, str]:
 
 
 _PASSES: dict[str, str] = {
+    "graph-extend-narrow-floats": "transforms.graph.extend_narrow_floats:GraphExtendNarrowFloatsPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
@@ -97,6 +98,9 @@ _PASSES: dict[str, str] = {
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
+    "core-expand-narrow-floats": (
+        "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"
+    ),
     "core-expand-math": "transforms.core.expand_math:CoreExpandMathPass",
     "convert-core-to-llvm": "lowering.core_to_llvm.convert:ConvertCoreToLLVMPass",
 }

@@ -23,9 +23,6 @@ class Level(StrEnum):
     LLVM = "llvm"
 
 
-_UNSIGNED_BYTE = IntegerType(8, Signedness.UNSIGNED)
-# `dtypes.ui8`, whose module needs NumPy: the driver starts without it.
-
 _LEVEL_OF_DIALECT = {
     "graph": Level.GRAPH,
     "te": Level.TE,
@@ -65,4 +62,10 @@ def _level_of_types(op: Operation) -> Level | None:
     elements = [cast(Tensor, t).get_element_type() for t in types if isinstance(t, TensorType)]
     if not elements:
         return None
-    return Level.GRAPH if _UNSIGNED_BYTE in elements else Level.TE
+    return Level.GRAPH if any(map(_is_unsigned, elements)) else Level.TE
+
+
+def _is_unsigned(element: Attribute) -> bool:
+    if not isinstance(element, IntegerType):
+        return False
+    return cast("IntegerType[int, Signedness]", element).signedness.data is Signedness.UNSIGNED

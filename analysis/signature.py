@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.dtypes import element_type, numpy_dtype, signless
+from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
 from ..dialects.loop import ARENA, RESULT, UNSIGNED
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
@@ -222,8 +222,8 @@ def _spec(name: str, type: Attribute, unsigned: bool, op: Operation) -> ArgSpec:
         dtype = numpy_dtype(element)
     except KeyError:
         raise StepwellError(
-            f"found '{name}' of type {type}, expected a tensor, memref or scalar of f32, f64, i1, i8, "
-            "ui8, i32, i64 or ui64; change the element type",
+            f"found '{name}' of type {type}, expected a tensor, memref or scalar of "
+            f"{', '.join(map(str, ELEMENT_TYPES))}; change the element type",
             op=op,
         ) from None
     if unsigned and dtype.kind == "i":

@@ -12,19 +12,19 @@ from typing import Literal, cast
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
+    AnyFloat,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     UnitAttr,
+    f32,
     f64,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .dtypes import bit_width, is_bool, is_float, is_unsigned, signless
+from .dtypes import bit_width, is_bool, is_float, is_narrow_float, is_unsigned, signless
 from .upstream.arith import RemFOp
 
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
@@ -93,8 +93,8 @@ class ScalarBuilder:
     def constant(self, value: float | int | bool) -> SSAValue:
         """The number as a constant of this type; integers out of range wrap."""
         if self.is_float:
-            assert isinstance(self.type, Float32Type | Float64Type)
-            return self.emit(arith.ConstantOp(FloatAttr(float(value), self.type)))
+            number = FloatAttr(float(value), cast(AnyFloat, self.type))
+            return self.emit(arith.ConstantOp(number))
         type_ = cast("IntegerType | IndexType", self.signless)
         attr = IntegerAttr(int(value), type_, truncate_bits=True)
         return self.emit(arith.ConstantOp(attr))
@@ -320,10 +320,16 @@ class ScalarBuilder:
     def cast_to(self, a: SSAValue, target: Attribute) -> SSAValue:
         """
         `a` as the element type `target`. Integers wrap; floats become integers by truncation, saturating,
-        NaN becoming 0; anything but zero becomes true.
+        NaN becoming 0; anything but zero becomes true. From and to f16 and bf16 the way is through f32; from f64
+        there is one rounding only.
         """
         if target == self.type:
             return a
+        if is_narrow_float(self.type):
+            wide = self.emit(arith.ExtFOp(a, f32))
+            return self.of_type(f32).cast_to(wide, target)
+        if is_narrow_float(target) and self.type not in (f32, f64):
+            return self.of_type(f32).cast_to(self.cast_to(a, f32), target)
         if is_bool(target):
             return self.compare("ne", a, self.constant(0))
         to = signless(target)
@@ -336,7 +342,7 @@ class ScalarBuilder:
 
     def _cast_of_float(self, a: SSAValue, target: Attribute, to: Attribute) -> Operation:
         if is_float(target):
-            return arith.ExtFOp(a, to) if to == f64 else arith.TruncFOp(a, to)  # pyright: ignore[reportArgumentType]
+            return (arith.ExtFOp if bit_width(to) > self.width else arith.TruncFOp)(a, to)
         op = arith.FPToUIOp if is_unsigned(target) else arith.FPToSIOp
         return op(a, to)  # pyright: ignore[reportArgumentType]
 

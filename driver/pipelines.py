@@ -31,6 +31,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.GRAPH,
         Level.TE,
         (
+            "graph-extend-narrow-floats",
             "canonicalize",
             "graph-normalize-late",
             "graph-decompose",
@@ -61,7 +62,16 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "convert-loop-to-core",
         ),
     ),
-    Stage(Level.CORE, Level.LLVM, ("core-fp-flags", "core-expand-math", "convert-core-to-llvm")),
+    Stage(
+        Level.CORE,
+        Level.LLVM,
+        (
+            "core-fp-flags",
+            "core-expand-narrow-floats",
+            "core-expand-math",
+            "convert-core-to-llvm",
+        ),
+    ),
 )
 
 _ORDER = tuple(Level)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects import graph
+from ..dialects.dtypes import is_float_dtype
 from ..dialects.graph.base import INTEGERS, GraphOp
 from ..errors import StepwellError
 from .array_functions import AxisLike, axes_of, single_axis
@@ -89,9 +90,9 @@ def square(x: TensorLike, /) -> Tensor:
 def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
     """To the nearest number of so many decimals, halves to the even one; integers stay."""
     tensor = as_tensor(x)
-    if decimals == 0 or (decimals > 0 and tensor.dtype.kind != "f"):
+    if decimals == 0 or (decimals > 0 and not is_float_dtype(tensor.dtype)):
         return record(graph.RoundOp, tensor)
-    if tensor.dtype.kind != "f":
+    if not is_float_dtype(tensor.dtype):
         raise StepwellError(
             f"found decimals={decimals} for {tensor.dtype}, expected at least 0; convert it to a float"
         )
@@ -229,9 +230,9 @@ def power(x: TensorLike, y: TensorLike, /) -> Tensor:
     if is_scalar(y):
         if y == 2 and not isinstance(y, bool):
             return record(graph.MulOp, base, base)
-        if y == 0.5 and base.dtype.kind == "f":
+        if y == 0.5 and is_float_dtype(base.dtype):
             return record(graph.SqrtOp, base)
-        if y < 0 and base.dtype.kind != "f":
+        if y < 0 and not is_float_dtype(base.dtype):
             raise StepwellError(
                 f"found {base.dtype} to the power {y}, expected an exponent of at least 0; convert the base "
                 "to a float"

@@ -14,13 +14,13 @@ import numpy as np
 from numpy import ndarray
 
 from ..analysis.levels import Level
+from ..dialects.dtypes import has_element_type
 from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
 from .lowered import Lowered, lowering_lock
-from .promotion import SUPPORTED
 from .public import public
 from .recording import as_tensor
 from .structure import LEAF, Node, Structure, flatten, unflatten
@@ -310,7 +310,7 @@ class JitFunction:
 
     def _leaf(self, path: str, value: Any) -> Any:
         """An argument as it is traced: arrays as NumPy's, static values and Tensors as they are."""
-        if type(value) is ndarray and value.dtype in SUPPORTED:
+        if type(value) is ndarray and has_element_type(value.dtype):
             return value
         if _is_traced_or_static(value):
             return value

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
+from xdsl.dialects.builtin import bf16
 
-from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
+from ..dialects.dtypes import BFLOAT16, ELEMENT_TYPES, has_element_type, is_float_dtype, numpy_dtype
 from ..errors import StepwellError
 
 Scalar: TypeAlias = bool | int | float
 """A Python scalar, whose type is weak."""
 
-SUPPORTED = tuple(numpy_dtype(attr) for attr in ELEMENT_TYPES)
-"""The dtypes Stepwell computes with."""
+_NAMES = ", ".join(BFLOAT16 if attr == bf16 else str(numpy_dtype(attr)) for attr in ELEMENT_TYPES)
+"""Of the dtypes that Stepwell has element types for."""
 
 BOOL = np.dtype(np.bool_)
 INT8 = np.dtype(np.int8)
@@ -36,11 +37,10 @@ def is_scalar(value: object) -> TypeGuard[Scalar]:
 
 def require_supported(dtype: np.dtype, what: str) -> np.dtype:
     """`dtype` itself. Raises StepwellError, naming `what` has it, when Stepwell has no type for it."""
-    if dtype in SUPPORTED:
+    if has_element_type(dtype):
         return dtype
-    names = ", ".join(map(str, SUPPORTED))
     raise StepwellError(
-        f"found dtype {dtype} for {what}, expected one of {names}; convert it with .astype"
+        f"found dtype {dtype} for {what}, expected one of {_NAMES}; convert it with .astype"
     )
 
 
@@ -50,7 +50,7 @@ def dtype_named(dtype: Any) -> np.dtype:
         found = np.dtype(dtype)
     except TypeError:
         raise StepwellError(
-            f"found dtype {dtype!r:.60}, expected one of {', '.join(map(str, SUPPORTED))}; name one of these"
+            f"found dtype {dtype!r:.60}, expected one of {_NAMES}; name one of these"
         ) from None
     return require_supported(found, "the result")
 
@@ -64,17 +64,22 @@ def result_dtype(operands: Sequence[np.dtype | Scalar]) -> np.dtype:
     """
     The dtype that arrays of these dtypes and these Python scalars have in common.
 
-    Raises StepwellError when Stepwell has no type for it, as for uint8 with int8 (int16).
+    Raises StepwellError when there is none, as of float16 and bfloat16.
     """
     arrays = [operand for operand in operands if isinstance(operand, np.dtype)]
     scalars = [operand for operand in operands if not isinstance(operand, np.dtype)]
-    result = np.result_type(*arrays) if arrays else BOOL
-    if result not in SUPPORTED:
+    try:
+        result = np.result_type(*arrays) if arrays else BOOL
+    except TypeError:
+        result = None
+    if result is None or not has_element_type(result):
         found = " and ".join(dict.fromkeys(map(str, arrays)))
-        raise StepwellError(
-            f"found operands of {found}, which NumPy promotes to {result}, a dtype Stepwell does not have; "
-            "convert one of them with .astype"
+        what = (
+            "which NumPy promotes to no dtype"
+            if result is None
+            else f"which NumPy promotes to {result}, a dtype Stepwell does not have"
         )
+        raise StepwellError(f"found operands of {found}, {what}; convert one of them with .astype")
     for scalar in scalars:
         weak = default_dtype(scalar)
         if _kind(weak) > _kind(result):
@@ -103,11 +108,12 @@ def float_dtype(dtype: np.dtype) -> np.dtype:
     """
     The dtype in which exp, sqrt … of `dtype` is computed: itself for floats, float64 for integers of 32 and 64 bits.
 
-    NumPy takes float16 for int8, uint8 and bool; Stepwell has no float16 arithmetic and takes float32.
+    NumPy takes float16 for int8, uint8 and bool, and float32 for int16 and uint16. Stepwell, where float16 is a type for
+    storage, takes float32 for all of these.
     """
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         return dtype
-    return FLOAT32 if dtype.itemsize == 1 else FLOAT64
+    return FLOAT32 if dtype.itemsize <= 2 else FLOAT64
 
 
 def number_dtype(dtype: np.dtype) -> np.dtype:
@@ -117,17 +123,17 @@ def number_dtype(dtype: np.dtype) -> np.dtype:
 
 def division_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which `/` is computed: float64 for every integer and bool."""
-    return dtype if dtype.kind == "f" else FLOAT64
+    return dtype if is_float_dtype(dtype) else FLOAT64
 
 
 def accumulation_dtype(dtype: np.dtype) -> np.dtype:
     """
     The dtype of sum and prod: int64 for bool and every integer with a sign, uint64 for those without one.
     """
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         return dtype
     return UINT64 if dtype.kind == "u" else INT64
 
 
 def _kind(dtype: np.dtype) -> int:
-    return "bif".index("i" if dtype.kind == "u" else dtype.kind)
+    return 2 if is_float_dtype(dtype) else "bi".index("i" if dtype.kind == "u" else dtype.kind)

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
-from ..dialects.dtypes import element_type
+from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
 from ..errors import StepwellError
 from .arrays import as_array, is_array
@@ -218,7 +218,7 @@ def _array_of_list(value: Sequence[Any]) -> np.ndarray:
         array = np.asarray(value)
     except ValueError:
         array = None
-    if array is None or array.dtype.kind not in "biuf":
+    if array is None or not has_element_type(array.dtype):
         raise StepwellError(
             f"found the {type(value).__name__} {value!r:.60} as an operand, expected numbers in rows of equal "
             "lengths; join tensors with stepwell.stack or stepwell.concatenate"

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.dtypes import converted
 from ..dialects.resources import elements_to_numpy
 from ..dialects.upstream.arith import RemFOp, VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
@@ -377,7 +378,7 @@ def _to_float(unsigned: bool) -> EvaluatorMaker:
 
 def _convert(op: Operation) -> Evaluator:
     dtype = value_dtype(op.results[0].type, op)
-    return lambda x: x.astype(dtype)
+    return lambda x: converted(x, dtype)
 
 
 def _resize(unsigned: bool) -> EvaluatorMaker:

@@ -18,8 +18,6 @@ import numpy as np
 from xdsl.dialects.builtin import (
     ContainerType,
     IndexType,
-    f16,
-    i16,
 )
 from xdsl.interpreter import (
     Interpreter,
@@ -33,7 +31,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.dtypes import numpy_dtype
+from ..dialects.dtypes import is_float_dtype, numpy_dtype
 from ..errors import StepwellError
 
 Evaluator: TypeAlias = Callable[..., Any]
@@ -47,8 +45,6 @@ MAKE_EVALUATOR: Final = "make_evaluator"
 
 YIELDS: Final = "yields_operands"
 """Attribute of an `@impl_terminator` function that does nothing but return its operands."""
-
-_MORE_DTYPES: dict[Attribute, np.dtype] = {i16: np.dtype(np.int16), f16: np.dtype(np.float16)}
 
 _FT = TypeVar("_FT", bound=InterpreterFunctions)
 
@@ -73,18 +69,14 @@ def value_dtype(type_: Attribute, op: Operation | None = None) -> np.dtype:
     """
     The NumPy dtype in which values of a scalar or shaped type are held.
 
-    Wider than Stepwell's element types: hand-written core text may hold i16 or f16.
     Raises StepwellError for a type NumPy has no dtype for.
     """
-    element = element_of(type_)
-    if element in _MORE_DTYPES:
-        return _MORE_DTYPES[element]
     try:
-        return numpy_dtype(element)
+        return numpy_dtype(element_of(type_))
     except KeyError:
         raise StepwellError(
-            f"found a value of type {type_}, expected f16, f32, f64, index or an integer of 1, 8, 16, 32 or "
-            "64 bits; the interpreter cannot hold it",
+            f"found a value of type {type_}, expected f16, bf16, f32, f64, index or an integer of 1, 8, 16, 32 "
+            "or 64 bits; the interpreter cannot hold it",
             op=op,
         ) from None
 
@@ -102,7 +94,7 @@ def integer_info(type_: Attribute, op: Operation | None = None) -> IntegerInfo:
 
 def poison(dtype: np.dtype) -> Any:
     """What fresh memory holds, so that reading it before it is written shows: NaN, or a large odd number."""
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         return dtype.type(np.nan)
     if dtype.kind == "b":
         return np.True_

@@ -24,6 +24,7 @@ from ..analysis.signature import (
     entry_function,
     signature_of,
 )
+from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from .arith import ArithFunctions
 from .control import BuiltinFunctions, CfFunctions, FuncFunctions, ScfFunctions
@@ -187,9 +188,9 @@ def _result(value: Any, spec: ArgSpec) -> np.ndarray:
 
 def _random(generator: np.random.Generator, spec: ArgSpec) -> np.ndarray:
     shape = tuple(_UNKNOWN_EXTENT if extent is None else extent for extent in spec.shape)
+    if is_float_dtype(spec.dtype):
+        return generator.uniform(-2, 2, shape).astype(spec.dtype)
     match spec.dtype.kind:
-        case "f":
-            return generator.uniform(-2, 2, shape).astype(spec.dtype)
         case "b":
             return generator.integers(0, 2, shape).astype(np.bool_)
         case "u":

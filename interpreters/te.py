@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects import te
 from ..dialects.combiner import Combiner
+from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from .affine import compile_map, selected_dims
 from .arith import constant_value
@@ -183,7 +184,7 @@ def _reduce(combiner: Combiner, values: np.ndarray, axes: tuple[int, ...]) -> An
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.float64) if dtype.kind == "f" else dtype
+    return np.dtype(np.float64) if is_float_dtype(dtype) else dtype
 
 
 def _parity(values: np.ndarray, axes: tuple[int, ...]) -> Any:
@@ -193,7 +194,7 @@ def _parity(values: np.ndarray, axes: tuple[int, ...]) -> Any:
 def _extreme(combiner: Combiner, values: np.ndarray, axes: tuple[int, ...]) -> Any:
     greatest = combiner in (Combiner.MAX, Combiner.UMAX)
     ufunc = np.maximum if greatest else np.minimum
-    if values.dtype.kind == "f":
+    if is_float_dtype(values.dtype):
         return _signed_zeros(ufunc.reduce(values, axis=axes), values, axes, greatest)
     unsigned = combiner in (Combiner.UMAX, Combiner.UMIN)
     if values.dtype == np.bool_:

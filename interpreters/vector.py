@@ -16,6 +16,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects.dtypes import is_float_dtype
 from .affine import compile_map
 from .arith import integer_evaluator, maximumf, minimumf, number_or_other
 from .evaluators import Evaluator, EvaluatorMaker, integer_info, value_dtype, with_evaluators
@@ -236,7 +237,7 @@ def _joiner(op: vector.ReductionOp) -> Evaluator:
         Kind.ADD: lambda a, b: a + b,
         Kind.MUL: lambda a, b: a * b,
     }
-    if value_dtype(type_, op).kind == "f":
+    if is_float_dtype(value_dtype(type_, op)):
         return on_floats[kind]
     on_integers: dict[CombiningKindFlag, tuple[Any, bool]] = {
         Kind.ADD: (lambda a, b: a + b, False),

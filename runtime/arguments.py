@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..analysis.signature import ArgSpec
+from ..dialects.dtypes import float_limits, is_float_dtype
 from ..errors import StepwellError
 
 _addressof = ctypes.addressof
@@ -153,7 +154,7 @@ def scalar(function: str, spec: ArgSpec, value: Any) -> int | float | bool:
             f"argument '{spec.name}' of '{function}' is {value!r}, expected a number of type "
             f"{spec.dtype}; convert it"
         )
-    return float(number) if spec.dtype.kind == "f" else number
+    return float(number) if is_float_dtype(spec.dtype) else number
 
 
 def _holds(dtype: np.dtype, number: Any) -> bool:
@@ -162,8 +163,8 @@ def _holds(dtype: np.dtype, number: Any) -> bool:
         return True
     if not isinstance(number, int | float) or dtype.kind == "b":
         return False
-    if dtype.kind == "f":
-        largest = float(np.finfo(dtype).max)
+    if is_float_dtype(dtype):
+        largest = float(float_limits(dtype).max)
         return not math.isfinite(number) or abs(number) <= largest
     limits = np.iinfo(dtype)
     return isinstance(number, int) and int(limits.min) <= number <= int(limits.max)

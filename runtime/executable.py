@@ -23,8 +23,8 @@ from .quick_call import quick_call
 
 _CTYPES: dict[str, Any] = {
     "b": {1: ctypes.c_bool},
-    "i": {1: ctypes.c_int8, 4: ctypes.c_int32, 8: ctypes.c_int64},
-    "u": {1: ctypes.c_uint8, 8: ctypes.c_uint64},
+    "i": {1: ctypes.c_int8, 2: ctypes.c_int16, 4: ctypes.c_int32, 8: ctypes.c_int64},
+    "u": {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64},
     "f": {4: ctypes.c_float, 8: ctypes.c_double},
 }
 

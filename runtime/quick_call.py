@@ -32,12 +32,14 @@ def quick_call(
     A function of an Executable and the inputs, in order, that returns the new results.
 
     It runs `native` on the addresses of inputs and results, and of an arena taken from and given back to
-    `arenas`. None where something is open, by value or empty.
+    `arenas`. None where something is open, by value or empty, or of a dtype that NumPy has from another package.
     """
     if not inputs or any(spec.scalar or not spec.is_static for spec in (*inputs, *results)):
         return None
     if any(0 in spec.shape for spec in (*inputs, *results)):
         return None
+    if any(spec.dtype.kind == "V" for spec in (*inputs, *results)):
+        return None  # bfloat16: the buffer protocol has no such number
     names: dict[str, Any] = {
         "ndarray": np.ndarray,
         "empty": new_array if _has_large(results) else np.empty,

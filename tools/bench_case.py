@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
+from ..dialects.dtypes import element_type, is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.jit import jit
@@ -27,7 +28,7 @@ from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .load_program import Program, load_program
 from .run import make_inputs
-from .shape_text import DTYPES, check_memory, parse_shape
+from .shape_text import check_memory, parse_shape
 
 Array = npt.NDArray[Any]
 
@@ -174,7 +175,7 @@ def generate(name: str, text: str, seed: int = _SEED) -> Array:
         )
     check_memory(shape, dtype, f"array '{name}'")
     generator = np.random.default_rng((seed, zlib.crc32(name.encode())))
-    if dtype.kind == "f":
+    if is_float_dtype(dtype):
         return aligned(generator.random(shape, np.float32).astype(dtype) * 2 - 1)
     return aligned(generator.integers(0, 8, shape).astype(dtype))
 
@@ -235,7 +236,7 @@ def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prep
 
 
 def _element(array: Array) -> str:
-    return next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
+    return str(element_type(array.dtype))
 
 
 def _split(program: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..analysis.cost import flops
 from ..analysis.levels import Level
 from ..analysis.signature import FunctionSignature
+from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from ..frontend.functions import softmax
 from ..frontend.jit import jit
@@ -176,7 +177,7 @@ def _difference(found: list[npt.NDArray[Any]], expected: list[npt.NDArray[Any]])
             return f"gives shape {theirs.shape}, ours {ours.shape}"
         if theirs.dtype != ours.dtype:
             return f"computes in {theirs.dtype}, not {ours.dtype}"
-        if ours.dtype.kind != "f" or not ours.size:
+        if not is_float_dtype(ours.dtype) or not ours.size:
             continue
         scale = max(1e-30, float(np.max(np.abs(theirs))))
         error = float(np.max(np.abs(theirs - ours))) / scale

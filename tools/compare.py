@@ -14,11 +14,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.ir import Attribute
+
+from ..dialects.dtypes import element_type, is_float_dtype
 
 Array = npt.NDArray[Any]
 
-RELATIVE_TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
-"""Of the largest finite magnitude in the expected output."""
+RELATIVE_TOLERANCE: dict[Attribute, float] = {f32: 1e-5, f64: 1e-12, f16: 2.0**-9, bf16: 2.0**-6}
+"""
+Of the largest finite magnitude in the expected output. What is stored in f16 or bf16 may have been rounded once more
+on one of the ways, and then be a neighbour: 4 units of the last of 11 or 8 bits.
+"""
 
 
 @dataclass(frozen=True)
@@ -82,16 +89,20 @@ def _difference(number: int, found: Array, expected: Array) -> Difference | None
 
 def tolerance_for(expected: Array) -> float:
     """The largest absolute difference that is allowed from these values."""
-    relative = RELATIVE_TOLERANCE.get(expected.dtype)
+    relative = _tolerance_of(expected.dtype)
     if relative is None:
         return 0.0
     finite = expected[np.isfinite(expected)]
     return relative * max(1.0, float(np.max(np.abs(finite), initial=0.0)))
 
 
+def _tolerance_of(dtype: np.dtype) -> float | None:
+    return RELATIVE_TOLERANCE.get(element_type(dtype)) if is_float_dtype(dtype) else None
+
+
 def _errors(found: Array, expected: Array) -> Array:
     """Absolute differences; equal infinities and NaN beside NaN count as 0, other such pairs as inf."""
-    if expected.dtype.kind != "f":
+    if not is_float_dtype(expected.dtype):
         # Exact, also where int64 differences do not fit in a double.
         unequal = found != expected
         distance = np.abs(found.astype(np.float64) - expected.astype(np.float64))

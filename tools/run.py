@@ -13,6 +13,7 @@ from xdsl.context import Context
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, signature_of
+from ..dialects.dtypes import is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.text import make_context
@@ -212,9 +213,9 @@ def random_array(
     dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator
 ) -> Array:
     """Floats in [-2, 2), integers in [-8, 8), unsigned ones in [0, 16), as for `--check-each`."""
+    if is_float_dtype(dtype):
+        return generator.uniform(-2, 2, shape).astype(dtype)
     match dtype.kind:
-        case "f":
-            return generator.uniform(-2, 2, shape).astype(dtype)
         case "b":
             return generator.integers(0, 2, shape).astype(dtype)
         case "u":
@@ -249,7 +250,8 @@ def _elements(array: Array, *, in_full: bool) -> str:
         text = np.array2string(array, threshold=array.size + 1, separator=", ")
         return f"\n{text}" if "\n" in text else text
     first = ", ".join(
-        f"{value:.6g}" if array.dtype.kind == "f" else str(value) for value in array.flat[:8]
+        f"{float(value):.6g}" if is_float_dtype(array.dtype) else str(value)
+        for value in array.flat[:8]
     )
     return f"[{first}, …]" if array.size > 8 else f"[{first}]"
 

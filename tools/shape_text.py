@@ -13,8 +13,8 @@ from ..dialects.int64 import is_int64
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
 
-DTYPES = {str(type_): numpy_dtype(type_) for type_ in ELEMENT_TYPES}
-"""The dtypes of the command line by name."""
+DTYPES = {str(type_): type_ for type_ in ELEMENT_TYPES}
+"""The element types of the command line by name."""
 
 
 def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | None]:
@@ -25,7 +25,8 @@ def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | Non
     bits can count.
     """
     parts = text.split("x")
-    dtype = DTYPES.get(parts[-1])
+    element = DTYPES.get(parts[-1])
+    dtype = None if element is None else numpy_dtype(element)
     if dtype is None and _looks_like_a_name(parts[-1]):
         remedy = did_you_mean(parts[-1], DTYPES, "write it so")
         raise StepwellError(

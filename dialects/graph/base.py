@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    f64,
     i1,
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
@@ -24,7 +23,15 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dtypes import ELEMENT_TYPES, bit_width, is_element_type, is_float, numpy_dtype
+from ..dtypes import (
+    ELEMENT_TYPES,
+    bit_width,
+    is_element_type,
+    is_float,
+    is_float_dtype,
+    is_narrow_float,
+    numpy_dtype,
+)
 from ..interfaces import Array, HasCost, ReferenceSemantics
 from ..resources import ElementsAttr, elements_to_numpy, tensor_elements
 from ..shaped import Tensor, shape_of, tensor_type
@@ -88,6 +95,16 @@ def splat_number(value: SSAValue) -> Any:
     return first
 
 
+def _widened(array: Array) -> Array:
+    """The elements in the dtype in which they are computed with."""
+    is_narrow = is_float_dtype(array.dtype) and array.dtype.itemsize == 2
+    return array.astype(np.float32) if is_narrow else array
+
+
+def _rounded(array: Array, element: Attribute) -> Array:
+    return array.astype(numpy_dtype(element)) if is_narrow_float(element) else array
+
+
 class GraphOp(
     IRDLOperation,
     HasFolderInterface,
@@ -99,6 +116,8 @@ class GraphOp(
     """
     A pure operation on tensors with one common element type.
 
+    On f16 and bf16 it is what it is on f32, with each element of the results rounded at the end.
+
     Operands and results are declared of any type and checked to be tensors in `verify_`, whose message
     stands at the operation and says what to do; a constraint would fail in the parser, after it.
 
@@ -108,6 +127,9 @@ class GraphOp(
 
     ELEMENTS: ClassVar[tuple[Attribute, ...]] = EVERY
     """The element types the operands may have."""
+
+    COMPUTES: ClassVar[bool] = True
+    """False where elements of the results are elements of operands, converted at most, or come from none."""
 
     traits = traits_def(Pure())
 
@@ -122,10 +144,13 @@ class GraphOp(
 
     def reference(self, *arrays: Array) -> Array | tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            results = self.numpy(*arrays)
-        if isinstance(results, tuple):
-            return tuple(np.asarray(array) for array in cast("tuple[Array, ...]", results))
-        return np.asarray(results)
+            found = self.numpy(*map(_widened, arrays))
+            results = cast("tuple[Array, ...]", found if isinstance(found, tuple) else (found,))
+            rounded = tuple(
+                _rounded(np.asarray(array), tensor_type(result).get_element_type())
+                for array, result in zip(results, self.results, strict=True)
+            )
+        return rounded if isinstance(found, tuple) else rounded[0]
 
     def simplified(self) -> SSAValue | None:
         """
@@ -238,7 +263,7 @@ def number_attr(value: Any, type_: Attribute) -> FloatAttr | IntegerAttr:
     Raises VerifyException for a number the type cannot hold.
     """
     if is_float(type_):
-        return FloatAttr(float(value), f64 if type_ == f64 else type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        return FloatAttr(float(value), type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     if not isfinite(value) or int(value) != value or not _fits(int(value), type_):
         raise VerifyException(
             f"found number {value}, expected one that {type_} can hold; cast first"

@@ -22,7 +22,7 @@ from ..dtypes import is_element_type, numpy_dtype
 from ..interfaces import Array
 from ..resources import ElementsAttr, elements_to_numpy, tensor_elements
 from ..shaped import Tensor, tensor_type
-from .base import NUMBERS, GraphOp, graph_op
+from .base import EVERY, NUMBERS, GraphOp, graph_op
 from .shapes import is_static, normalized_axis, require_canonical_axis
 
 
@@ -35,6 +35,7 @@ class ConstantOp(GraphOp):
     """
 
     name = "graph.constant"
+    COMPUTES: ClassVar = False
 
     _T: ClassVar = VarConstraint("T", AnyAttr())
     value = prop_def(
@@ -57,8 +58,8 @@ class ConstantOp(GraphOp):
         type_ = tensor_type(self.result)
         if not is_element_type(type_.get_element_type()):
             raise VerifyException(
-                f"found a constant of type {type_}, expected a tensor of f32, f64, i8, ui8, i32, "
-                "i64, ui64 or i1; give it one of these element types"
+                f"found a constant of type {type_}, expected a tensor of "
+                f"{', '.join(map(str, EVERY))}; give it one of these element types"
             )
         return (type_,)
 
@@ -85,6 +86,7 @@ class IotaOp(GraphOp):
     """
 
     name = "graph.iota"
+    COMPUTES: ClassVar = False
 
     axis = prop_def(IntegerAttr.constr(i64))
     result = result_def()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -11,11 +11,19 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ..dtypes import is_element_type, is_float, numpy_dtype
+from ..dtypes import (
+    bit_width,
+    converted,
+    is_element_type,
+    is_float,
+    is_narrow_float,
+    numpy_dtype,
+    significand_bits,
+)
 from ..interfaces import Array, Elementwise
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
-from .base import FLOATS, INTEGERS, GraphOp, Value, graph_op
+from .base import EVERY, INTEGERS, GraphOp, Value, graph_op
 
 
 def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:
@@ -24,7 +32,7 @@ def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:
     anything but zero becomes true.
     """
     if x.dtype.kind != "f" or dtype.kind not in "iu":
-        return x.astype(dtype)
+        return converted(x, dtype)
     info = np.iinfo(dtype)
     # The bounds as floats: powers of two, so exact, the upper one just out of range.
     low, high = x.dtype.type(info.min), x.dtype.type(2.0) ** (info.bits - (dtype.kind == "i"))
@@ -44,6 +52,7 @@ class CastOp(GraphOp, Elementwise):
     """
 
     name = "graph.cast"
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     result = result_def()
@@ -62,7 +71,7 @@ class CastOp(GraphOp, Elementwise):
         target = tensor_type(self.result).get_element_type()
         if not is_element_type(target):
             raise VerifyException(
-                f"found a cast to {target}, expected f32, f64, i8, ui8, i32, i64, ui64 or i1; use one of them"
+                f"found a cast to {target}, expected one of {', '.join(map(str, EVERY))}; use one of them"
             )
         return (self.infer_type(tensor_type(self.operand), target),)
 
@@ -101,9 +110,11 @@ class CastOp(GraphOp, Elementwise):
 def _holds_every(wide: Attribute, narrow: Attribute) -> bool:
     """Whether every value of `narrow` is one of `wide` and comes back by a cast as it was."""
     if is_float(narrow):
-        return narrow == FLOATS[0] and wide in FLOATS
-    narrow_dtype, wide_dtype = numpy_dtype(narrow), numpy_dtype(wide)
-    if wide not in INTEGERS:
-        # The mantissa: 24 bits of f32, 53 of f64.
-        return is_float(wide) and narrow_dtype.itemsize * 8 <= (24 if wide == FLOATS[0] else 53)
-    return narrow_dtype.itemsize <= wide_dtype.itemsize
+        return (
+            is_float(wide)
+            and not is_narrow_float(wide)
+            and significand_bits(wide) > significand_bits(narrow)
+        )
+    if is_float(wide):
+        return bit_width(narrow) <= significand_bits(wide)
+    return wide in INTEGERS and bit_width(narrow) <= bit_width(wide)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -33,6 +34,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
+    COMPUTES: ClassVar = False
 
     inputs = var_operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -84,6 +86,7 @@ class SplitOp(GraphOp):
     """
 
     name = "graph.split"
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -153,6 +156,7 @@ class SliceOp(GraphOp):
     """
 
     name = "graph.slice"
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     starts = prop_def(DenseArrayBase.constr(i64))
@@ -284,6 +288,7 @@ class PadOp(GraphOp):
     """
 
     name = "graph.pad"
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     low = prop_def(DenseArrayBase.constr(i64))
@@ -353,6 +358,7 @@ class GatherOp(GraphOp):
     """
 
     name = "graph.gather"
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     indices = operand_def()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
@@ -28,6 +29,8 @@ from .shapes import (
 
 class MovementOp(GraphOp, ABC):
     """One operand, the same elements at other indices."""
+
+    COMPUTES: ClassVar = False
 
     operand = operand_def()
     result = result_def()

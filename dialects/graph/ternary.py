@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
@@ -26,6 +27,7 @@ class WhereOp(GraphOp, Elementwise):
     """
 
     name = "graph.where"
+    COMPUTES: ClassVar = False
 
     condition = operand_def()
     x = operand_def()

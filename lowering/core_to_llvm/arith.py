@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
     AnyFloat,
+    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
     i1,
+    i16,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -99,6 +101,9 @@ def convert_constant(e: Emitter, op: Operation) -> None:
         e.numbers[op.result] = value.value.data
         e.bind(op.result, e.constant(value.value.data, type_))
     elif isinstance(value, FloatAttr):
+        if isinstance(value.type, BFloat16Type):
+            bits = int.from_bytes(value.type.pack((value.value.data,)), "little", signed=True)
+            value = IntegerAttr(bits, i16)
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": value}))
     elif isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
         dense = DenseIntOrFPElementsAttr(

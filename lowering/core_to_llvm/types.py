@@ -18,6 +18,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -31,6 +32,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i1,
     i8,
+    i16,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -132,6 +134,8 @@ def scalar_type(type_: Attribute) -> Attribute:
             return type_
         case Float32Type() | Float64Type() | Float16Type():
             return type_
+        case BFloat16Type():
+            return i16  # its bits: nothing computes with it here
         case VectorType():
             if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
                 raise ValueError(f"{type_}, which is not a fixed 1-D vector")
@@ -214,7 +218,7 @@ def checked(type_: Attribute, op: Operation) -> tuple[Attribute, ...]:
         return flat_types(type_)
     except ValueError as error:
         raise StepwellError(
-            f"'{op.name}' has a value of type {error}, expected scalars of f16, f32, f64, integers or index, "
+            f"'{op.name}' has a value of type {error}, expected scalars of f16, bf16, f32, f64, integers or index, "
             "1-D vectors of them, or memrefs of strided layout; convert it before convert-core-to-llvm",
             op=op,
         ) from None

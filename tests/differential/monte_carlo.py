@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from stepwell.dialects import graph
+from stepwell.dialects.dtypes import float_limits, is_float_dtype
 from stepwell.dialects.graph.base import GraphOp, evaluated, tensor_type
 from stepwell.dialects.graph.movement import MovementOp
 from stepwell.dialects.interfaces import Elementwise
@@ -118,7 +119,7 @@ class Value:
 
     def spread(self) -> Array:
         """By how much the runs differ from the reference, for each element; inf where one is not finite."""
-        if self.array.dtype.kind != "f":
+        if not is_float_dtype(self.array.dtype):
             same = np.logical_and.reduce([_same(run, self.array) for run in self.runs])
             return np.where(same, 0.0, np.inf)
         differences = []
@@ -133,23 +134,23 @@ class Value:
         spread = self.spread()
         if not spread.size or not spread.max():
             return True
-        if self.array.dtype.kind != "f":
+        if not is_float_dtype(self.array.dtype):
             return False
         finite = np.abs(self.array[np.isfinite(self.array)])
         largest = max(float(np.max(finite, initial=0)), 1e-3)
-        return bool(spread.max() <= WIDEST * NOISE * _ulp(self.array.dtype) * largest)
+        return bool(spread.max() <= WIDEST * _noise(self.array.dtype) * largest)
 
     def tolerance(self) -> Array:
         """The largest difference to allow in each element."""
         spread = self.spread()
-        if self.is_known or self.array.dtype.kind != "f" or not spread.size:
+        if self.is_known or not is_float_dtype(self.array.dtype) or not spread.size:
             return np.zeros_like(spread)
         # Subnormal numbers have fewer bits than the moves.
-        subnormal = NOISE * float(np.finfo(self.array.dtype).smallest_subnormal)
+        subnormal = NOISE * float(float_limits(self.array.dtype).smallest_subnormal)
         if not spread.max():
             return np.full_like(spread, subnormal)
         rounding = np.abs(np.nan_to_num(self.array.astype(np.float64), posinf=0, neginf=0))
-        rounding *= 16 * _ulp(self.array.dtype)
+        rounding *= _noise(self.array.dtype) / 2
         return 2 * spread + 2 * spread.mean() + rounding + subnormal
 
 
@@ -159,12 +160,17 @@ def _same(one: Array, other: Array) -> Array:
 
 
 def _ulp(dtype: np.dtype) -> float:
-    return float(np.finfo(dtype).eps)
+    return float(float_limits(dtype).eps)
+
+
+def _noise(dtype: np.dtype) -> float:
+    """How far a move is. What is computed in f32 and rounded to fewer bits is a neighbour at most."""
+    return (1 if dtype.itemsize == 2 else NOISE) * _ulp(dtype)
 
 
 def _is_whole(value: Value) -> bool:
     array = value.array
-    if array.dtype.kind != "f":
+    if not is_float_dtype(array.dtype):
         return True
     with np.errstate(all="ignore"):
         return (
@@ -173,7 +179,7 @@ def _is_whole(value: Value) -> bool:
 
 
 def _rounds(op: GraphOp, operands: Sequence[Value], results: Sequence[Array]) -> bool:
-    if isinstance(op, NEVER_ROUND) or all(result.dtype.kind != "f" for result in results):
+    if isinstance(op, NEVER_ROUND) or all(not is_float_dtype(result.dtype) for result in results):
         return False
     if isinstance(op, graph.CastOp):
         return not operands[0].is_exact
@@ -211,12 +217,12 @@ def _moved(
     absolute: float = 0.0,
 ) -> Array:
     """The array with each element `times · NOISE` ulps away, and as many ulps of `absolute`."""
-    if array.dtype.kind != "f":
+    if not is_float_dtype(array.dtype):
         return array
     sign: Any = {"up": 1.0, "down": -1.0}.get(direction)
     if sign is None:
         sign = generator.choice([-1.0, 1.0], array.shape)
-    move = sign * times * NOISE * _ulp(array.dtype)
+    move = sign * times * _noise(array.dtype)
     with np.errstate(all="ignore"):
         # Away from zero or towards it, so that a sign never changes by itself.
         return (array * (1 + move) + absolute * move).astype(array.dtype)
@@ -257,7 +263,7 @@ def _moved_runs(
 
 def _with_other_zeros(array: Array) -> Array:
     """The sign of a zero is nowhere promised: a sum may begin with either."""
-    if array.dtype.kind != "f" or np.all(array):
+    if not is_float_dtype(array.dtype) or np.all(array):
         return array
     return np.where(array == 0, -array, array)
 
@@ -290,7 +296,7 @@ def disagreement(found: Array, expected: Value) -> str | None:
     if found.shape != array.shape or found.dtype != array.dtype:
         return f"found {found.dtype}{list(found.shape)}, expected {array.dtype}{list(array.shape)}"
     wrong = ~_same(found, array)
-    if array.dtype.kind == "f":
+    if is_float_dtype(array.dtype):
         with np.errstate(all="ignore"):
             difference = np.abs(found.astype(np.float64) - array.astype(np.float64))
             wrong &= ~(difference <= expected.tolerance())

@@ -329,7 +329,7 @@ def example(element: Attribute, shape: Shape, seed: int) -> Array:
     dtype = numpy_dtype(element)
     if dtype.kind == "b":
         return generator.integers(0, 2, shape).astype(dtype)
-    if dtype.kind == "f":
+    if is_float(element):
         array = generator.uniform(-2, 2, shape)
         special: Sequence[Any] = _FLOATS
     else:
@@ -341,7 +341,7 @@ def example(element: Attribute, shape: Shape, seed: int) -> Array:
     if array.size >= 17:
         # In two operands at other places, so that every special number meets others.
         places = generator.permutation(array.size)[: len(special)]
-        array = array.astype(np.float64 if dtype.kind == "f" else dtype)
+        array = array.astype(np.float64 if is_float(element) else dtype)
         array.flat[places] = special
     return np.asarray(array).astype(dtype)
 

@@ -268,9 +268,9 @@ RUN_MISTAKES = [
     mistake(
         "unsupported element type",
         f"{RUN} --random 0",
-        IDENTITY.replace("f32", "f16"),
+        IDENTITY.replace("f32", "tf32"),
         "in.mlir:1:1",
-        "type tensor<2x3xf16>",
+        "type tensor<2x3xtf32>",
         "expected a tensor, memref or scalar of f32",
         "change the element type",
     ),

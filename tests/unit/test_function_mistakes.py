@@ -13,7 +13,7 @@ MISTAKES = {
     "found 'first' for axis": lambda x: sw.sum(x, "first"),
     r"found axes \[0, 1\], expected a single axis": lambda x: sw.softmax(x, (0, 1)),
     "found dtype complex64 for an operand": lambda x: sw.exp(x * 1j),
-    "found dtype uint16 for the result": lambda x: sw.astype(x, np.uint16),
+    "found dtype complex64 for the result": lambda x: sw.astype(x, np.complex64),
     "found dtype 'int33'": lambda x: sw.astype(x, "int33"),
     "found a str as an operand": lambda x: sw.exp("x"),
     "found the list .* rows of equal lengths": lambda x: sw.exp([[1], [2, 3]]),

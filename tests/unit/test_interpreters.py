@@ -369,9 +369,9 @@ MISTAKES = {
         "found the marked arguments of 'main' out of order",
     ),
     "unknown element type": (
-        "func.func @main(%x: memref<2xbf16>) { func.return }",
+        "func.func @main(%x: memref<2xtf32>) { func.return }",
         (),
-        "found 'x' of type memref<2xbf16>",
+        "found 'x' of type memref<2xtf32>",
     ),
     "no entry": (
         "func.func private @f() { func.return }",

@@ -345,8 +345,8 @@ MISTAKES = {
     ),
     "wrong call of 'add' .*too many positional": lambda: add(X, X, X),
     "wrong call of 'add' .*unexpected keyword argument 'z'": lambda: add(X, X, z=X),
-    "found dtype float16 for argument 'x' of 'add', expected one of": lambda: add(
-        X.astype("f2"), X
+    "found dtype float128 for argument 'x' of 'add', expected one of": lambda: add(
+        X.astype("longdouble"), X
     ),
     "found dtype object for argument 'y'": lambda: add(X, np.array([object()])),
     "found dtype complex128 for argument 'y'": lambda: add(X, np.complex128(1)),

@@ -167,9 +167,9 @@ OTHER_MISTAKES = {
     r"found numpy.add.reduce on": lambda x: np.add.reduce(x),
     "found numpy.max on a traced value with arguments": lambda x: np.max(x, initial=0),
     "found numpy.exp with where=": lambda x: np.exp(x, where=True),
-    "found operands of float32 and a dtype|found dtype uint16": lambda x: x + np.ones(3, "u2"),
-    "found operands of int8 and uint8, which NumPy promotes to int16": lambda x: (
-        x.astype("i1") + x.astype("u1")
+    "found dtype complex64 for an operand": lambda x: x + np.ones(3, "c8"),
+    "found operands of float16 and bfloat16, which NumPy promotes to no dtype": lambda x: (
+        x.astype("f2") + x.astype("bfloat16")
     ),
     "found the Python integer 300 beside uint8": lambda x: x.astype("u1") + 300,
 }

@@ -28,23 +28,23 @@ func.func @comparison_result(%x: tensor<2xf32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64; cast the operand
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64, f16, bf16; cast the operand
 func.func @float_only(%x: tensor<2xi32>) {
   %r = graph.exp %x : tensor<2xi32>
   func.return
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64; cast the operand
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64, f16, bf16; cast the operand
 func.func @div_of_integers(%x: tensor<2xi32>) {
   %r = graph.div %x, %x : tensor<2xi32>, tensor<2xi32> -> tensor<2xi32>
   func.return
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type f16, expected one of f32, f64, i8, ui8, i32, i64, ui64; use one of these
-func.func @unknown_element(%x: tensor<2xf16>) {
-  %r = graph.neg %x : tensor<2xf16>
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type f80, expected one of f32, f64, f16, bf16, i8, ui8, i16, ui16, i32, ui32, i64, ui64; use one of these
+func.func @unknown_element(%x: tensor<2xf80>) {
+  %r = graph.neg %x : tensor<2xf80>
   func.return
 }
 
@@ -63,9 +63,9 @@ func.func @condition(%x: tensor<2xf32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a cast to i16, expected f32, f64, i8, ui8, i32, i64, ui64 or i1; use one of them
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a cast to i4, expected one of f32, f64, f16, bf16, i8, ui8, i16, ui16, i32, ui32, i64, ui64, i1; use one of them
 func.func @cast_target(%x: tensor<2xf32>) {
-  %r = graph.cast %x : tensor<2xf32> -> tensor<2xi16>
+  %r = graph.cast %x : tensor<2xf32> -> tensor<2xi4>
   func.return
 }
 
@@ -140,14 +140,14 @@ func.func @argmax_of_nothing(%x: tensor<0xf32>) {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64, ui64; cast the operand
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, f16, bf16, i8, ui8, i16, ui16, i32, ui32, i64, ui64; cast the operand
 func.func @sum_of_booleans(%x: tensor<2xi1>) {
   %r = graph.sum %x axes = [0] : tensor<2xi1> -> tensor<i1>
   func.return
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64; cast the operand
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i32, expected one of f32, f64, f16, bf16; cast the operand
 func.func @mean_of_integers(%x: tensor<2xi32>) {
   %r = graph.mean %x axes = [0] : tensor<2xi32> -> tensor<i32>
   func.return
@@ -273,7 +273,7 @@ func.func @iota_dynamic() {
 }
 
 // -----
-// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, i8, ui8, i32, i64, ui64; count in one of these and cast
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found element type i1, expected one of f32, f64, f16, bf16, i8, ui8, i16, ui16, i32, ui32, i64, ui64; count in one of these and cast
 func.func @iota_element() {
   %r = graph.iota axis = 0 : tensor<2xi1>
   func.return

@@ -122,13 +122,13 @@ func.func @negative_extent() {
 
 // -----
 
-func.func @element_type(%x: tensor<4xf16>) {
-  %r = te.compute [%i = 4] (%a = %x[%i]) : (tensor<4xf16>) -> tensor<4xf16> {
-    te.yield %a : f16
+func.func @element_type(%x: tensor<4xf80>) {
+  %r = te.compute [%i = 4] (%a = %x[%i]) : (tensor<4xf80>) -> tensor<4xf80> {
+    te.yield %a : f80
   }
   func.return
 }
-// CHECK: invalid.mlir:{{[0-9]+}}:8: found a result of type f16, expected one of f32, f64, i8, i32, i64, i1; cast it
+// CHECK: invalid.mlir:{{[0-9]+}}:8: found a result of type f80, expected one of f32, f64, f16, bf16, i8, i16, i32, i64, i1; cast it
 
 // -----
 
@@ -139,7 +139,7 @@ func.func @signed_element(%x: tensor<4xui8>) {
   }
   func.return
 }
-// CHECK: invalid.mlir:{{[0-9]+}}:8: found operand 0 of type ui8, expected one of f32, f64, i8, i32, i64, i1; cast it
+// CHECK: invalid.mlir:{{[0-9]+}}:8: found operand 0 of type ui8, expected one of f32, f64, f16, bf16, i8, i16, i32, i64, i1; cast it
 
 // -----
 

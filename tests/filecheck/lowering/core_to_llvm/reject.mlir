@@ -3,7 +3,7 @@
 func.func @tensor(%x: tensor<4xf32>) {
   func.return
 }
-// CHECK: reject.mlir:3:1: 'func.func' has a value of type tensor<4xf32>, expected scalars of f16, f32, f64, integers or index, 1-D vectors of them, or memrefs of strided layout; convert it before convert-core-to-llvm
+// CHECK: reject.mlir:3:1: 'func.func' has a value of type tensor<4xf32>, expected scalars of f16, bf16, f32, f64, integers or index, 1-D vectors of them, or memrefs of strided layout; convert it before convert-core-to-llvm
 
 // -----
 

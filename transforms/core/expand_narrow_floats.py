@@ -1,0 +1,210 @@
+"""Arithmetic on f16 and bf16 as arithmetic on f32, and their conversions as operations on integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float64Type,
+    ModuleOp,
+    VectorType,
+    bf16,
+    f32,
+    i16,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.type import get_element_type_or_self
+
+from ...analysis.levels import Level
+from ...dialects.dtypes import is_narrow_float
+from ...dialects.scalar import EXACT
+from ...dialects.upstream.arith_casts import CASTS
+from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
+from ..stepwell_pass import StepwellPass
+from .polynomials.lanes import Lanes
+
+_KEPT = (arith.BitcastOp, arith.ConstantOp, arith.ExtFOp, arith.SelectOp, arith.TruncFOp)
+"""Operations that compute nothing with floats; a selection is of any type."""
+
+
+@dataclass(frozen=True)
+class CoreExpandNarrowFloatsPass(StepwellPass):
+    """
+    Say arithmetic on f16 and bf16 with that of f32, and conversions from and to bf16 with integers.
+
+    Before: `arith.addf %a, %b : bf16`. After: both extended, added as f32 and rounded. A bf16 is the upper half of an
+    f32, so that one is extended by a shift, and rounded, to nearest and ties to even, by an addition of integers: vector
+    code on every machine. (Those that have an instruction for it take denormal numbers for 0.) f64 is rounded to odd in
+    f32 first, so that there is one rounding in effect.
+
+    `fp` is the numerical contract. Unless it is `strict` a value that is rounded and extended again stays as it was: C
+    says of such contracted expressions that rounding errors implied by the source are omitted.
+    """
+
+    name = "core-expand-narrow-floats"
+    level_in: ClassVar[Level] = Level.CORE
+    level_out: ClassVar[Level] = Level.CORE
+    numerics: ClassVar[NumericalEffect] = "reassociates"
+
+    fp: str = DEFAULT_FP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            if _computes_with_narrow(inner):
+                _in_single(inner)
+        if fp_contract(self.fp) != "strict":
+            for inner in list(op.walk()):
+                if isinstance(inner, arith.ExtFOp):
+                    _forget_rounding(inner)
+        for inner in list(op.walk()):
+            if isinstance(inner, arith.ExtFOp | arith.TruncFOp):
+                _expand_conversion(inner)
+
+
+# Arithmetic.
+
+
+def _computes_with_narrow(op: Operation) -> bool:
+    if isinstance(op, _KEPT) or op.name == arith.SelectOp.name:
+        return False
+    computes = op.dialect_name() in ("arith", "math") or isinstance(
+        op, vector.FMAOp | vector.ReductionOp
+    )
+    return computes and any(_is_narrow(value.type) for value in (*op.operands, *op.results))
+
+
+def _is_narrow(type_: Attribute) -> bool:
+    return is_narrow_float(get_element_type_or_self(type_))
+
+
+def _with_element(type_: Attribute, element: Attribute) -> Attribute:
+    """The element type, or the vector of it with as many lanes as another type."""
+    if not isinstance(type_, VectorType):
+        return element
+    return VectorType(element, cast("VectorType[Attribute]", type_).get_shape())
+
+
+def _single_type(type_: Attribute) -> Attribute:
+    return _with_element(type_, f32) if _is_narrow(type_) else type_
+
+
+def _in_single(op: Operation) -> None:
+    """`r = op(a, b) : bf16` → `r = truncf(op(extf(a), extf(b)) : f32)`."""
+    builder = Builder(InsertPoint.before(op))
+    operands = [
+        builder.insert(arith.ExtFOp(v, _single_type(v.type))).result if _is_narrow(v.type) else v
+        for v in op.operands
+    ]
+    wide = type(op).create(
+        operands=operands,
+        result_types=[_single_type(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    builder.insert(wide)
+    values: list[SSAValue] = []
+    for old, new in zip(op.results, wide.results, strict=True):
+        is_narrow = _is_narrow(old.type)
+        values.append(builder.insert(arith.TruncFOp(new, old.type)).result if is_narrow else new)
+        values[-1].name_hint = old.name_hint
+    Rewriter.replace_op(op, [], values)
+
+
+def _forget_rounding(op: arith.ExtFOp) -> None:
+    """`extf(truncf(x))` → `x`"""
+    rounding = op.input.owner
+    if not isinstance(rounding, arith.TruncFOp) or rounding.input.type != op.result.type:
+        return
+    if EXACT in rounding.attributes:
+        return
+    Rewriter.replace_op(op, [], [rounding.input])
+    if not rounding.result.uses:
+        Rewriter.erase_op(rounding)
+
+
+# Conversions.
+
+
+def _expand_conversion(op: arith.ExtFOp | arith.TruncFOp) -> None:
+    narrow, wide = (op.input, op.result) if isinstance(op, arith.ExtFOp) else (op.result, op.input)
+    is_bf16 = isinstance(get_element_type_or_self(narrow.type), BFloat16Type)
+    is_double = isinstance(get_element_type_or_self(wide.type), Float64Type)
+    if not _is_narrow(narrow.type) or not (is_bf16 or is_double):
+        return
+    builder = Builder(InsertPoint.before(op))
+    single = Lanes(builder, _with_element(narrow.type, f32))
+    value = op.input
+    if isinstance(op, arith.ExtFOp):
+        value = (
+            _extended(single, value) if is_bf16 else single.emit(arith.ExtFOp(value, single.type))
+        )
+        value = single.emit(arith.ExtFOp(value, op.result.type)) if is_double else value
+    else:
+        value = _rounded_to_odd(single, value) if is_double else value
+        value = (
+            _rounded(single, value)
+            if is_bf16
+            else single.emit(arith.TruncFOp(value, op.result.type))
+        )
+    value.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, [], [value])
+
+
+def _cast(lanes: Lanes, op: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:
+    """A conversion of integers, on a scalar or on vectors."""
+    result_types: list[Attribute] = [to]
+    kind = CASTS[op] if isinstance(to, VectorType) else op
+    return lanes.emit(kind.create(operands=[value], result_types=result_types))
+
+
+def _extended(lanes: Lanes, value: SSAValue) -> SSAValue:
+    """A bf16 as f32: its bits are the upper half."""
+    bits = lanes.emit(arith.BitcastOp(value, _with_element(lanes.type, i16)))
+    low = _cast(lanes, arith.ExtUIOp, bits, _with_element(lanes.type, i32))
+    return lanes.from_bits(lanes.shl(low, 16))
+
+
+def _rounded(lanes: Lanes, value: SSAValue) -> SSAValue:
+    """
+    An f32 as bf16: to nearest, ties to even, by a carry into the upper half. A NaN stays one, and is quiet.
+    """
+    bits = lanes.bits(value)
+    upper = lanes.shift_right_zeros(bits, 16)
+    carried = lanes.iadd(lanes.iadd(bits, 0x7FFF), lanes.iand(upper, 1))
+    is_nan = lanes.where_negative(lanes.isub(lanes.format.infinity, lanes.iand(bits, 0x7FFFFFFF)))
+    chosen = lanes.select_bits(is_nan, lanes.ior(upper, 0x40), lanes.shift_right_zeros(carried, 16))
+    low = _cast(lanes, arith.TruncIOp, chosen, _with_element(lanes.type, i16))
+    return lanes.emit(arith.BitcastOp(low, _with_element(lanes.type, bf16)))
+
+
+def _rounded_to_odd(lanes: Lanes, value: SSAValue) -> SSAValue:
+    """
+    An f64 as f32: of the two nearest the one whose last bit is 1, itself where it is exact.
+
+    A second rounding, to fewer bits, is then the only one that counts: Boldo and Melquiond, "Emulation of FMA and
+    correctly rounded sums: proved algorithms using rounding to odd", IEEE Trans. Computers 57(4), 2008.
+    """
+    double = lanes.widened()
+    magnitude = double.abs(value)
+    single = lanes.narrowed(magnitude)
+    back = double.widen(single)
+    # Of magnitudes the bits are in order: both differences are of integers, and their signs masks.
+    above = _low_mask(lanes, double, double.isub(double.bits(magnitude), double.bits(back)))
+    below = _low_mask(lanes, double, double.isub(double.bits(back), double.bits(magnitude)))
+    toward_zero = lanes.iadd(lanes.bits(single), above)
+    inexact = lanes.iand(lanes.ior(above, below), 1)
+    odd = lanes.from_bits(lanes.ior(toward_zero, inexact))
+    sign = lanes.narrowed(value)
+    return lanes.copysign(odd, sign)
+
+
+def _low_mask(lanes: Lanes, double: Lanes, difference: SSAValue) -> SSAValue:
+    """All ones where an i64 is negative, as i32."""
+    return _cast(lanes, arith.TruncIOp, double.where_negative(difference), lanes.integers)
