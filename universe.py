@@ -80,6 +80,7 @@ _PASSES: dict[str, str] = {
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "te-inline": "transforms.te.inline:TeInlinePass",
     "te-form-kernels": "transforms.te.form_kernels:TeFormKernelsPass",
+    "te-bufferize": "transforms.te.bufferize:TeBufferizePass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
     "schedule-by-rules": "tuning.rules:ScheduleByRulesPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",

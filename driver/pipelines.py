@@ -46,6 +46,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "te-inline",
             "te-form-kernels",
+            "te-bufferize",
             "convert-te-to-loop",
         ),
         # The copies of constants that rules ask for are made here; a script asks for them later, if at all.

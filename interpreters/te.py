@@ -36,7 +36,15 @@ class TeFunctions(InterpreterFunctions):
     def run_kernel(
         self, interpreter: Interpreter, op: te.KernelOp, args: PythonValues
     ) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, args, op.kernel_name.data)
+        inputs, destinations = args[: len(op.inputs)], args[len(op.inputs) :]
+        results = interpreter.run_ssacfg_region(op.body, inputs, op.kernel_name.data)
+        if not destinations:
+            return results
+        # The body sees what was there before: a result that is an input must not change under the first write.
+        values = [np.array(result) for result in results]
+        for destination, value in zip(destinations, values, strict=True):
+            destination[...] = value
+        return ()
 
     @impl(te.ComputeOp)
     def run_compute(

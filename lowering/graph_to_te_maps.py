@@ -13,13 +13,6 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-_LETTERS = "ijklmn"
-
-
-def axis_names(rank: int) -> list[str]:
-    """Names for the iterators of a tensor's axes: i, j, k, … as in mathematics."""
-    return [_LETTERS[axis] if axis < len(_LETTERS) else f"d{axis}" for axis in range(rank)]
-
 
 def dims(count: int, start: int = 0) -> list[AffineExpr]:
     """The expressions `d_start`, `d_(start+1)`, …"""

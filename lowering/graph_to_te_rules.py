@@ -28,7 +28,8 @@ from ..dialects.interfaces import Elementwise
 from ..dialects.resources import retyped
 from ..dialects.scalar import NONPOSITIVE, ScalarBuilder
 from ..dialects.shaped import Tensor, shape_of, tensor_type
-from .graph_to_te_maps import axis_names, broadcast_indices, dims, reshape_indices
+from ..dialects.te.text import axis_names
+from .graph_to_te_maps import broadcast_indices, dims, reshape_indices
 
 Body: TypeAlias = Callable[[Builder, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
 """Emits a body from the iterators and the elements read; what it yields."""

@@ -1,9 +1,8 @@
 """
-te → loop: decides in which order elements are computed and where tensors live.
+te → loop: writes the loop nests of kernels into the buffers that `te-bufferize` gave them.
 
-A function over tensors becomes one over buffers: results are trailing arguments marked
-`stepwell.result`, tensors between kernels are `loop.alloc arena`, each `te.kernel` is a private
-function. Loop order follows one rule, `choose_order` in `te_loop_order.py`: the innermost loop is the
+Each `te.kernel` becomes a private function and a call of it. Inside, a tensor between two computes is a scratch
+buffer of the kernel. Loop order follows one rule, `choose_order` in `te_loop_order.py`: the innermost loop is the
 one over which most accesses are contiguous. Kernels of several reductions and large contractions are for a
 schedule to order: each compute is perfect nests of its own, in the order of its iterators.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -24,246 +22,165 @@ from xdsl.dialects.builtin import (
     DenseResourceAttr,
     DictionaryAttr,
     FunctionType,
-    MemRefType,
     ModuleOp,
-    TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
 from ..dialects import loop, te
-from ..dialects.resources import constant_global_op
-from ..dialects.shaped import Buffer, Tensor, is_tensor, tensor_type
+from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
 from ..transforms.stepwell_pass import StepwellPass
+from ..transforms.te.bufferize import buffer_type, bufferize
+from ..transforms.te.constant_globals import ConstantGlobals, unique_symbol
 from .te_nests import NestBuilder, NestGroup
 
 
-def buffer_type(type_: Tensor) -> Buffer:
-    """The type of the buffer that holds a tensor: the same shape, in row-major order."""
-    return MemRefType(type_.get_element_type(), type_.get_shape())
-
-
 @dataclass
-class _ModuleConverter:
-    """Converts one module; collects the globals and kernel functions it needs on the way."""
+class _Module:
+    """What the conversion of a module's functions shares."""
 
-    module: ModuleOp
+    op: ModuleOp
     fp: FpContract
-    globals: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
-    new_ops: list[Operation] = field(default_factory=list[Operation])
-    names: set[str] = field(default_factory=set[str])
+    constants: ConstantGlobals = field(init=False)
 
-    def run(self) -> None:
-        self.names = {
-            op.properties["sym_name"].data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-            for op in self.module.ops
-            if "sym_name" in op.properties
-        }
-        functions = [
-            op for op in self.module.ops if isinstance(op, func.FuncOp) and _has_tensors(op)
+    def __post_init__(self) -> None:
+        self.constants = ConstantGlobals(self.op)
+
+    def convert(self) -> None:
+        for function in [op for op in self.op.ops if isinstance(op, func.FuncOp)]:
+            for block in function.body.blocks:
+                self._convert_block(function, block)
+
+    def _convert_block(self, function: func.FuncOp, block: Block) -> None:
+        """Kernels become calls, those that are inline nests."""
+        nests: NestBuilder | None = None
+        for op in [op for op in block.ops if isinstance(op, te.KernelOp)]:
+            if op.inline is None:
+                symbol = self.add_kernel(function.sym_name.data, op, function)
+                arguments = list(dict.fromkeys((*op.inputs, *op.destinations)))
+                new = func.CallOp(symbol, arguments, [])
+                block.insert_op_before(new, op)
+            else:
+                builder = Builder(InsertPoint.before(op))
+                nests = nests or NestBuilder(builder, {}, self.fp)
+                nests.builder = builder
+                body = _KernelBody(self, function, function.sym_name.data, builder, nests)
+                body.bind(op.body.block, op.inputs)
+                body.convert(op.body.block, op.destinations)
+            op.detach()
+            op.erase()
+
+    def add_kernel(self, prefix: str, op: te.KernelOp, before: func.FuncOp) -> str:
+        """Add a kernel's function to the module, before another; its symbol."""
+        # With a dot in it, so that it is not the name of a C function, which code may call.
+        name = unique_symbol(self.op, f"{prefix}.{op.kernel_name.data}")
+        outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
+        block = Block(arg_types=[value.type for value in outside])
+        of = dict(zip(outside, block.args, strict=True))
+        marks = [
+            DictionaryAttr({loop.RESULT: loop.MARK} if value in op.destinations else {})
+            for value in outside
         ]
-        for function in functions:
-            _check_function(function)
-        converted = [self._convert_function(function) for function in functions]
-        block = self.module.body.block
-        for function in functions:
-            function.detach()
-            function.erase()
-        block.add_ops([*self.new_ops, *converted])
-
-    def unique(self, name: str) -> str:
-        candidate, number = name, 0
-        while candidate in self.names:
-            number += 1
-            candidate = f"{name}_{number}"
-        self.names.add(candidate)
-        return candidate
-
-    def global_for(self, value: DenseIntOrFPElementsAttr | DenseResourceAttr, hint: str) -> str:
-        """The symbol of a global holding the constant; equal constants share one."""
-        known = self.globals.get(value)
-        if known is not None:
-            return known
-        name = self.unique(f"constant_{hint}" if hint else "constant")
-        self.new_ops.append(constant_global_op(name, value))
-        self.globals[value] = name
+        function = func.FuncOp(
+            name,
+            FunctionType.from_lists([arg.type for arg in block.args], []),
+            Region(block),
+            visibility="private",
+            arg_attrs=ArrayAttr(marks),
+        )
+        function.attributes |= op.attributes
+        function.location = op.location
+        self.op.body.block.insert_op_before(function, before)
+        builder = Builder(InsertPoint.at_end(block))
+        anchors = sum(
+            inner.combining is not None
+            for inner in op.body.block.ops
+            if isinstance(inner, te.ComputeOp)
+        )
+        nests = NestBuilder(builder, {}, self.fp, apart=anchors > 1)
+        body = _KernelBody(self, function, name, builder, nests)
+        body.bind(op.body.block, [of[value] for value in op.inputs])
+        body.convert(op.body.block, [of[value] for value in op.destinations])
+        builder.insert(func.ReturnOp())
         return name
 
-    def _convert_function(self, function: func.FuncOp) -> func.FuncOp:
-        inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
-        arg_types = [_as_buffer(type_) for type_ in inputs]
-        result_types = [_as_buffer(type_) for type_ in outputs if _is_tensor_type(type_)]
-        scalar_types = [type_ for type_ in outputs if not _is_tensor_type(type_)]
-        new = func.FuncOp(
-            function.sym_name.data,
-            FunctionType.from_lists([*arg_types, *result_types], scalar_types),
-            Region(),
-            visibility=function.sym_visibility,
-            arg_attrs=_argument_attributes(function),
-            res_attrs=_scalar_result_attributes(function),
-        )
-        new.attributes |= function.attributes
-        new.location = function.location
-        if function.body.blocks:
-            new.body.add_block(self._convert_body(function, [*arg_types, *result_types]))
-        return new
-
-    def _convert_body(self, function: func.FuncOp, arg_types: Sequence[Attribute]) -> Block:
-        old = function.body.block
-        terminator = old.last_op
-        assert isinstance(terminator, func.ReturnOp)
-        block = Block(arg_types=arg_types)
-        body = _BodyConverter(self, function.sym_name.data, Builder(InsertPoint.at_end(block)))
-        for old_arg, new_arg in zip(old.args, block.args, strict=False):
-            new_arg.name_hint = old_arg.name_hint
-            body.values[old_arg] = new_arg
-        body.convert_block(old, terminator, block.args[len(old.args) :])
-        return block
-
-
-def _is_tensor_type(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType)
-
-
-def _as_buffer(type_: Attribute) -> Attribute:
-    return buffer_type(cast(Tensor, type_)) if isinstance(type_, TensorType) else type_
-
-
-def _touches_tensors(op: Operation) -> bool:
-    """Whether the operation or one inside it has tensors as operands or results."""
-    return any(is_tensor(v) for inner in op.walk() for v in (*inner.operands, *inner.results))
-
-
-def _has_tensors(function: func.FuncOp) -> bool:
-    types = (*function.function_type.inputs, *function.function_type.outputs)
-    return any(_is_tensor_type(type_) for type_ in types) or _touches_tensors(function)
-
-
-def _check_function(function: func.FuncOp) -> None:
-    if len(function.body.blocks) > 1:
-        raise StepwellError(
-            f"found {len(function.body.blocks)} blocks in '{function.sym_name.data}', expected one, of "
-            "straight-line code over tensors; express the branch with te.compute",
-            op=function,
-        )
-    for op in function.walk():
-        if op.dialect_name() == "graph":
-            raise StepwellError(
-                f"found '{op.name}', expected only te operations; run convert-graph-to-te first",
-                op=op,
-            )
-        _check_shapes(op, [value.type for value in (*op.operands, *op.results)])
-    function_type = function.function_type
-    _check_shapes(function, (*function_type.inputs, *function_type.outputs))
-
-
-def _check_shapes(op: Operation, types: Sequence[Attribute]) -> None:
-    for type_ in types:
-        if isinstance(type_, TensorType) and not type_.has_static_shape():
-            raise StepwellError(
-                f"found '{op.name}' with the dynamic shape {type_}, expected static extents for "
-                "convert-te-to-loop; give the sizes as numbers",
-                op=op,
-            )
-
-
-def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of the old arguments, then those of the tensor results with the result mark."""
-    old = _attributes_or_empty(function.arg_attrs, function.function_type.inputs)
-    results = _attributes_or_empty(function.res_attrs, function.function_type.outputs)
-    marked = [
-        DictionaryAttr({loop.RESULT: loop.MARK, **attrs.data})
-        for attrs, type_ in zip(results, function.function_type.outputs, strict=True)
-        if _is_tensor_type(type_)
-    ]
-    return ArrayAttr([*old, *marked])
-
-
-def _scalar_result_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | None:
-    if function.res_attrs is None:
-        return None
-    outputs = zip(function.res_attrs, function.function_type.outputs, strict=True)
-    return ArrayAttr([attrs for attrs, type_ in outputs if not _is_tensor_type(type_)])
-
-
-def _attributes_or_empty(
-    attributes: ArrayAttr[DictionaryAttr] | None, types: ArrayAttr[Attribute]
-) -> Sequence[DictionaryAttr]:
-    return [DictionaryAttr({})] * len(types) if attributes is None else attributes.data
-
 
 @dataclass
-class _BodyConverter:
-    """Converts the straight-line code of the function or kernel `symbol` into a block over buffers."""
+class _KernelBody:
+    """Converts the computes of a kernel, which are over tensors, into nests over buffers."""
 
-    module: _ModuleConverter
+    module: _Module
+    function: func.FuncOp
     symbol: str
     builder: Builder
-    is_kernel: bool = False
-    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    nests: NestBuilder
 
-    def convert_block(
-        self, block: Block, terminator: Operation, outputs: Sequence[SSAValue]
-    ) -> None:
-        """Convert all operations; the tensors the terminator returns end up in `outputs`."""
+    @property
+    def values(self) -> dict[SSAValue, SSAValue]:
+        return self.nests.values
+
+    def bind(self, block: Block, arguments: Sequence[SSAValue]) -> None:
+        """Say what the kernel's arguments are."""
+        for old, new in zip(block.args, arguments, strict=True):
+            if self.function.body.blocks and new.owner is self.function.body.block:
+                new.name_hint = new.name_hint or old.name_hint
+            self.values[old] = new
+
+    def convert(self, block: Block, outputs: Sequence[SSAValue]) -> None:
+        """Append all computes; the tensors that the kernel yields end up in `outputs`."""
+        terminator = block.last_op
+        assert isinstance(terminator, te.YieldOp)
         self._place_results(terminator, outputs)
-        computes = [op for op in block.ops if isinstance(op, te.ComputeOp)]
-        anchors = sum(compute.combining is not None for compute in computes)
-        apart = self.is_kernel and anchors > 1
-        nests = NestBuilder(self.builder, self.values, self.module.fp, apart=apart)
         pending: list[te.ComputeOp] = []
         for op in block.ops:
             if isinstance(op, te.ComputeOp):
                 pending.append(op)
                 continue
-            self._flush(pending, nests)
-            self._convert_op(op, terminator)
-        self._copy_results(terminator, outputs)
-        scalars = [self.values[v] for v in terminator.operands if not is_tensor(v)]
-        self.builder.insert(func.ReturnOp(*scalars))
-
-    def _place_results(self, terminator: Operation, outputs: Sequence[SSAValue]) -> None:
-        """Let what defines a returned tensor write straight into the result buffer."""
-        tensors = [v for v in terminator.operands if is_tensor(v)]
-        for value, output in zip(tensors, outputs, strict=True):
-            output.name_hint = value.name_hint if value.name_hint else "result"
-            computed = isinstance(value.owner, te.ComputeOp | te.KernelOp | func.CallOp)
-            if computed and value not in self.values:
-                self.values[value] = output
-
-    def _copy_results(self, terminator: Operation, outputs: Sequence[SSAValue]) -> None:
-        tensors = [v for v in terminator.operands if is_tensor(v)]
-        for value, output in zip(tensors, outputs, strict=True):
+            self._flush(pending)
+            if op is not terminator:
+                self._convert_op(op)
+        for value, output in zip(terminator.values, outputs, strict=True):
             if self.values[value] is not output:
                 self.builder.insert(memref.CopyOp(self.values[value], output))
 
-    def _flush(self, pending: list[te.ComputeOp], nests: NestBuilder) -> None:
-        groups = nests.plan(pending)
+    def _place_results(self, terminator: te.YieldOp, outputs: Sequence[SSAValue]) -> None:
+        """Let what defines a yielded tensor write straight into its buffer."""
+        for value, output in zip(terminator.values, outputs, strict=True):
+            output.name_hint = output.name_hint or value.name_hint or "result"
+            computed = isinstance(value.owner, te.ComputeOp | te.KernelOp)
+            if computed and value not in self.values:
+                self.values[value] = output
+
+    def _flush(self, pending: list[te.ComputeOp]) -> None:
+        groups = self.nests.plan(pending)
         if any(group.is_apart for group in groups):
-            self._prepare(groups, nests)
+            self._prepare(groups)
         for group in groups:
-            for compute in group.materialized:
-                self._buffer_for(compute.result)
-            nests.build(group)
+            self._add_buffers(group)
+            self.nests.build(group)
         pending.clear()
 
-    def _prepare(self, groups: Sequence[NestGroup], nests: NestBuilder) -> None:
+    def _prepare(self, groups: Sequence[NestGroup]) -> None:
         """
         Buffers first, so that nests follow one another; of several, loops are named after their buffer.
         """
         for group in groups:
-            for compute in group.materialized:
-                self._buffer_for(compute.result)
+            self._add_buffers(group)
         if len(groups) == 1:
             return
         names = _printed_names(self.builder.insertion_point.block)
         for group in groups:
             buffer = self.values.get(group.anchor.result)
             name = names.get(buffer) if buffer is not None else group.anchor.result.name_hint
-            nests.prefixes[group.anchor] = f"{name}." if name else ""
+            self.nests.prefixes[group.anchor] = f"{name}." if name else ""
+
+    def _add_buffers(self, group: NestGroup) -> None:
+        for compute in group.materialized:
+            for result in compute.results:
+                self._buffer_for(result)
 
     def _buffer_for(self, value: SSAValue) -> SSAValue:
         if value not in self.values:
@@ -273,19 +190,19 @@ class _BodyConverter:
             self.values[value] = alloc.buffer
         return self.values[value]
 
-    def _convert_op(self, op: Operation, terminator: Operation) -> None:
-        if op is terminator:
-            return
+    def _convert_op(self, op: Operation) -> None:
         if isinstance(op, te.KernelOp):
-            self._convert_kernel(op)
+            self._convert_nested(op)
         elif isinstance(op, arith.ConstantOp) and is_tensor(op.result):
-            self._convert_constant(op)
+            value = op.value
+            assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
+            name = self.module.constants.name_of(value, op.result.name_hint or "")
+            get = memref.GetGlobalOp(name, buffer_type(tensor_type(op.result)))
+            self._set(op.result, self.builder.insert(get).memref)
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.values[op.source], self.values[op.index])
             self._set(op.result, self.builder.insert(size).result)
-        elif isinstance(op, func.CallOp):
-            self._convert_call(op)
-        elif _touches_tensors(op):
+        elif any(is_tensor(v) for inner in op.walk() for v in (*inner.operands, *inner.results)):
             raise StepwellError(
                 f"found '{op.name}' on tensors, which convert-te-to-loop has no lowering for; "
                 "express it with te.compute",
@@ -298,49 +215,17 @@ class _BodyConverter:
         new.name_hint = old.name_hint
         self.values[old] = new
 
-    def _convert_call(self, op: func.CallOp) -> None:
-        inputs = [self.values[value] for value in op.arguments]
-        outputs = [self._buffer_for(value) for value in op.res if is_tensor(value)]
-        scalars = [value for value in op.res if not is_tensor(value)]
-        types = [value.type for value in scalars]
-        call = self.builder.insert(func.CallOp(op.callee, [*inputs, *outputs], types))
-        for old, new in zip(scalars, call.res, strict=True):
-            self._set(old, new)
-
-    def _convert_constant(self, op: arith.ConstantOp) -> None:
-        value = op.value
-        assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
-        name = self.module.global_for(value, op.result.name_hint or "")
-        get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(tensor_type(op.result))))
-        self._set(op.result, get.memref)
-
-    def _convert_kernel(self, op: te.KernelOp) -> None:
-        # With a dot in it, so that it is not the name of a C function, which code may call.
-        name = self.module.unique(f"{self.symbol}.{op.kernel_name.data}")
+    def _convert_nested(self, op: te.KernelOp) -> None:
+        """A kernel in a kernel is a function that this one calls."""
         outputs = [self._buffer_for(value) for value in op.outputs]
         inputs = [self.values[value] for value in op.inputs]
-        block = Block(arg_types=[value.type for value in (*inputs, *outputs)])
-        builder = Builder(InsertPoint.at_end(block))
-        body = _BodyConverter(self.module, name, builder, is_kernel=True)
-        for old, new in zip(op.body.block.args, block.args, strict=False):
-            new.name_hint = old.name_hint
-            body.values[old] = new
-        terminator = op.body.block.last_op
-        assert terminator is not None
-        body.convert_block(op.body.block, terminator, block.args[len(inputs) :])
-        attributes = [DictionaryAttr({})] * len(inputs)
-        attributes += [DictionaryAttr({loop.RESULT: loop.MARK})] * len(outputs)
-        function = func.FuncOp(
-            name,
-            FunctionType.from_lists([arg.type for arg in block.args], []),
-            Region(block),
-            visibility="private",
-            arg_attrs=ArrayAttr(attributes),
+        over_buffers = te.KernelOp(
+            op.kernel_name.data, inputs, (), op.detach_region(op.body), destinations=outputs
         )
-        function.attributes |= op.attributes
-        function.location = op.location
-        self.module.new_ops.append(function)
-        self.builder.insert(func.CallOp(name, [*inputs, *outputs], []))
+        over_buffers.attributes |= op.attributes
+        over_buffers.location = op.location
+        symbol = self.module.add_kernel(self.symbol, over_buffers, self.function)
+        self.builder.insert(func.CallOp(symbol, list(dict.fromkeys((*inputs, *outputs))), []))
 
 
 def _printed_names(block: Block) -> dict[SSAValue, str]:
@@ -358,7 +243,7 @@ def _printed_names(block: Block) -> dict[SSAValue, str]:
 @dataclass(frozen=True)
 class ConvertTeToLoopPass(StepwellPass):
     """
-    Gives each tensor a buffer and each compute a loop nest; kernels become functions.
+    Writes the loop nests of kernels; a function that is over tensors still is bufferized first.
 
     `fp` is the numerical contract: `strict` keeps the order of every sum; `contract` (default) lets
     reductions be reassociated and multiply-adds be fused; `fast` allows all of LLVM's fast-math flags.
@@ -372,7 +257,8 @@ class ConvertTeToLoopPass(StepwellPass):
     fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _ModuleConverter(op, fp_contract(self.fp)).run()
+        bufferize(op)
+        _Module(op, fp_contract(self.fp)).convert()
         for function in op.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
                 loop.name_apart(function)

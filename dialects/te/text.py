@@ -113,3 +113,11 @@ def shape_text(shape: Sequence[int]) -> str:
 
 def types_text(types: Sequence[Attribute]) -> str:
     return ", ".join(str(type_) for type_ in types)
+
+
+_LETTERS = "ijklmn"
+
+
+def axis_names(rank: int) -> list[str]:
+    """Names for the iterators of a tensor's axes: i, j, k, … as in mathematics."""
+    return [_LETTERS[axis] if axis < len(_LETTERS) else f"d{axis}" for axis in range(rank)]

@@ -394,13 +394,44 @@ func.func @kernel_without_yield(%x: tensor<4xf32>) {
 // -----
 
 func.func @kernel_body_arguments(%x: tensor<4xf32>) {
-  %r = "te.kernel"(%x) <{kernel_name = "k"}> ({
+  %r = "te.kernel"(%x) <{kernel_name = "k", operandSegmentSizes = array<i32: 1, 0>}> ({
   ^bb0(%a: tensor<5xf32>):
     "te.yield"(%a) : (tensor<5xf32>) -> ()
   }) : (tensor<4xf32>) -> tensor<5xf32>
   func.return
 }
 // CHECK: invalid.mlir:{{[0-9]+}}:8: found a body that takes (tensor<5xf32>), expected (tensor<4xf32>), the types of the inputs; make them agree
+
+// -----
+
+func.func @kernel_with_results_and_destinations(%x: tensor<4xf32>, %y: memref<4xf32>) {
+  %r = "te.kernel"(%x, %y) <{kernel_name = "k", operandSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%a: tensor<4xf32>):
+    "te.yield"(%a) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>, memref<4xf32>) -> tensor<4xf32>
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:8: found 1 destinations and 1 results, expected one or the other; results that are written to buffers are no values
+
+// -----
+
+func.func @kernel_writes_twice(%x: tensor<4xf32>, %y: memref<4xf32>) {
+  te.kernel "k" (%a = %x) into (%y, %y) : (tensor<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
+    te.yield %a, %a : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:3: found a buffer twice among the destinations, expected each once; give each result its own
+
+// -----
+
+func.func @kernel_destination_of_another_shape(%x: memref<4xf32>, %y: memref<5xf32>) {
+  te.kernel "k" (%a = %x) into (%y) : (memref<4xf32>) -> memref<5xf32> {
+    te.yield %a : tensor<4xf32>
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:3: found a body that yields (tensor<4xf32>), expected (tensor<5xf32>), the types of the results; make them agree
 
 // -----
 

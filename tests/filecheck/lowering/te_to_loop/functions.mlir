@@ -1,16 +1,8 @@
 // RUN: stepwell-opt %s -p convert-te-to-loop | filecheck %s
 
-// Functions that are made stand first, globals and kernels among them in the order they are needed.
-// CHECK:       func.func @core(
+// Constants stand first.
 // CHECK:       "memref.global"() <{sym_name = "constant_c", type = memref<4xf32>, initial_value = dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>, sym_visibility = "private", constant}> : () -> ()
-// CHECK:       "memref.global"() <{sym_name = "constant"
-// CHECK-NEXT:  func.func private @kernels.k(%a: memref<4xf32>, %n2: index, %s: memref<4xf32> {stepwell.result}, %a_1: memref<4xf32> {stepwell.result, stepwell.name = "a_1"}) attributes {note = "kept"} {
-// CHECK-NEXT:    loop.for parallel "i" %i = 0 to 4 {
-// CHECK:         "memref.copy"(%a, %a_1)
-// CHECK:       func.func private @kernels.k_1(
-// CHECK:       func.func private @"kernels.a b"(
-// CHECK:       func.func private @nested.outer.inner(
-// CHECK:       func.func private @nested.outer(
+// CHECK-NEXT:  "memref.global"() <{sym_name = "constant"
 
 // A returned tensor is computed in its argument, though it is read again; the second time it is copied.
 // So is an argument, and a constant.
@@ -42,6 +34,11 @@ func.func @constants() -> (tensor<4xf32>, tensor<2x2xf32>) {
 }
 
 // Kernels are private functions with names of their own; scalars pass through; sizes are known.
+// CHECK:       func.func private @kernels.k(%a: memref<4xf32>, %n2: index, %s: memref<4xf32> {stepwell.result}, %a_1: memref<4xf32> {stepwell.result, stepwell.name = "a_1"}) attributes {note = "kept"} {
+// CHECK-NEXT:    loop.for parallel "i" %i = 0 to 4 {
+// CHECK:         "memref.copy"(%a, %a_1)
+// CHECK:       func.func private @kernels.k_1(
+// CHECK:       func.func private @"kernels.a b"(
 // CHECK-LABEL: func.func @kernels(
 // CHECK-SAME:    %x: memref<4xf32>, %n: index, %m: memref<4xf32> {stepwell.result}) -> (index {note = "kept"}) {
 // CHECK-NEXT:    %k = loop.alloc arena : memref<4xf32>
@@ -63,6 +60,8 @@ func.func @kernels(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index {note 
   func.return %m, %d : tensor<4xf32>, index
 }
 
+// CHECK:       func.func private @nested.outer.inner(
+// CHECK:       func.func private @nested.outer(
 // CHECK-LABEL: func.func @nested(
 // CHECK:         func.call @nested.outer(
 func.func @nested(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -23,7 +23,7 @@ func.func @dynamic_argument(%x: tensor<?xf32>) -> tensor<4xf32> {
   }
   func.return %r : tensor<4xf32>
 }
-// CHECK: reject.mlir:{{[0-9]+}}:8: found 'te.compute' with the dynamic shape tensor<?xf32>, expected static extents for convert-te-to-loop; give the sizes as numbers
+// CHECK: reject.mlir:{{[0-9]+}}:8: found 'te.compute' with the dynamic shape tensor<?xf32>, expected static extents for te-bufferize; give the sizes as numbers
 
 // -----
 
@@ -39,12 +39,12 @@ func.func @dynamic_inside_a_kernel(%x: tensor<4xf32>, %n: index) -> tensor<f32> 
   }
   func.return %r : tensor<f32>
 }
-// CHECK: reject.mlir:{{[0-9]+}}:10: found 'te.compute' with the dynamic shape tensor<?xf32>, expected static extents for convert-te-to-loop; give the sizes as numbers
+// CHECK: reject.mlir:{{[0-9]+}}:10: found 'te.compute' with the dynamic shape tensor<?xf32>, expected static extents for te-bufferize; give the sizes as numbers
 
 // -----
 
 func.func private @dynamic_declaration(tensor<?xf32>)
-// CHECK: reject.mlir:{{[0-9]+}}:1: found 'func.func' with the dynamic shape tensor<?xf32>, expected static extents for convert-te-to-loop; give the sizes as numbers
+// CHECK: reject.mlir:{{[0-9]+}}:1: found 'func.func' with the dynamic shape tensor<?xf32>, expected static extents for te-bufferize; give the sizes as numbers
 
 // -----
 
@@ -52,7 +52,7 @@ func.func @element(%x: tensor<4xf32>, %n: index) -> f32 {
   %v = tensor.extract %x[%n] : tensor<4xf32>
   func.return %v : f32
 }
-// CHECK: reject.mlir:{{[0-9]+}}:8: found 'tensor.extract' on tensors, which convert-te-to-loop has no lowering for; express it with te.compute
+// CHECK: reject.mlir:{{[0-9]+}}:8: found 'tensor.extract' on tensors, which te-bufferize has no buffers for; express it with te.compute
 
 // -----
 
@@ -67,7 +67,7 @@ func.func @branch(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
   }
   func.return %r : tensor<4xf32>
 }
-// CHECK: reject.mlir:{{[0-9]+}}:8: found 'scf.if' on tensors, which convert-te-to-loop has no lowering for; express it with te.compute
+// CHECK: reject.mlir:{{[0-9]+}}:8: found 'scf.if' on tensors, which te-bufferize has no buffers for; express it with te.compute
 
 // -----
 
@@ -77,7 +77,7 @@ func.func @inside_a_branch(%x: tensor<4xf32>, %c: i1, %n: index) {
   }
   func.return
 }
-// CHECK: reject.mlir:{{[0-9]+}}:3: found 'scf.if' on tensors, which convert-te-to-loop has no lowering for; express it with te.compute
+// CHECK: reject.mlir:{{[0-9]+}}:3: found 'scf.if' on tensors, which te-bufferize has no buffers for; express it with te.compute
 
 // -----
 

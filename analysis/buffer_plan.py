@@ -1,0 +1,231 @@
+"""
+Where each tensor of a function lives: in a buffer of its own, in the caller's array, or as a view of another tensor.
+
+Kernels that only move elements are removed where one side can be a view of the other. Either the result is a view of
+the source (a reshape, slice or transposition of something that is there already), or what computes the source writes
+straight into the result: where the result is given to the caller, is made of several parts (a concatenation), has a
+border (a pad), or merges axes that do not lie next to each other. Arguments and constants are read through views, and
+never written.
+
+The plan is made from the last operation to the first, since a tensor is written once and read afterwards: when a tensor's
+turn comes, all that is made from it has its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ..dialects import te
+from ..dialects.shaped import is_tensor, shape_of
+from .movements import Movement, Piece, movement_of
+from .strided_views import Placing, view_behind, view_through
+
+
+@dataclass(frozen=True)
+class Home:
+    """
+    A place in a buffer: that of the tensor `root`, or the caller's array for the result of that number.
+    """
+
+    root: SSAValue | int
+    placing: Placing
+
+
+@dataclass(frozen=True)
+class Placed:
+    """
+    What becomes of a movement whose result has a buffer: its kernel is gone, but for the pieces that are still copied.
+
+    `copied` has, for each of those, why.
+    """
+
+    movement: Movement
+    copied: tuple[tuple[Piece, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class BufferPlan:
+    """The homes of a function's tensors, and what that leaves of the kernels that move elements."""
+
+    homes: Mapping[SSAValue, Home]
+    """of every tensor that the function's block defines or takes"""
+    views: frozenset[te.KernelOp]
+    """whose result is a view of its source"""
+    placed: Mapping[te.KernelOp, Placed]
+    """whose sources are written into the result by what computes them"""
+    kept: Mapping[te.KernelOp, str]
+    """movements that stay kernels that copy, with the reason"""
+    returned: Mapping[int, str]
+    """results that are copied to the caller's array at the end, by number, with the reason"""
+
+
+def plan_buffers(block: Block) -> BufferPlan:
+    """The plan for a function's block of kernels and calls."""
+    return _Planner(block).plan()
+
+
+@dataclass
+class _Planner:
+    block: Block
+    homes: dict[SSAValue, Home] = field(default_factory=dict[SSAValue, Home])
+    views: dict[SSAValue, list[tuple[SSAValue, AffineMap]]] = field(
+        default_factory=dict[SSAValue, list[tuple[SSAValue, AffineMap]]]
+    )
+    """the tensors that are views of a tensor, with the map of each"""
+    seen_through: set[te.KernelOp] = field(default_factory=set[te.KernelOp])
+    placed: dict[te.KernelOp, Placed] = field(default_factory=dict[te.KernelOp, Placed])
+    kept: dict[te.KernelOp, str] = field(default_factory=dict[te.KernelOp, str])
+    returned: dict[int, str] = field(default_factory=dict[int, str])
+
+    def plan(self) -> BufferPlan:
+        self._results()
+        for op in reversed(list(self.block.ops)):
+            movement = movement_of(op) if isinstance(op, te.KernelOp) else None
+            if movement is not None:
+                self._movement(movement)
+        for value in self._tensors():
+            if value not in self.homes:
+                self._settle(value, Home(value, Placing.contiguous(shape_of(value))))
+        return BufferPlan(
+            self.homes, frozenset(self.seen_through), self.placed, self.kept, self.returned
+        )
+
+    def _tensors(self) -> list[SSAValue]:
+        """Every tensor, those that are views of others excepted."""
+        views = {view for readers in self.views.values() for view, _ in readers}
+        values = (*self.block.args, *(result for op in self.block.ops for result in op.results))
+        return [value for value in values if is_tensor(value) and value not in views]
+
+    def _results(self) -> None:
+        terminator = self.block.last_op
+        assert isinstance(terminator, func.ReturnOp)
+        tensors = [value for value in terminator.operands if is_tensor(value)]
+        for number, value in enumerate(tensors):
+            if not _is_computed(value):
+                self.returned[number] = "it is an argument or a constant"
+            elif value in self.homes:
+                self.returned[number] = "it is another result as well"
+            else:
+                self.homes[value] = Home(number, Placing.contiguous(shape_of(value)))
+
+    def _movement(self, movement: Movement) -> None:
+        result, why_no_view = movement.result, None
+        if result not in self.homes:
+            if movement.is_whole:
+                why_no_view = self._see_through(movement.pieces[0], result)
+                if why_no_view is None:
+                    self.seen_through.add(movement.kernel)
+                    return
+            self._settle(result, Home(result, Placing.contiguous(shape_of(result))))
+        reasons = [self._place(piece, self.homes[result]) for piece in movement.pieces]
+        copied = [
+            (piece, reason)
+            for piece, reason in zip(movement.pieces, reasons, strict=True)
+            if reason is not None
+        ]
+        if len(copied) == len(movement.pieces):
+            self.kept[movement.kernel] = why_no_view or copied[0][1]
+        else:
+            self.placed[movement.kernel] = Placed(movement, tuple(copied))
+
+    # The result as a view of the source.
+
+    def _see_through(self, piece: Piece, result: SSAValue) -> str | None:
+        """Make the result a view of its source; why it cannot be read as one, or None."""
+        home = self._home_of(piece.source)
+        if self._views_of(result, piece.map, home) is None:
+            placing = view_through(piece.map, shape_of(result), home.placing)
+            if placing is None:
+                return "its elements are not at regular distances in its source"
+            if not _is_regular(result, placing):
+                return "its rows are not in order in its source"
+            return "something needs its elements next to each other"
+        self.views.setdefault(piece.source, []).append((result, piece.map))
+        return None
+
+    def _home_of(self, value: SSAValue) -> Home:
+        """The home of a tensor, or the one that it gets if nothing else is decided."""
+        return self.homes.get(value) or Home(value, Placing.contiguous(shape_of(value)))
+
+    def _views_of(self, view: SSAValue, map_: AffineMap, home: Home) -> dict[SSAValue, Home] | None:
+        """The homes of a view, and of the views of it, when its source is at `home`; None when one cannot be."""
+        shape = shape_of(view)
+        placing = view_through(map_, shape, home.placing)
+        if placing is None:
+            return None
+        placing = placing.normalized(shape)
+        if not _can_read(view, placing):
+            return None
+        return self._with_views(view, Home(home.root, placing))
+
+    def _with_views(self, value: SSAValue, home: Home) -> dict[SSAValue, Home] | None:
+        """The homes of a tensor and of all views of it; None when one cannot be."""
+        found = {value: home}
+        for view, map_ in self.views.get(value, ()):
+            more = self._views_of(view, map_, home)
+            if more is None:
+                return None
+            found |= more
+        return found
+
+    def _settle(self, value: SSAValue, home: Home) -> None:
+        """Decide where a tensor is, and so the views of it, which were found to be able to follow."""
+        found = self._with_views(value, home)
+        assert found is not None
+        self.homes |= found
+
+    # The source as a part of the result.
+
+    def _place(self, piece: Piece, home: Home) -> str | None:
+        """Let what computes the source write it into the result; why that cannot be, or None."""
+        source = piece.source
+        if not _is_computed(source):
+            return "what is moved is an argument or a constant"
+        if source in self.homes:
+            return "what is moved has another place already"
+        shape = shape_of(source)
+        if prod(shape) != prod(piece.box.extents):
+            return "the result does not have all that its source has"
+        part = home.placing.part(piece.box.low)
+        placing = view_behind(piece.map, piece.box.extents, part, shape)
+        if placing is None:
+            return "its elements are not at regular distances in the result"
+        if not _can_write(source, placing):
+            return "what computes it cannot write rows that lie apart"
+        found = self._with_views(source, Home(home.root, placing))
+        if found is None or not all(_can_read(value, at.placing) for value, at in found.items()):
+            return "something else needs its elements next to each other"
+        self.homes |= found
+        return None
+
+
+def _is_computed(value: SSAValue) -> bool:
+    return isinstance(value.owner, te.KernelOp | func.CallOp)
+
+
+def _can_write(value: SSAValue, placing: Placing) -> bool:
+    """Whether what computes a tensor can write it there: a call only to a contiguous array."""
+    if placing.is_contiguous(shape_of(value)):
+        return True
+    return isinstance(value.owner, te.KernelOp) and _is_regular(value, placing)
+
+
+def _can_read(value: SSAValue, placing: Placing) -> bool:
+    """Whether all that reads a tensor can read it there: a call only a contiguous array."""
+    if placing.is_contiguous(shape_of(value)):
+        return True
+    readers: Sequence[Operation] = [use.operation for use in value.uses]
+    return _is_regular(value, placing) and not any(
+        isinstance(reader, func.CallOp) for reader in readers
+    )
+
+
+def _is_regular(value: SSAValue, placing: Placing) -> bool:
+    """Whether vectors of neighbours can be read and written: along the innermost axis, and forwards."""
+    return placing.has_unit_rows(shape_of(value)) and min(placing.strides, default=0) >= 0

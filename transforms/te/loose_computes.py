@@ -1,0 +1,66 @@
+"""Computes that stand in a function itself, as kernels whose nests stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...dialects import te
+
+
+def group_loose_computes(function: func.FuncOp) -> None:
+    """Put each run of computes that follow one another in the function's block into a `te.kernel inline`."""
+    run: list[te.ComputeOp] = []
+    for op in [*function.body.block.ops]:
+        if isinstance(op, te.ComputeOp):
+            run.append(op)
+        elif run:
+            _group(function.sym_name.data, run)
+            run = []
+
+
+def _group(name: str, computes: Sequence[te.ComputeOp]) -> None:
+    inputs = used_from_outside(computes)
+    block = Block(arg_types=[value.type for value in inputs])
+    mapping: dict[SSAValue, SSAValue] = {}
+    for value, arg in zip(inputs, block.args, strict=True):
+        arg.name_hint = value.name_hint
+        mapping[value] = arg
+    builder = Builder(InsertPoint.at_end(block))
+    for compute in computes:
+        builder.insert(compute.clone(mapping))
+    results = [
+        result
+        for compute in computes
+        for result in compute.results
+        if any(use.operation not in computes for use in result.uses)
+    ]
+    builder.insert(te.YieldOp(*(mapping[result] for result in results)))
+    types = [result.type for result in results]
+    kernel = te.KernelOp(name, inputs, types, Region(block), inline=True)
+    kernel.location = computes[0].location
+    Builder(InsertPoint.before(computes[0])).insert(kernel)
+    for result, output in zip(results, kernel.outputs, strict=True):
+        output.name_hint = result.name_hint
+        result.replace_uses_with_if(output, lambda use: use.operation not in computes)
+    for compute in reversed(computes):
+        compute.detach()
+        compute.erase()
+
+
+def used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
+    """What the computes use and do not define, in their bodies too."""
+    own: set[SSAValue] = set()
+    used: list[SSAValue] = []
+    for compute in computes:
+        for op in compute.walk():
+            used += op.operands
+            own.update(op.results)
+            own.update(
+                arg for region in op.regions for block in region.blocks for arg in block.args
+            )
+    return [value for value in dict.fromkeys(used) if value not in own]
