@@ -4,6 +4,7 @@ Random programs against NumPy: `make fuzz`.
 
     tests/fuzz.py --programs 2000 --seed 0 --jobs 2
     tests/fuzz.py --seed 0 --only 137        # one program of that campaign again
+    tests/fuzz.py --views --quick            # programs that mostly move elements, compiled without schedules
 
 Every program is evaluated by NumPy, operation by operation, then interpreted at graph, te, loop and core,
 compiled and called; the text of each level is printed, parsed and printed again. The first failure is
@@ -22,9 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from differential.agreement import LEVELS, Disagreement, check_agreement
+from differential.agreement import FULL, LEVELS, QUICK, Disagreement, check_agreement
 from differential.minimize import minimize
-from differential.random_programs import Program, program_of_seed
+from differential.random_programs import VIEWS, Program, program_of_seed
 from differential.workers import Lost, outcome_apart, outcomes
 from stepwell.analysis.levels import Level
 from stepwell.dialects.graph.base import OPERATIONS
@@ -36,14 +37,35 @@ SHOWN = 20
 """Failures of one campaign that are printed."""
 
 
-def failure_of(program: Program, levels: Collection[Level] = LEVELS) -> str | None:
+@dataclass(frozen=True)
+class Setting:
+    """What programs of a campaign are made of, and how they are checked."""
+
+    levels: Collection[Level] = LEVELS
+    views: bool = False
+    quick: bool = False
+
+    def program(self, seed: int, index: int) -> Program:
+        return program_of_seed(seed, index, VIEWS if self.views else OPERATIONS)
+
+    @property
+    def words(self) -> str:
+        """The options that choose this setting on the command line, levels excepted."""
+        return " --views" * self.views + " --quick" * self.quick
+
+
+DEFAULT = Setting()
+
+
+def failure_of(program: Program, setting: Setting = DEFAULT) -> str | None:
     """What is wrong with what a program is made to, in this process."""
     try:
         check_agreement(
             program.module,
             program.inputs,
             program.expected(),
-            levels=levels,
+            levels=setting.levels,
+            options=QUICK if setting.quick else FULL,
             by_element=program.size.by_element,
         )
     except Disagreement as error:
@@ -72,16 +94,16 @@ class Report:
 
 
 def campaign(
-    seed: int, indices: Sequence[int], *, jobs: int = 1, levels: Collection[Level] = LEVELS
+    seed: int, indices: Sequence[int], *, jobs: int = 1, setting: Setting = DEFAULT
 ) -> Report:
     """Check these programs of a seed, in `jobs` processes."""
     start = time.monotonic()
     report = Report()
 
     def check(index: int) -> tuple[str | None, list[str]]:
-        program = program_of_seed(seed, index)
+        program = setting.program(seed, index)
         names = [op.name for op in program.operations()]
-        return failure_of(program, levels), names
+        return failure_of(program, setting), names
 
     for index, outcome in outcomes(check, indices, jobs):
         failure, names = (outcome.how, []) if isinstance(outcome, Lost) else outcome
@@ -93,19 +115,19 @@ def campaign(
 # One failure.
 
 
-def failure_apart(program: Program, levels: Collection[Level]) -> str | None:
+def failure_apart(program: Program, setting: Setting) -> str | None:
     """`failure_of` in a process of its own, which may crash or hang."""
-    outcome = outcome_apart(lambda: failure_of(program, levels))
+    outcome = outcome_apart(lambda: failure_of(program, setting))
     return outcome.how if isinstance(outcome, Lost) else outcome
 
 
-def minimized(program: Program, failure: str, levels: Collection[Level]) -> tuple[Program, str]:
+def minimized(program: Program, failure: str, setting: Setting) -> tuple[Program, str]:
     """A small program with a failure of the same kind (at the same level), and its failure."""
     kind = failure.split(":")[0]
     last = [failure]
 
     def still_fails(candidate: Program) -> bool:
-        found = failure_apart(candidate, levels)
+        found = failure_apart(candidate, setting)
         if found is None or found.split(":")[0] != kind:
             return False
         last[0] = found
@@ -129,16 +151,17 @@ def save(program: Program, folder: Path) -> str:
     return " ".join(["stepwell run", path, *options, "--check"])
 
 
-def explain(seed: int, index: int, failure: str, levels: Collection[Level]) -> None:
+def explain(seed: int, index: int, failure: str, setting: Setting) -> None:
     """Print the failing program made small, and how to see it again."""
-    program, failure = minimized(program_of_seed(seed, index), failure, levels)
+    program, failure = minimized(setting.program(seed, index), failure, setting)
     command = save(program, FOLDER / f"{seed}-{index}")
     print(f"\nprogram {index} of seed {seed}, made small:\n{program.module!s}")
     for arg, array in zip(program.function.body.block.args, program.inputs, strict=True):
         text = np.array2string(array, threshold=40, separator=", ").replace("\n", "\n    ")
         print(f"%{arg.name_hint} = {text}")
     print(
-        f"{failure}\n\nagain:  {Path(__file__).name} --seed {seed} --only {index}\nrun:    {command}"
+        f"{failure}\n\nagain:  {Path(__file__).name}{setting.words} --seed {seed} --only {index}"
+        f"\nrun:    {command}"
     )
 
 
@@ -160,16 +183,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--levels", default=",".join(LEVELS), help="of graph,te,loop,core,llvm")
     parser.add_argument("--only", type=int, metavar="INDEX", help="check one program and show it")
+    parser.add_argument("--views", action="store_true", help="programs that mostly move elements")
+    parser.add_argument("--quick", action="store_true", help="compile without schedules")
     args = parser.parse_args(arguments)
     levels = tuple(Level(name) for name in args.levels.split(","))
+    setting = Setting(levels, args.views, args.quick)
     indices = range(args.start, args.start + args.programs)
     if args.only is not None:
         indices = range(args.only, args.only + 1)
-        print(program_of_seed(args.seed, args.only).module)
+        print(setting.program(args.seed, args.only).module)
     print(
         f"seed {args.seed}, programs {indices.start} to {indices.stop - 1}, {args.jobs} processes"
     )
-    report = campaign(args.seed, indices, jobs=args.jobs, levels=levels)
+    report = campaign(args.seed, indices, jobs=args.jobs, setting=setting)
     total = sum(report.operations.values())
     print(f"\n{coverage(report)}\n")
     print(
@@ -179,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not report.failures:
         return 0
     index = min(report.failures)
-    explain(args.seed, index, report.failures[index], levels)
+    explain(args.seed, index, report.failures[index], setting)
     return 1
 
 

@@ -77,15 +77,39 @@ class Program:
         return monte_carlo.returned(self.function, self.inputs)
 
 
-def random_program(rng: Random, size: Size = SMALL) -> Program:
+MOVEMENTS = (
+    graph.BroadcastToOp,
+    graph.ConcatOp,
+    graph.ExpandDimsOp,
+    graph.PadOp,
+    graph.ReshapeOp,
+    graph.SliceOp,
+    graph.SplitOp,
+    graph.SqueezeOp,
+    graph.TransposeOp,
+)
+COMPUTES = (graph.AddOp, graph.MatmulOp, graph.MulOp, graph.ReluOp, graph.SoftmaxOp, graph.SumOp)
+
+VIEWS = (*MOVEMENTS, *MOVEMENTS, graph.ReshapeOp, *COMPUTES, graph.MatmulOp)
+"""
+Operators of programs about where tensors live. Two in three move elements; the others compute, and some of them so
+that what they read or make cannot be computed again where it is moved.
+"""
+
+
+def random_program(
+    rng: Random, size: Size = SMALL, operations: Sequence[type[GraphOp]] = OPERATIONS
+) -> Program:
     """A program of 1 to `MAX_OPERATIONS` operations, the same for the same state of `rng`."""
-    return _Growth(rng, size).grow()
+    return _Growth(rng, size, operations).grow()
 
 
-def program_of_seed(seed: int, index: int) -> Program:
+def program_of_seed(
+    seed: int, index: int, operations: Sequence[type[GraphOp]] = OPERATIONS
+) -> Program:
     """Program number `index` of a campaign. One in ten is large."""
     rng = Random(f"{seed}/{index}")
-    return random_program(rng, LARGE if index % 10 == 9 else SMALL)
+    return random_program(rng, LARGE if index % 10 == 9 else SMALL, operations)
 
 
 @dataclass
@@ -94,6 +118,7 @@ class _Growth:
 
     rng: Random
     size: Size
+    operations: Sequence[type[GraphOp]]
     block: Block = field(default_factory=Block)
     inputs: list[Array] = field(default_factory=list[Array])
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
@@ -104,7 +129,7 @@ class _Growth:
         self.steps_left = self.size.steps
         self.is_special = self.rng.randrange(SPECIAL) == 0
         self.makers: list[Maker] = [
-            maker for op in OPERATIONS if (maker := maker_of(op)) is not None
+            maker for op in self.operations if (maker := maker_of(op)) is not None
         ]
 
     def grow(self) -> Program:
@@ -296,4 +321,4 @@ def _fits_in_any_order(op: graph.ProdOp, array: Array) -> bool:
     return bool(np.isfinite(greatest).all() and np.all(np.asarray(least) >= tiny))
 
 
-__all__ = ["LARGE", "SMALL", "Program", "Size", "program_of_seed", "random_program"]
+__all__ = ["LARGE", "SMALL", "VIEWS", "Program", "Size", "program_of_seed", "random_program"]

@@ -130,7 +130,7 @@ def test_a_wrong_lowering_is_found(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_crash_is_a_failure_and_the_campaign_goes_on(monkeypatch: pytest.MonkeyPatch):
-    def crash(program: Program, levels: object) -> None:
+    def crash(program: Program, setting: object) -> None:
         if program.inputs and program.inputs[0].dtype == np.float64:
             os.kill(os.getpid(), signal.SIGKILL)
 
