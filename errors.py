@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Operation
+from typing import TYPE_CHECKING
 
 from .spelling import printable
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
 
 
 class StepwellError(Exception):
@@ -28,6 +30,10 @@ class StepwellError(Exception):
 
 def location_of(op: Operation) -> str | None:
     """`FILE:LINE:COL` of the nearest enclosing operation that has a position, or None."""
+    from xdsl.dialects.builtin import (
+        FileLineColLoc,
+    )  # late: programs from the cache run without xDSL
+
     current: Operation | None = op
     while current is not None:
         location = current.location

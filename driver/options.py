@@ -46,6 +46,8 @@ class Options:
 
     opt: str = DEFAULT_OPT
     """How much time goes into fast code; see `OptTier`."""
+    cache: bool = True
+    """Whether what earlier processes compiled is used again, and what is compiled is kept for later ones."""
 
     def __post_init__(self) -> None:
         fp_contract(self.fp)

@@ -144,10 +144,11 @@ class JitFunction:
         threads: int | None = None,
         fp: str = DEFAULT_FP,
         opt: str = DEFAULT_OPT,
+        cache: bool = True,
     ):
         self._signature = _signature_of(function)
         self._function = function
-        self._options = Options(target, fp, opt=opt)
+        self._options = Options(target, fp, opt=opt, cache=cache)
         self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -373,6 +374,7 @@ def jit(
     threads: int | None = None,
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
+    cache: bool = True,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -382,6 +384,7 @@ def jit(
     threads: int | None = None,
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
+    cache: bool = True,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -390,6 +393,7 @@ def jit(
     threads: int | None = None,
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
+    cache: bool = True,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
@@ -398,8 +402,10 @@ def jit(
     (sums in order, every operation rounded, functions from the C library), `contract` (the default:
     products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. `opt="quick"`
     compiles in tens of milliseconds to code that is many times slower: kernels get no schedule, and LLVM
-    optimises nothing. See `JitFunction`. Raises StepwellError for what is not callable.
+    optimises nothing. With `cache=False` nothing is read from the cache on disk, and nothing kept there. See `JitFunction`. Raises StepwellError for what is not callable.
     """
     if function is None:
-        return functools.partial(JitFunction, target=target, threads=threads, fp=fp, opt=opt)
-    return JitFunction(function, target, threads, fp, opt)
+        return functools.partial(
+            JitFunction, target=target, threads=threads, fp=fp, opt=opt, cache=cache
+        )
+    return JitFunction(function, target, threads, fp, opt, cache)

@@ -184,7 +184,11 @@ class Lowered:
             module, steps = self._for_threads(threads)
             start = time.perf_counter()
             executable = compile_module(
-                module, target=chosen, threads=threads, quick=self.options.is_quick
+                module,
+                target=chosen,
+                threads=threads,
+                quick=self.options.is_quick,
+                cache=self.options.cache,
             )
             seconds = time.perf_counter() - start
             self._compilation = [*steps, ("llvm", seconds)]
@@ -241,9 +245,11 @@ def load(
     target: str | Target = "host",
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
+    cache: bool = True,
 ) -> Lowered:
     """
-    The program in a file: IR of any level (.mlir), for a target, a numerical contract and a tier (see `jit`).
+    The program in a file: IR of any level (.mlir), for a target, a numerical contract and a tier, with or without the
+    cache (see `jit`).
 
     Raises StepwellError for what is no path, when the file cannot be read, or is not valid IR.
     """
@@ -255,7 +261,7 @@ def load(
         )
     module = parse_file(path)
     verify(module)
-    return Lowered(module, name=path.stem, options=Options(target, fp, opt=opt))
+    return Lowered(module, name=path.stem, options=Options(target, fp, opt=opt, cache=cache))
 
 
 def _target(target: str | Target) -> Target:

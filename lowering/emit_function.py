@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 
 from ..analysis.dominance import reachable_order
-from .emit_values import type_text, untranslatable
+from .emit_values import symbol, type_text, untranslatable
 
 Handler: TypeAlias = "Callable[[FunctionWriter, Operation], None]"
 
@@ -30,6 +30,24 @@ class ModuleParts:
     called: set[str] = field(default_factory=set[str])
     generated: set[str] = field(default_factory=set[str])
     """C functions that instructions become calls of"""
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+    """what symbols are called in the text, where that is not as in the module"""
+    has_hints: bool = True
+    """whether values and blocks are called as the module calls them, and not by numbers"""
+
+    exported: llvm.FuncOp | None = None
+    """a local function that other modules call"""
+    elsewhere: set[llvm.FuncOp] = field(default_factory=set[llvm.FuncOp])
+    """functions that another module defines"""
+
+    @property
+    def imports(self) -> set[str]:
+        """The functions that are called and not defined."""
+        return self.called - {name for name, op in self.functions.items() if op.body.blocks}
+
+    def symbol(self, name: str) -> str:
+        """How a function or global of the module is written."""
+        return symbol(self.renamed.get(name, name))
 
     def node(self, text: str) -> str:
         """A reference to the metadata node `text`."""
@@ -78,7 +96,8 @@ class FunctionWriter:
         """The text between the braces, once `arguments` has been called."""
         order = reachable_order(self.op.body)
         for number, block in enumerate(order):
-            self._blocks[block] = _BlockText(self._unused(block.name_hint or f"b{number}"))
+            hint = block.name_hint if self.module.has_hints else None
+            self._blocks[block] = _BlockText(self._unused(hint or f"b{number}"))
         for block in order[1:]:
             for value in block.args:
                 self._named(value)
@@ -124,7 +143,7 @@ class FunctionWriter:
 
     def _named(self, value: SSAValue) -> str:
         """Name an argument of the function or of a block."""
-        hint = value.name_hint
+        hint = value.name_hint if self.module.has_hints else None
         return self._bind(value, f"%{self._unused(hint)}" if hint else self._numbered())
 
     def _numbered(self) -> str:

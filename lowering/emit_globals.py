@@ -10,11 +10,17 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, S
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.resources import ElementsAttr, elements_to_numpy
-from .emit_values import escaped, number_text, symbol, type_of, untranslatable
+from .emit_function import ModuleParts
+from .emit_values import escaped, number_text, type_of, untranslatable
 
 
 def global_line(
-    op: llvm.GlobalOp, large: np.ndarray | None, *, is_bound: bool, alignment: int | None
+    op: llvm.GlobalOp,
+    parts: ModuleParts,
+    large: np.ndarray | None,
+    *,
+    is_bound: bool,
+    alignment: int | None,
 ) -> str:
     """
     The definition of a global, or its declaration where its data is bound to it when the code is loaded.
@@ -24,7 +30,7 @@ def global_line(
     type_, value = (type_of(op, op.global_type), None) if is_bound else _initializer(op, large)
     linkage = "external" if value is None else op.linkage.linkage.data
     words = [
-        symbol(op.sym_name.data),
+        parts.symbol(op.sym_name.data),
         "=",
         *([linkage] if value is None or linkage != "external" else []),
         "constant" if op.constant is not None else "global",

@@ -24,7 +24,6 @@ from .emit_values import (
     fast_math,
     intrinsic_suffix,
     lane_numbers,
-    symbol,
     type_text,
 )
 
@@ -129,7 +128,7 @@ def _zero(w: FunctionWriter, op: Operation) -> None:
 
 def _address(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.AddressOfOp)
-    w.constant(op.results[0], symbol(op.global_name.string_value()))
+    w.constant(op.results[0], w.module.symbol(op.global_name.string_value()))
 
 
 # Memory.
@@ -251,7 +250,9 @@ def _call(w: FunctionWriter, op: Operation) -> None:
     type_ = type_text(function.function_type)
     if not function.function_type.is_variadic:
         type_ = type_text(result) if result else "void"
-    _call_of(w, op, " ".join(words), f"{type_} {symbol(name)}({', '.join(w.operands(op))})")
+    _call_of(
+        w, op, " ".join(words), f"{type_} {w.module.symbol(name)}({', '.join(w.operands(op))})"
+    )
 
 
 def _intrinsic_call(w: FunctionWriter, op: Operation) -> None:

@@ -1,6 +1,5 @@
 """
-LLVM IR to machine code: parse, verify, optimise, then text, object code, a shared library, or code
-loaded into this process.
+The code of a program: as text, as object code, as a shared library, or loaded into this process.
 """
 
 # llvmlite has no types.
@@ -19,20 +18,20 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from llvmlite import binding
-from llvmlite.binding.newpassmanagers import NewPassManager
 
+from ..cache.store import Store
 from ..errors import StepwellError
-from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL, OPENMP_FUNCTIONS
-from ..lowering.emit import EXTERNAL_ALIGNMENT, LLVMText
+from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
 from ..targets.target import Target
 from .arguments import address_of
+from .codegen import CodeGenerator
+from .objects import objects_of
 from .thread_pool import RESET
 from .threads import thread_code
 
@@ -42,20 +41,29 @@ _library_numbers = itertools.count()
 
 class NativeCode:
     """
-    A module of LLVM IR for one target; safe to share between threads.
+    The modules of LLVM IR of a program for one target; safe to share between threads.
 
-    The object code is kept. The optimised IR and the assembly are for people, and made when asked for.
+    The object code is kept, and taken from `store` where it has it. The optimised IR and the assembly are for people,
+    and made when asked for.
     """
 
-    def __init__(self, source: LLVMText, target: Target, *, quick: bool = False):
-        """`quick` code is as it is emitted, and selected instruction by instruction: LLVM's O0."""
+    def __init__(
+        self,
+        source: LLVMText,
+        target: Target,
+        *,
+        quick: bool = False,
+        store: Store | None = None,
+    ):
+        """`quick` is as for `CodeGenerator`."""
         self.source = source
         self.target = target
-        self._quick = quick
+        self._generator = CodeGenerator(target.triple, target.cpu, target.features, quick)
+        self._store = store
         self.llvm_cpu_seconds = 0.0
         """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
-        self._object: bytes | None = None
+        self._objects: list[bytes] | None = None
 
     @property
     def needs_openmp(self) -> bool:
@@ -63,86 +71,29 @@ class NativeCode:
         return GOMP_PARALLEL in self.source.imports
 
     def llvm_ir(self) -> str:
-        """The optimised LLVM IR."""
-        with self._module(self._machine()) as module:
-            return str(module)
+        """The optimised LLVM IR, of one module after the other."""
+        return "\n".join(map(self._generator.llvm_ir, self.source.modules))
 
     def assembly(self) -> str:
-        machine = self._machine()
-        with self._module(machine) as module:
-            return machine.emit_assembly(module)
+        return "\n".join(map(self._generator.assembly, self.source.modules))
+
+    def objects(self) -> list[bytes]:
+        """A relocatable object file of each module."""
+        with self._lock:
+            if self._objects is None:
+                start = time.thread_time()
+                self._objects = objects_of(self.source.modules, self._generator, self._store)
+                self.llvm_cpu_seconds = time.thread_time() - start
+            return self._objects
 
     def object_code(self) -> bytes:
-        """A relocatable object file."""
-        with self._lock:
-            if self._object is None:
-                start = time.thread_time()
-                machine = self._machine()
-                with self._module(machine) as module:
-                    self._object = machine.emit_object(module)
-                self.llvm_cpu_seconds = time.thread_time() - start
-            return self._object
-
-    def _machine(self) -> binding.TargetMachine:
-        return self.target.machine(opt=0 if self._quick else 3)
-
-    def _module(self, machine: binding.TargetMachine) -> AbstractContextManager[binding.ModuleRef]:
-        return _parsed(self.source, machine) if self._quick else _optimised(self.source, machine)
+        """The relocatable object file of a program in one module."""
+        (code,) = self.objects()
+        return code
 
     def load(self, exported: Sequence[str]) -> LoadedCode:
         """Put the code into this process; `exported` are the symbols whose address is wanted."""
-        return LoadedCode(self.object_code(), self.source, exported)
-
-
-@contextmanager
-def _parsed(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
-    """
-    LLVM IR, parsed and verified, for the machine.
-
-    Closed here at the end: the garbage collector might dispose of its context first, which crashes.
-    """
-    with _parse(source.text) as module:
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        yield module
-
-
-@contextmanager
-def _optimised(source: LLVMText, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
-    """LLVM IR as `_parsed`, and run through LLVM's O3 pipeline for the machine."""
-    with _parsed(source, machine) as module:
-        options = binding.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        options.slp_vectorization = not source.has_vectors  # it takes long to find nothing
-        options.loop_interleaving = True
-        options.loop_unrolling = True
-        builder = binding.create_pass_builder(machine, options)
-        passes = builder.getModulePassManager()
-        passes.run(module, builder)
-        # close() would free nothing, a leak of 60 KB: llvmlite's class takes the empty _dispose of
-        # its first base.
-        NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
-        passes.detach()
-        yield module
-
-
-def _parse(text: str) -> binding.ModuleRef:
-    """
-    Raises StepwellError when LLVM refuses the text. Text that level 5 was emitted to is accepted; only
-    an `llvm` module written by hand can be refused here.
-    """
-    module: binding.ModuleRef | None = None
-    try:
-        module = binding.parse_assembly(text, binding.create_context())
-        module.verify()
-    except RuntimeError as error:
-        if module is not None:
-            module.close()
-        what = " ".join(str(error).split())
-        raise StepwellError(
-            f"LLVM does not accept the emitted IR ({what}), expected valid llvm dialect; mend the module"
-        ) from None
-    return module
+        return LoadedCode(self.objects(), self.source, exported)
 
 
 class LoadedCode:
@@ -152,10 +103,11 @@ class LoadedCode:
     `addresses` are those of the exported symbols.
     """
 
-    def __init__(self, code: bytes, source: LLVMText, exported: Sequence[str]) -> None:
+    def __init__(self, objects: Sequence[bytes], source: LLVMText, exported: Sequence[str]) -> None:
         self._constants = {name: aligned(array) for name, array in source.external.items()}
         library = binding.JITLibraryBuilder()
-        library.add_object_img(code)
+        for code in objects:
+            library.add_object_img(code)
         for name, array in self._constants.items():
             library.import_symbol(name, array.ctypes.data)
         for name in exported:

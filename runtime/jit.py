@@ -9,12 +9,14 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
+from ..cache.folder import compiled_store
 from ..driver.garbage import collector_paused
 from ..errors import StepwellError
 from ..lowering.core_to_llvm import lowered_to_llvm
 from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
-from ..lowering.emit import Constants, LLVMText, emit_llvm
+from ..lowering.emit import emit_llvm
+from ..lowering.emit_module import Constants
 from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
@@ -29,13 +31,15 @@ def compile_module(
     target: Target | None = None,
     threads: int | None = None,
     quick: bool = False,
+    cache: bool = True,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
 
     `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
     many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
-    processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. Raises StepwellError when there is no such function, when the module
+    processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. `cache` says whether
+    object code is taken from the store on disk, and kept there. Raises StepwellError when there is no such function, when the module
     has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
@@ -50,7 +54,9 @@ def compile_module(
         raise _not_lowered(module)
     if isinstance(function, func.FuncOp):
         _check_layouts(function)
-    native = native_code(module, target=target, constants="external", threads=threads, quick=quick)
+    native = native_code(
+        module, target=target, constants="external", threads=threads, quick=quick, cache=cache
+    )
     return Executable(signature, native)
 
 
@@ -61,30 +67,37 @@ def native_code(
     constants: Constants = "embedded",
     threads: int | None = None,
     quick: bool = False,
+    cache: bool = False,
 ) -> NativeCode:
     """
     The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
 
-    `threads` and `quick` are as for `compile_module`. The module is left as it is. Raises StepwellError for operations without a lowering.
+    `threads`, `quick` and `cache` are as for `compile_module`. Code for running in this process, with its constants
+    outside, has its kernels in modules of their own. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
     with collector_paused():
-        source = _source(module, target, constants, checked_threads(threads))
-    return NativeCode(source, target, quick=quick)
+        lowered = _lowered(module, checked_threads(threads))
+        source = emit_llvm(
+            lowered,
+            triple=target.triple,
+            constants=constants,
+            kernels_apart=constants == "external" and not quick,
+        )
+    return NativeCode(source, target, quick=quick, store=compiled_store() if cache else None)
 
 
-def _source(module: ModuleOp, target: Target, constants: Constants, threads: int) -> LLVMText:
+def _lowered(module: ModuleOp, threads: int) -> ModuleOp:
+    """The module at level 5."""
     level = level_of(module)
     if level is Level.CORE:
         if any(isinstance(op, math.IPowIOp) for op in module.walk()):
             module = module.clone()
             expand_math(module)
-        module = lowered_to_llvm(module, threads)
-    elif level is not Level.LLVM:
+        return lowered_to_llvm(module, threads)
+    if level is not Level.LLVM:
         raise _not_lowered(module)
-    elif threads:
-        module = with_team(module, threads)
-    return emit_llvm(module, triple=target.triple, constants=constants)
+    return with_team(module, threads) if threads else module
 
 
 def _not_lowered(module: ModuleOp) -> StepwellError:

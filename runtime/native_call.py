@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.signature import ArgSpec
-from ..lowering.emit import EXTERNAL_ALIGNMENT
+from ..lowering.llvm_text import EXTERNAL_ALIGNMENT
 from .engine import LARGE_BYTES, link_for_good
 
 MOST_ARENA = 1 << 15

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL, MAX_THREADS
+from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS
 
 REGIONS = 16
 """Callers that may have a region at once. One more runs its loop alone: the processors are busy enough."""

@@ -14,7 +14,7 @@ from typing import cast
 from llvmlite import binding
 
 from ..errors import StepwellError
-from ..lowering.core_to_llvm.parallel import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
+from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
 from .thread_pool import EXPORTED, needed_functions, pool, system
 
 NUMBER_VARIABLE = "OMP_NUM_THREADS"

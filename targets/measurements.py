@@ -19,14 +19,6 @@ _VERSION = 2
 """Of the file. One of another version is no measurement: the machine is to be probed again."""
 
 
-def cache_folder() -> Path:
-    """Where Stepwell keeps what it can do without: `$XDG_CACHE_HOME/stepwell`, or `~/.cache/stepwell`."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG base directory specification: a relative path is to be ignored.
-    base = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
-    return base / "stepwell"
-
-
 def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
     """
     The better of two measurements, rate by rate: what else runs on a machine only ever makes it slower.

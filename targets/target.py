@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -12,13 +11,15 @@ from typing import Any, cast
 
 from llvmlite import binding
 
+from ..cache.folder import cache_folder
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 from .core import Cache, Core
 from .estimates import complete
 from .known_cores import KnownCore, known_core, known_cores
+from .llvm import target_machine
 from .machine import core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
-from .measurements import cache_folder, load
+from .measurements import load
 from .overrides import Overrides, parse_overrides
 from .rates import Kind, Rate, Rates
 
@@ -57,23 +58,6 @@ _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsa
 _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 _LEVEL_FEATURES = {"x86-64": (), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 """LLVM features of the x86-64 psABI's levels."""
-
-_initialize_lock = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def initialize_llvm() -> None:
-    """Make every target of this LLVM known. Done once."""
-    with _initialize_lock:
-        binding.initialize_all_targets()
-        binding.initialize_all_asmprinters()
-        # Inline assembly and add_native_assembly need a parser; only the host's is wanted.
-        binding.initialize_native_asmparser()
-        # Its search for stores that a later load would wait for ends the process where code has masked loads of
-        # AVX2 beside others (LLVM 22: "Getting value from an unknown LocationSize"); what it mends, copies of
-        # structures by vectors, is not in our code.
-        if binding.get_process_triple().startswith("x86_64"):
-            cast(Any, binding).set_option("", "-x86-disable-avoid-SFB")
 
 
 @dataclass(frozen=True)
@@ -220,11 +204,7 @@ class Target:
 
         Code is position-independent: constants may be anywhere.
         """
-        initialize_llvm()
-        target = cast(Any, binding.Target).from_triple(self.triple)
-        return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=opt, reloc="pic", codemodel="default"
-        )
+        return target_machine(self.triple, self.cpu, self.features, opt)
 
 
 def _named(name: str) -> Target:

@@ -1,14 +1,19 @@
 """
 What all tests share: `@pytest.mark.sampled(COUNT)` above a test with many parameters. A seeded sample of so many
 of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`.
+
+What earlier processes compiled is not used: tests are of the compiler. Those of the cache have folders of their own.
 """
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from random import Random
 
 import pytest
+
+os.environ["STEPWELL_CACHE"] = "off"  # for the processes that tests start, too
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want

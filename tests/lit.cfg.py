@@ -22,6 +22,8 @@ for _variable in ("PYTHONPATH", "STEPWELL_DEBUG", "LD_LIBRARY_PATH"):
     if _variable in os.environ:
         config.environment[_variable] = os.environ[_variable]
 
+config.environment["STEPWELL_CACHE"] = "off"  # tests are of the compiler, not of what it has kept
+
 _PYTHON = f'"{sys.executable}"'
 for _tool, _module in (
     ("stepwell-opt", "stepwell.tools.opt"),

@@ -232,7 +232,9 @@ def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prep
     def function(*tensors: Any) -> Any:
         return case.ours(*tensors, *weights)
 
-    return Prepared(case, jit(function, fp=fp, target=target).lower(*arrays), arrays, weights)
+    return Prepared(
+        case, jit(function, fp=fp, target=target, cache=False).lower(*arrays), arrays, weights
+    )
 
 
 def _element(array: Array) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from . import bench as bench_command
+from . import cache as cache_command
 from . import compile as compile_command
 from . import probe as probe_command
 from . import run as run_command
@@ -32,6 +33,7 @@ def _run(args: Sequence[str] | None) -> int:
     compile_command.register(commands)
     probe_command.register(commands)
     bench_command.register(commands)
+    cache_command.register(commands)
     parsed = parser.parse_args(args)
     return parsed.command(parsed)
 

@@ -40,13 +40,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_OPT,
         help="quick: compile in a moment, without schedules and LLVM's optimisations (default: %(default)s)",
     )
+    add(
+        "--no-cache",
+        action="store_true",
+        help="compile everything anew, and keep nothing (see `stepwell cache`)",
+    )
 
 
 def options_of(args: argparse.Namespace) -> Options:
     """What the command line says a program is compiled for. Raises StepwellError for a wrong number of threads."""
     from ..runtime.threads import checked_threads
 
-    return Options(args.target, args.fp, checked_threads(args.threads), opt=args.opt)
+    return Options(
+        args.target, args.fp, checked_threads(args.threads), opt=args.opt, cache=not args.no_cache
+    )
 
 
 def add_fp(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +106,12 @@ def execute_native(
     signature = signature_of(entry_function(module, entry))
     threads = options.threads or None
     executable = compile_module(
-        module, entry=entry, target=options.machine, threads=threads, quick=options.is_quick
+        module,
+        entry=entry,
+        target=options.machine,
+        threads=threads,
+        quick=options.is_quick,
+        cache=options.cache,
     )
     return _outputs(signature, inputs, executable(*inputs))
 

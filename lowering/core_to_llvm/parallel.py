@@ -40,15 +40,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.upstream.llvm import AtomicRMWOp
+from ..llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
 from .emitter import Emitter, unsupported
 from .memref import BUFFER_ALIGNMENT
 from .properties import NSW
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
-
-GOMP_PARALLEL = "GOMP_parallel"
-MAX_THREADS = "omp_get_max_threads"
-OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
-"""All that the code calls of an OpenMP library; runtime/thread_pool.py has them for this process."""
 
 CLAIMS = 16
 """

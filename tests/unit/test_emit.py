@@ -12,7 +12,8 @@ from stepwell.dialects.resources import declare
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
-from stepwell.lowering.emit import LLVMText, emit_llvm
+from stepwell.lowering.emit import emit_llvm
+from stepwell.lowering.llvm_text import LLVMText
 from stepwell.runtime.engine import NativeCode, aligned, aligned_empty, link_shared_library
 from stepwell.runtime.jit import compile_module, native_code
 from stepwell.targets.target import Target

@@ -15,6 +15,7 @@ FLOORS = (
     ("interpreters", "analysis"),
     ("dialects",),
     ("targets",),
+    ("cache",),
     ("errors", "spelling", "universe", "_version"),
 )
 """From the top down. Each imports from its own floor and from those below."""

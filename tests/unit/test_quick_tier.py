@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.runtime import codegen
 from stepwell.runtime.engine import NativeCode
+from stepwell.targets.llvm import target_machine
 from stepwell.tools.cli import main
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
@@ -86,13 +88,12 @@ def _lowered(opt: str) -> Any:
 
 def test_the_code_generator_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    machine = sw.Target.machine
 
-    def watched(self: sw.Target, opt: int = 3) -> Any:
+    def watched(triple: str, cpu: str, features: str, opt: int) -> Any:
         asked.append(opt)
-        return machine(self, opt)
+        return target_machine(triple, cpu, features, opt)
 
-    monkeypatch.setattr(sw.Target, "machine", watched)
+    monkeypatch.setattr(codegen, "target_machine", watched)
     low = sw.jit(lambda x: x * 2.0).lower(np.zeros(5, np.float32))
     assert isinstance(low.compile(opt="quick").native, NativeCode)
     assert 0 in asked and 3 not in asked

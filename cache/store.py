@@ -1,0 +1,193 @@
+"""
+A folder of entries that any number of processes read and write.
+
+An entry is written to a file of another name, which is then renamed: a reader sees all of it or nothing. It begins
+with a digest of its kind, its key and its contents, so that a file that was cut off, changed or put in another's
+place is no entry: it is removed, and made again. Nothing that is read is ever unpickled or evaluated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = b"stepwell cache entry 1\n"
+HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
+
+MOST_BYTES = 1 << 30
+"""What a store may take of the disk: an object is tens of kilobytes, so that this is some ten thousand kernels."""
+
+_KEPT = 0.75
+"""The part of that which is left when the entries that were used least recently go."""
+
+_ABANDONED_SECONDS = 3600
+"""A file that was being written for so long belongs to a process that has ended."""
+
+_NEW = ".new"
+
+
+def key_of(*parts: str | bytes) -> str:
+    """A key for what these parts say, in this order: the SHA-256 of them, each after its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of the store: when it was last used, in seconds since the epoch, and its size."""
+
+    path: Path
+    used: float
+    bytes: int
+
+    @property
+    def kind(self) -> str:
+        return self.path.parent.name
+
+
+class Store:
+    """
+    Entries by kind and key, of at most `most_bytes` in all; those used least recently go.
+
+    Nothing here raises OSError: what cannot be read is not there, and what cannot be written is made again.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES):
+        self.folder = folder
+        self.most_bytes = most_bytes
+        self._written = most_bytes  # since the entries were counted last, which they were never
+
+    def read(self, kind: str, key: str) -> bytes | None:
+        """What was written; None where there is no whole entry."""
+        path = self._path(kind, key)
+        data = _own_file(path)
+        if data is None:
+            return None
+        contents = data[HEADER_BYTES:]
+        if data[:HEADER_BYTES] != _header(kind, key, contents):
+            with suppress(OSError):
+                path.unlink()
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return contents
+
+    def write(self, kind: str, key: str, contents: bytes) -> None:
+        """Keep the contents, in the place of what there is."""
+        path = self._path(kind, key)
+        data = _header(kind, key, contents) + contents
+        if len(data) > self.most_bytes:
+            return
+        new = path.with_name(f"{os.getpid()}-{secrets.token_hex(8)}{_NEW}")
+        try:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            _write_file(new, data)
+            new.replace(path)
+        except OSError:
+            return
+        finally:
+            with suppress(OSError):
+                new.unlink()
+        self._written += len(data)
+        if self._written > self.most_bytes // 16:
+            self._trim()
+
+    def entries(self) -> list[Entry]:
+        """Every entry, the one used least recently first."""
+        return sorted(_files(self.folder), key=lambda entry: entry.used)
+
+    def clear(self) -> list[Entry]:
+        """Remove every entry; those that were removed."""
+        return [entry for entry in self.entries() if _removed(entry)]
+
+    def _path(self, kind: str, key: str) -> Path:
+        return self.folder / kind / key
+
+    def _trim(self) -> None:
+        """Remove what was used least recently where there is too much, and what was never finished."""
+        self._written = 0
+        now = time.time()
+        entries: list[Entry] = []
+        for entry in self.entries():
+            if entry.path.suffix != _NEW:
+                entries.append(entry)
+            elif now - entry.used > _ABANDONED_SECONDS:
+                _removed(entry)
+        total = sum(entry.bytes for entry in entries)
+        if total <= self.most_bytes:
+            return
+        for entry in entries:
+            if total <= self.most_bytes * _KEPT:
+                return
+            _removed(entry)
+            total -= entry.bytes
+
+
+def _header(kind: str, key: str, contents: bytes) -> bytes:
+    return MAGIC + bytes.fromhex(key_of(kind, key, contents))
+
+
+def _own_file(path: Path) -> bytes | None:
+    """What a file holds; None where there is none, or where another user could have written it."""
+    try:
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if hasattr(os, "geteuid"):
+            by_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            if found.st_uid != os.geteuid() or by_others:
+                return None
+        try:
+            return file.read()
+        except OSError:
+            return None
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """A new file that only this user can read."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "wb") as file:
+        file.write(data)
+
+
+def _files(folder: Path) -> Iterator[Entry]:
+    """The files in the folders of a folder; others may be removing them meanwhile."""
+    for kind in _listed(folder):
+        if not kind.is_dir(follow_symlinks=False):
+            continue
+        for file in _listed(kind.path):
+            with suppress(OSError):
+                found = file.stat(follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode):
+                    yield Entry(Path(file.path), found.st_mtime, found.st_size)
+
+
+def _listed(folder: str | Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []
+
+
+def _removed(entry: Entry) -> bool:
+    try:
+        entry.path.unlink()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,43 @@
+"""A module of LLVM IR as text, with what it must be linked with. Loaded where nothing of xDSL is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+EXTERNAL_ALIGNMENT = 64
+"""Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
+
+GOMP_PARALLEL = "GOMP_parallel"
+MAX_THREADS = "omp_get_max_threads"
+OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
+"""All that code calls of an OpenMP library; runtime/thread_pool.py has them for this process."""
+
+
+@dataclass(frozen=True)
+class LLVMText:
+    """
+    A module of LLVM IR, the arrays that its external constants must be bound to, and the functions it
+    calls but does not define.
+
+    `kernels` are modules of their own that it is linked with, by the function that each defines: equal names mean
+    equal text.
+    """
+
+    text: str
+    external: Mapping[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    imports: tuple[str, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def modules(self) -> list[str]:
+        """The text of every module, that of the program first."""
+        return [self.text, *self.kernels.values()]
+
+
+def has_vectors(text: str) -> bool:
+    """Whether a module works on vectors: a schedule has made them, and LLVM need not look for more."""
+    return re.search(r"<\d+ x ", text) is not None

@@ -1,0 +1,107 @@
+"""LLVM IR to machine code. It needs nothing of xDSL: processes that only do this start at once."""
+
+# llvmlite has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from llvmlite import binding
+from llvmlite.binding.newpassmanagers import NewPassManager
+
+from ..errors import StepwellError
+from ..lowering.llvm_text import has_vectors
+from ..targets.llvm import target_machine
+
+
+@dataclass(frozen=True)
+class CodeGenerator:
+    """
+    What LLVM is told besides the text of a module: equal generators make equal code of equal text.
+
+    `quick` code is as it is emitted, and selected instruction by instruction: LLVM's O0.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    quick: bool = False
+
+    def llvm_ir(self, text: str) -> str:
+        """The optimised LLVM IR."""
+        with self._module(text, self._machine()) as module:
+            return str(module)
+
+    def assembly(self, text: str) -> str:
+        machine = self._machine()
+        with self._module(text, machine) as module:
+            return machine.emit_assembly(module)
+
+    def object_code(self, text: str) -> bytes:
+        """A relocatable object file."""
+        machine = self._machine()
+        with self._module(text, machine) as module:
+            return machine.emit_object(module)
+
+    def _machine(self) -> binding.TargetMachine:
+        return target_machine(self.triple, self.cpu, self.features, 0 if self.quick else 3)
+
+    def _module(
+        self, text: str, machine: binding.TargetMachine
+    ) -> AbstractContextManager[binding.ModuleRef]:
+        return parsed(text, machine) if self.quick else optimised(text, machine)
+
+
+@contextmanager
+def parsed(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
+    """
+    LLVM IR, parsed and verified, for the machine.
+
+    Closed here at the end: the garbage collector might dispose of its context first, which crashes.
+    """
+    with _parse(text) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        yield module
+
+
+@contextmanager
+def optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
+    """LLVM IR as `parsed`, and run through LLVM's O3 pipeline for the machine."""
+    with parsed(text, machine) as module:
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = not has_vectors(text)  # it takes long to find nothing
+        options.loop_interleaving = True
+        options.loop_unrolling = True
+        builder = binding.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        # close() would free nothing, a leak of 60 KB: llvmlite's class takes the empty _dispose of
+        # its first base.
+        NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
+        passes.detach()
+        yield module
+
+
+def _parse(text: str) -> binding.ModuleRef:
+    """
+    Raises StepwellError when LLVM refuses the text. Text that level 5 was emitted to is accepted; only
+    an `llvm` module written by hand can be refused here.
+    """
+    module: binding.ModuleRef | None = None
+    try:
+        module = binding.parse_assembly(text, binding.create_context())
+        module.verify()
+    except RuntimeError as error:
+        if module is not None:
+            module.close()
+        what = " ".join(str(error).split())
+        raise StepwellError(
+            f"LLVM does not accept the emitted IR ({what}), expected valid llvm dialect; mend the module"
+        ) from None
+    return module
