@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stepwell.cache.folder import cache_folder
 from stepwell.errors import StepwellError
 from stepwell.targets import machine, measurements
 from stepwell.targets import target as target_module
@@ -328,4 +329,4 @@ def test_a_damaged_or_old_file_is_no_measurement(text: str, tmp_path: Path):
 def test_a_relative_cache_folder_is_ignored(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert measurements.cache_folder() == Path("/home/somebody/.cache/stepwell")
+    assert cache_folder() == Path("/home/somebody/.cache/stepwell")
