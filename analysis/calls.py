@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 
 def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
@@ -18,3 +20,23 @@ def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
 def is_private(function: func.FuncOp) -> bool:
     """Whether only the functions of its module can call it."""
     return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def only_called(module: ModuleOp, calls: Mapping[str, object]) -> list[func.FuncOp]:
+    """The private functions of one block that are called, and not used otherwise: what they take can be changed."""
+    used = {
+        attribute.root_reference.data
+        for op in module.walk()
+        if not isinstance(op, func.CallOp)
+        for attribute in (*op.properties.values(), *op.attributes.values())
+        if isinstance(attribute, SymbolRefAttr)
+    }
+    return [
+        op
+        for op in module.ops
+        if isinstance(op, func.FuncOp)
+        and is_private(op)
+        and len(op.body.blocks) == 1
+        and op.sym_name.data in calls
+        and op.sym_name.data not in used
+    ]

@@ -1,4 +1,4 @@
-"""Which buffers are constants: globals whose contents are known and never change."""
+"""Which buffers are constants: globals whose contents never change once the program is loaded."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import SymbolTable
 
+from ..dialects import loop
 from ..dialects.resources import GLOBAL_VALUE, ElementsAttr
 
 
@@ -18,9 +19,9 @@ def constant_global(buffer: SSAValue) -> memref.GlobalOp | None:
     if not isinstance(get, memref.GetGlobalOp):
         return None
     found = SymbolTable.lookup_symbol(get, get.name_)
-    if not isinstance(found, memref.GlobalOp) or found.constant is None:
+    if not isinstance(found, memref.GlobalOp):
         return None
-    return found
+    return found if found.constant is not None or loop.LOAD in found.attributes else None
 
 
 def contents_of(op: memref.GlobalOp) -> ElementsAttr | None:

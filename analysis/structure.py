@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import loop
-from .constants import constant_global
 
 Structure = tuple[Hashable, ...]
 
@@ -21,26 +20,16 @@ def structure(function: func.FuncOp, *, loop_names: bool = True) -> Structure:
     """
     The operations, types, attributes and uses of values of a function of one block, as something to compare.
 
-    Left out are the names of the function and its buffers, locations, which constants it reads (those of
-    `constants_read`, but not their types), and the loops' names where these are not wanted.
+    Left out are the names of the function and its buffers, locations, and the loops' names where these are not
+    wanted.
     """
     return _Reader(function, loop_names).read()
-
-
-def constants_read(function: func.FuncOp) -> list[memref.GetGlobalOp]:
-    """The operations directly in a function that name the constants it reads, in order."""
-    return [
-        op
-        for op in function.body.block.ops
-        if isinstance(op, memref.GetGlobalOp) and constant_global(op.memref) is not None
-    ]
 
 
 class _Reader:
     def __init__(self, function: func.FuncOp, loop_names: bool):
         self._function = function
         self._left_out = _NAMES if loop_names else _NAMES | {"loop_name"}
-        self._constants = set(constants_read(function))
         self._numbers: dict[SSAValue, int] = {}
 
     def read(self) -> Structure:
@@ -51,11 +40,7 @@ class _Reader:
         return (said, arguments, self._block(function.body.block))
 
     def _operation(self, op: Operation) -> Structure:
-        constant = constant_global(op.results[0]) if op in self._constants else None
-        if constant is None:
-            said: Structure = (_items(op.properties, self._left_out), _items(op.attributes))
-        else:
-            said = (constant.alignment,)
+        said = (_items(op.properties, self._left_out), _items(op.attributes))
         operands = tuple(self._numbers[value] for value in op.operands)
         types = tuple(result.type for result in op.results)
         for result in op.results:

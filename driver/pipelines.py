@@ -48,17 +48,16 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-form-kernels",
             "te-bufferize",
             "convert-te-to-loop",
+            "loop-merge-kernels",
         ),
-        # The copies of constants that rules ask for are made here; a script asks for them later, if at all.
-        scheduling=("schedule-by-rules", "loop-fold-constants"),
+        scheduling=("schedule-by-rules",),
     ),
     Stage(
         Level.LOOP,
         Level.CORE,
         (
             "apply-schedule",
-            "loop-fold-constants",
-            "loop-merge-kernels",
+            "loop-outline-packing",
             "loop-plan-memory",
             "convert-loop-to-core",
         ),

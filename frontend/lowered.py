@@ -106,8 +106,7 @@ class Lowered:
     def script(self) -> str:
         """
         The steps by which rules schedule the program's kernels, as a script to read, edit and apply:
-        `Schedule(low, script=low.script()).run()` leads to the loops of `as_text("loop")`, and to the copies
-        of constants that these are without, as lowering makes them at compile time.
+        `Schedule(low, script=low.script()).run()` leads to the loops of `as_text("loop")`.
 
         Raises StepwellError when the program starts below the te level.
         """

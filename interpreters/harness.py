@@ -22,9 +22,11 @@ from ..analysis.signature import (
     FunctionLike,
     FunctionSignature,
     entry_function,
+    functions_with_body,
     signature_of,
 )
 from ..dialects.dtypes import is_float_dtype
+from ..dialects.loop import LOAD
 from ..errors import StepwellError
 from .arith import ArithFunctions
 from .control import BuiltinFunctions, CfFunctions, FuncFunctions, ScfFunctions
@@ -91,7 +93,11 @@ def interpret(
     arena = [np.full(signature.arena_bytes, -1, np.int8)] if signature.arena_bytes else []
     if signature.convention == "marked" and not arena and _has_arena(function, signature):
         arena = [np.empty(0, np.int8)]
-    returned = _call(make_interpreter(module), function, [*arguments, *written, *arena])
+    interpreter = make_interpreter(module)
+    for other in functions_with_body(module):
+        if LOAD in other.attributes:
+            _call(interpreter, other, ())
+    returned = _call(interpreter, function, [*arguments, *written, *arena])
     if signature.convention == "inout":
         written = [
             value

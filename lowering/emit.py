@@ -9,15 +9,16 @@ translated with the backend still.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.loop import LOAD
 from .c_names import check_names
 from .emit_function import ModuleParts
-from .emit_module import Constants, module_lines
+from .emit_module import Constants, Outside, module_lines
 from .kernel_parts import KernelPart, Symbol, kernel_parts
 from .llvm_text import LLVMText
 
@@ -26,6 +27,10 @@ _KERNEL = "stepwell.kernel"
 
 _DIGEST = 32
 """Hexadecimal digits of it: 128 bits."""
+
+
+_PRIORITY = 65535
+"""Of constructors: the usual one, as C++ compilers give to those of globals."""
 
 
 def emit_llvm(
@@ -45,7 +50,9 @@ def emit_llvm(
     """
     head = f'target triple = "{triple}"\n' if triple else ""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
-    program = ModuleParts(functions)
+    load = [op for op in functions.values() if LOAD in op.attributes]
+    is_bound = constants == "external"
+    program = ModuleParts(functions, exported=frozenset(load if is_bound else ()))
     emitted = [program]
     kernels: dict[str, str] = {}
     left_out: set[Operation] = set()
@@ -57,13 +64,32 @@ def emit_llvm(
         left_out.update(set(part.local).difference(part.shared))
         kernels[name] = text
         program.renamed[part.kernel.sym_name.data] = name
-    external: dict[str, np.ndarray] = {}
+    outside = Outside()
     operations = (op for op in module.ops if op not in left_out)
-    text = head + "\n".join((*module_lines(operations, program, constants, external), ""))
+    lines = module_lines(operations, program, constants, outside)
+    names = tuple(op.sym_name.data for op in load)
+    if load and not is_bound:
+        lines.append(_constructors([program.symbol(name) for name in names]))
+    text = head + "\n".join((*lines, ""))
     for parts in emitted:
         check_names(functions.values(), parts.intrinsics, parts.generated)
     imports = sorted(set[str]().union(*(parts.imports for parts in emitted)))
-    return LLVMText(text, external, tuple(imports), kernels)
+    return LLVMText(
+        text,
+        outside.constants,
+        tuple(imports),
+        kernels,
+        outside.buffers,
+        names if is_bound else (),
+        frozenset(n for n in outside.constants if program.addressed.get(n, set()) <= set(names)),
+    )
+
+
+def _constructors(functions: Sequence[str]) -> str:
+    """Functions that the system's loader runs, in order, before anything can call the code."""
+    type_ = f"[{len(functions)} x {{ i32, ptr, ptr }}]"
+    items = (f"{{ i32, ptr, ptr }} {{ i32 {_PRIORITY}, ptr {f}, ptr null }}" for f in functions)
+    return f"@llvm.global_ctors = appending global {type_} [{', '.join(items)}]"
 
 
 def _kernel(part: KernelPart, head: str) -> tuple[str, str, ModuleParts]:
@@ -72,8 +98,10 @@ def _kernel(part: KernelPart, head: str) -> tuple[str, str, ModuleParts]:
     renamed |= {part.kernel.sym_name.data: _KERNEL}
     operations: tuple[Symbol, ...] = (*part.declared, *part.local, part.kernel)
     functions = {op.sym_name.data: op for op in operations if isinstance(op, llvm.FuncOp)}
-    parts = ModuleParts(functions, renamed=renamed, has_hints=False, exported=part.kernel)
-    lines = module_lines(operations, parts, "embedded", {})
+    parts = ModuleParts(
+        functions, renamed=renamed, has_hints=False, exported=frozenset((part.kernel,))
+    )
+    lines = module_lines(operations, parts, "embedded", Outside())
     text = head + "\n".join((*lines, ""))
     name = f"{_KERNEL}.{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
     return name, text.replace(f"@{_KERNEL}", f"@{name}"), parts

@@ -28,6 +28,8 @@ class ModuleParts:
     metadata: list[str] = field(default_factory=list[str])
     """the text of each node, which `!` and its place in the list refer to"""
     called: set[str] = field(default_factory=set[str])
+    addressed: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """symbols whose address is taken, and the functions that do"""
     generated: set[str] = field(default_factory=set[str])
     """C functions that instructions become calls of"""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
@@ -35,8 +37,8 @@ class ModuleParts:
     has_hints: bool = True
     """whether values and blocks are called as the module calls them, and not by numbers"""
 
-    exported: llvm.FuncOp | None = None
-    """a local function that other modules call"""
+    exported: frozenset[llvm.FuncOp] = frozenset()
+    """local functions that are called from outside of the module"""
     elsewhere: set[llvm.FuncOp] = field(default_factory=set[llvm.FuncOp])
     """functions that another module defines"""
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, S
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.resources import ElementsAttr, elements_to_numpy
+from .core_to_llvm.types import element_bytes
 from .emit_function import ModuleParts
 from .emit_values import escaped, number_text, type_of, untranslatable
 
@@ -40,6 +41,17 @@ def global_line(
     return " ".join(words) + (f", align {alignment}" if alignment is not None else "")
 
 
+def bytes_without_contents(op: llvm.GlobalOp) -> int:
+    """How large a global of the module's own is that nothing is said of; 0 of any other."""
+    type_ = op.global_type
+    is_own = op.linkage.linkage.data in ("internal", "private")
+    if op.value is not None or op.constant is not None or not is_own:
+        return 0
+    if not isinstance(type_, llvm.LLVMArrayType):
+        return 0
+    return type_.size.data * element_bytes(type_.type)
+
+
 def elements(op: llvm.GlobalOp) -> np.ndarray | None:
     """The data of a global, or None when it is no array of elements."""
     value = op.value
@@ -59,7 +71,8 @@ def _initializer(op: llvm.GlobalOp, large: np.ndarray | None) -> tuple[str, str 
         return _bytes(np.ascontiguousarray(large).tobytes())
     match value:
         case None:
-            return type_, None if op.linkage.linkage.data == "external" else "undef"
+            # Bytes that are not defined would stand in an object file, zeros do not.
+            return type_, None if op.linkage.linkage.data == "external" else "zeroinitializer"
         case StringAttr():
             return _bytes(value.data.encode())
         case DenseIntOrFPElementsAttr() | DenseResourceAttr():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,35 +13,43 @@ from xdsl.ir import Operation
 
 from ..dialects.resources import INLINE_LIMIT
 from .emit_function import FunctionWriter, ModuleParts
-from .emit_globals import elements, global_line
+from .emit_globals import bytes_without_contents, elements, global_line
 from .emit_operations import HANDLERS
 from .emit_values import type_of, untranslatable
 from .llvm_text import EXTERNAL_ALIGNMENT
 
 Constants: TypeAlias = Literal["external", "embedded"]
 """
-Where the bytes of large constants are: outside the text, bound to a symbol when the code is loaded (for
-running in this process), or in it (for object files).
+Where the bytes of large constants and the memory of globals are: outside the text, bound to a symbol when the code
+is loaded (for running in this process), or in it (for object files).
 """
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What is bound to symbols when the code is loaded: arrays, and memory of so many bytes."""
+
+    constants: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    buffers: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def module_lines(
     operations: Iterable[Operation],
     parts: ModuleParts,
     constants: Constants,
-    external: dict[str, np.ndarray],
+    outside: Outside,
 ) -> list[str]:
     """
     The lines of globals and functions, and of what they are found to need.
 
-    The data of large constants that is not in the text is put into `external`.
+    What is not in the text is put into `outside`.
     """
     lines: list[str] = []
     functions: list[llvm.FuncOp] = []
     for op in operations:
         match op:
             case llvm.GlobalOp():
-                lines.append(_global(op, parts, constants, external))
+                lines.append(_global(op, parts, constants, outside))
             case llvm.FuncOp():
                 functions.append(op)
             case _:
@@ -52,21 +61,26 @@ def module_lines(
     return lines
 
 
-def _global(
-    op: llvm.GlobalOp, parts: ModuleParts, constants: Constants, external: dict[str, np.ndarray]
-) -> str:
-    """A constant is a typed list when small, raw bytes or an external symbol, put into `external`, when large."""
+def _global(op: llvm.GlobalOp, parts: ModuleParts, constants: Constants, outside: Outside) -> str:
+    """
+    A constant is a typed list when small, raw bytes or an external symbol when large; what has no contents is zero
+    or an external symbol.
+    """
     if op.body.blocks:
         raise untranslatable(op, "has an initializer region; give it a value")
     array = elements(op)
     alignment = op.alignment.value.data if op.alignment is not None else None
+    if alignment is not None and constants == "external":
+        alignment = min(alignment, EXTERNAL_ALIGNMENT)
+    size = bytes_without_contents(op) if constants == "external" else 0
+    if size:
+        outside.buffers[op.sym_name.data] = size
+        return global_line(op, parts, None, is_bound=True, alignment=alignment)
     if array is None or array.size <= INLINE_LIMIT:
         return global_line(op, parts, None, is_bound=False, alignment=alignment)
     if op.constant is None or constants == "embedded":
         return global_line(op, parts, array, is_bound=False, alignment=alignment)
-    external[op.sym_name.data] = array
-    if alignment is not None:
-        alignment = min(alignment, EXTERNAL_ALIGNMENT)
+    outside.constants[op.sym_name.data] = array
     return global_line(op, parts, None, is_bound=True, alignment=alignment)
 
 
@@ -104,7 +118,7 @@ def _function(op: llvm.FuncOp, parts: ModuleParts) -> list[str]:
         f"{type_}{words} {name}"
         for type_, words, name in zip(types, attributes, writer.arguments(), strict=True)
     ]
-    linkage = "external" if op is parts.exported else op.linkage.linkage.data
+    linkage = "external" if op in parts.exported else op.linkage.linkage.data
     words = "define" if linkage == "external" else f"define {linkage}"
     return [f"{words} {_head(op, parts, result, parameters)} {{", *writer.lines(), "}"]
 

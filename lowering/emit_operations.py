@@ -128,7 +128,9 @@ def _zero(w: FunctionWriter, op: Operation) -> None:
 
 def _address(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.AddressOfOp)
-    w.constant(op.results[0], w.module.symbol(op.global_name.string_value()))
+    name = op.global_name.string_value()
+    w.module.addressed.setdefault(name, set()).add(w.op.sym_name.data)
+    w.constant(op.results[0], w.module.symbol(name))
 
 
 # Memory.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
+from ..dialects.loop import LOAD
 from ..dialects.resources import INLINE_LIMIT
 from .emit_globals import elements
 
@@ -32,7 +33,7 @@ def kernel_parts(module: ModuleOp) -> list[KernelPart]:
     """
     The kernels of a module that can be compiled apart from it, in order.
 
-    Such a kernel is local to the module, called by functions that are not, and otherwise unused. What it reaches is
+    Such a kernel is local to the module, called by functions that are not or run at load, and otherwise unused. What it reaches is
     its own: functions and constants in the text that nothing else uses, and declarations. A kernel that
     reaches data from outside of the text is none, as that is bound by name to one program: it is to be an argument.
     """
@@ -72,7 +73,7 @@ class _Uses:
         callers = [self.symbols[user] for user in self._users[name]]
         if not kernel.body.blocks or not _is_local(kernel) or name in self._passed:
             return None
-        if not callers or any(map(_is_local, callers)):
+        if not callers or any(_is_local(op) and LOAD not in op.attributes for op in callers):
             return None
         reached = self._reached(name)
         others = [op for other, op in self.symbols.items() if other in reached and other != name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,8 +20,7 @@ OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
 @dataclass(frozen=True)
 class LLVMText:
     """
-    A module of LLVM IR, the arrays that its external constants must be bound to, and the functions it
-    calls but does not define.
+    A module of LLVM IR, what its external symbols must be bound to, and the functions it calls but does not define.
 
     `kernels` are modules of their own that it is linked with, by the function that each defines: equal names mean
     equal text.
@@ -29,8 +28,20 @@ class LLVMText:
 
     text: str
     external: Mapping[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    """constants"""
     imports: tuple[str, ...] = ()
     kernels: Mapping[str, str] = field(default_factory=dict[str, str])
+    buffers: Mapping[str, int] = field(default_factory=dict[str, int])
+    """memory that the code fills, and its bytes"""
+    load: tuple[str, ...] = ()
+    """functions to run once, before any other; in code with its constants in it the system's loader runs them"""
+    until_loaded: frozenset[str] = frozenset()
+    """the external constants that only these read"""
+
+    def as_loaded(self) -> LLVMText:
+        """The same without the constants that are read no more."""
+        kept = {name: a for name, a in self.external.items() if name not in self.until_loaded}
+        return replace(self, external=kept)
 
     @property
     def modules(self) -> list[str]:

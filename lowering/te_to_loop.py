@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..analysis.constants import constant_global
 from ..analysis.levels import Level
 from ..dialects import loop, te
 from ..dialects.shaped import is_tensor, tensor_type
@@ -80,10 +81,7 @@ class _Module:
         outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
         block = Block(arg_types=[value.type for value in outside])
         of = dict(zip(outside, block.args, strict=True))
-        marks = [
-            DictionaryAttr({loop.RESULT: loop.MARK} if value in op.destinations else {})
-            for value in outside
-        ]
+        marks = [_argument_attributes(op, value) for value in outside]
         function = func.FuncOp(
             name,
             FunctionType.from_lists([arg.type for arg in block.args], []),
@@ -106,6 +104,14 @@ class _Module:
         body.convert(op.body.block, [of[value] for value in op.destinations])
         builder.insert(func.ReturnOp())
         return name
+
+
+def _argument_attributes(op: te.KernelOp, passed: SSAValue) -> DictionaryAttr:
+    """The attributes of the argument of a kernel's function for which a buffer is passed."""
+    if passed in op.destinations:
+        return DictionaryAttr({loop.RESULT: loop.MARK})
+    is_constant = constant_global(passed) is not None
+    return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
 
 
 @dataclass

@@ -92,25 +92,33 @@ class NativeCode:
         return code
 
     def load(self, exported: Sequence[str]) -> LoadedCode:
-        """Put the code into this process; `exported` are the symbols whose address is wanted."""
-        return LoadedCode(self.objects(), self.source, exported)
+        """
+        Put the code into this process, once; `exported` are the symbols whose address is wanted.
+
+        Constants of which it keeps copies of its own are let go.
+        """
+        loaded = LoadedCode(self.objects(), self.source, exported)
+        self.source = self.source.as_loaded()
+        return loaded
 
 
 class LoadedCode:
     """
-    Machine code in this process. It is unloaded when this object is no longer referenced.
+    Machine code in this process, whose load functions have run. It is unloaded when this object is no longer
+    referenced.
 
     `addresses` are those of the exported symbols.
     """
 
     def __init__(self, objects: Sequence[bytes], source: LLVMText, exported: Sequence[str]) -> None:
-        self._constants = {name: aligned(array) for name, array in source.external.items()}
+        self._memory = {name: aligned(array) for name, array in source.external.items()}
+        self._memory |= {name: aligned_empty(size) for name, size in source.buffers.items()}
         library = binding.JITLibraryBuilder()
         for code in objects:
             library.add_object_img(code)
-        for name, array in self._constants.items():
+        for name, array in self._memory.items():
             library.import_symbol(name, array.ctypes.data)
-        for name in exported:
+        for name in (*exported, *source.load):
             library.export_symbol(name)
         library.add_current_process()
         with _link_lock:
@@ -129,6 +137,10 @@ class LoadedCode:
                     "be defined; define or remove the ones that this process does not have"
                 ) from None
         self.addresses: dict[str, int] = {name: self._tracker[name] for name in exported}
+        for name in source.load:
+            ctypes.CFUNCTYPE(None)(self._tracker[name])()
+        for name in source.until_loaded:
+            del self._memory[name]
 
 
 def _check_imports(names: Sequence[str]) -> None:

@@ -270,7 +270,7 @@ class _Tiles:
             along=row_or_column if is_both or within is not None else "",
         )
         if is_constant:
-            return staged  # copied when the program is compiled
+            return staged  # copied when the program is loaded
         extent = (
             self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
         )

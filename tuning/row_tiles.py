@@ -171,7 +171,7 @@ class RowTiles:
             along=blocks.inner[c.number][self.column_loop] if self._is_shared(c.right) else "",
         )
         if is_constant:
-            return  # copied when the program is compiled
+            return  # copied when the program is loaded
         reads = (c.right,)
         if self.tile.computed is not None:
             reads = read_through(self.chain.statement(self.tile.computed), c.right)

@@ -22,7 +22,6 @@ from ..errors import StepwellError
 from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
-from .equal_kernels import EqualKernels
 from .families import FAMILIES, Choice
 from .session import Session
 
@@ -53,17 +52,10 @@ class ScheduleByRulesPass(StepwellPass):
 def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
     """Schedule the kernels of a module; all the steps that were taken."""
     steps: list[Step] = []
-    equal = EqualKernels()
     for function in kernels(module):
         loop.name_apart(function)
-        copied = equal.copied(function)
-        if copied:
-            steps += copied
-            continue
-        with equal.scheduling(function) as own:
-            session = schedule(module, function, target)
-            own += [] if session is None else session.steps
-        steps += own
+        session = schedule(module, function, target)
+        steps += [] if session is None else session.steps
     return steps
 
 

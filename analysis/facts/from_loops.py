@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects import affine, arith, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import IsTerminator, is_side_effect_free
@@ -219,8 +219,10 @@ class _Reader:
         if not isinstance(value, BlockArgument):
             return Home.SCRATCH
         attributes = self.function.arg_attrs
-        own = None if attributes is None else attributes.data[value.index].data
-        return Home.RESULT if own is not None and loop.RESULT in own else Home.ARGUMENT
+        own = DictionaryAttr({}) if attributes is None else attributes.data[value.index]
+        if loop.CONSTANT in own.data:
+            return Home.CONSTANT
+        return Home.RESULT if loop.RESULT in own.data else Home.ARGUMENT
 
 
 @dataclass(frozen=True)

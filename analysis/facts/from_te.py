@@ -55,6 +55,8 @@ class _Reader:
             if is_tensor(inner):
                 is_constant = isinstance(outer.owner, arith.ConstantOp)
                 self._add(inner, Home.CONSTANT if is_constant else Home.ARGUMENT)
+        for constant in te.tensor_constants(self.kernel.body.block):
+            self._add(constant.result, Home.CONSTANT)
         for value, result in zip(self.kernel.yielded, self.kernel.results, strict=True):
             if value not in self.numbers:
                 uses = [use.operation for use in result.uses]
@@ -82,8 +84,7 @@ class _Reader:
 
     def _number(self, value: SSAValue) -> int:
         if value not in self.numbers:
-            is_constant = isinstance(value.owner, arith.ConstantOp)
-            self._add(value, Home.CONSTANT if is_constant else Home.SCRATCH)
+            self._add(value, Home.SCRATCH)
         return self.numbers[value]
 
     def _compute(self, op: te.ComputeOp) -> None:

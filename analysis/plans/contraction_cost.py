@@ -422,7 +422,7 @@ class Model:
         return (max(fetching, computing) + fetching - computing) / 2
 
     def _packing(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
-        """Seconds to copy an operand into panels; constants are packed when the program is compiled."""
+        """Seconds to copy an operand into panels; constants are packed when the program is loaded."""
         is_left = which == "left"
         operand = self.problem.left if is_left else self.problem.right
         is_packed = plan.pack_left if is_left else plan.pack_right

@@ -18,6 +18,8 @@ from xdsl.ir import Dialect
 from .access import Index, access, at_least_zero
 from .attributes import (
     ARENA,
+    CONSTANT,
+    LOAD,
     MARK,
     RESULT,
     UNROLLED,
@@ -42,6 +44,8 @@ Loop = Dialect(
 __all__ = [
     "ARENA",
     "BUFFER_NAME",
+    "CONSTANT",
+    "LOAD",
     "MARK",
     "NONTEMPORAL",
     "RESULT",

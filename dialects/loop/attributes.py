@@ -58,6 +58,15 @@ RESULT = "stepwell.result"
 ARENA = "stepwell.arena"
 """Argument attribute: scratch memory the caller provides, 64-byte aligned, undefined contents."""
 
+CONSTANT = "stepwell.constant"
+"""Argument attribute of a kernel: its callers pass constants, whose contents are known when the program is loaded."""
+
+LOAD = "stepwell.load"
+"""
+Attribute of a function that takes nothing and is to be run once before any other of the module, and of the globals that
+such functions fill, which are constants to all others.
+"""
+
 UNSIGNED = "stepwell.unsigned"
 """Argument or result attribute: the elements are unsigned for the caller, though the type is signless."""
 

@@ -14,7 +14,7 @@ from xdsl.ir import Dialect
 
 from ..combiner import Combiner
 from .compute import CombinerAttr, ComputeOp, Iterator, Read, YieldOp, compute_block
-from .kernel import KernelOp
+from .kernel import KernelOp, tensor_constants
 
 Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])
 
@@ -27,4 +27,5 @@ __all__ = [
     "Te",
     "YieldOp",
     "compute_block",
+    "tensor_constants",
 ]

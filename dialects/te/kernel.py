@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, UnitAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -27,7 +28,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..shaped import memref_type
+from ..shaped import is_tensor, memref_type
 from .compute import YieldOp
 from .text import types_text
 
@@ -216,3 +217,8 @@ def _print_binding(printer: Printer, arg: SSAValue, value: SSAValue) -> None:
     printer.print_ssa_value(arg)
     printer.print_string(" = ")
     printer.print_ssa_value(value)
+
+
+def tensor_constants(block: Block) -> list[arith.ConstantOp]:
+    """The constant tensors that a kernel's body makes, in order: te-bufferize makes them inputs, after the others."""
+    return [op for op in block.ops if isinstance(op, arith.ConstantOp) and is_tensor(op.result)]

@@ -24,7 +24,14 @@ CLEAN = ("canonicalize", "cse", "licm")
 
 PIPELINES: tuple[tuple[str, ...], ...] = (
     (
-        *("te-inline", "te-form-kernels", LOWER, "loop-fold-constants", "loop-plan-memory"),
+        *(
+            "te-inline",
+            "te-form-kernels",
+            LOWER,
+            "loop-merge-kernels",
+            "loop-outline-packing",
+            "loop-plan-memory",
+        ),
         *("convert-loop-to-core", *CLEAN),
     ),
     ("te-inline", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),

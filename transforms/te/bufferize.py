@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.buffer_plan import BufferPlan, Placed, plan_buffers
 from ...analysis.levels import Level
@@ -206,11 +206,7 @@ class _Body:
         if isinstance(op, te.KernelOp):
             self._convert_kernel(op)
         elif isinstance(op, arith.ConstantOp) and is_tensor(op.result):
-            value = op.value
-            assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
-            name = self.constants.name_of(value, op.result.name_hint or "")
-            get = memref.GetGlobalOp(name, buffer_type(tensor_type(op.result)))
-            self._set(op.result, self.builder.insert(get).memref)
+            self._set(op.result, self._global(op))
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.buffer_of(op.source), self.values[op.index])
             self._set(op.result, self.builder.insert(size).result)
@@ -259,9 +255,16 @@ class _Body:
         outputs: Sequence[SSAValue],
         body: Region,
     ) -> None:
+        buffers = [self._operand(value) for value in inputs]
+        for constant in te.tensor_constants(body.block):
+            # An argument, so that kernels that differ in their constants alone are equal.
+            buffers.append(self._global(constant))
+            inside = body.block.insert_arg(constant.result.type, len(body.block.args))
+            inside.name_hint = constant.result.name_hint
+            Rewriter.replace_op(constant, [], [inside])
         kernel = te.KernelOp(
             name,
-            [self._operand(value) for value in inputs],
+            buffers,
             (),
             body,
             destinations=outputs,
@@ -270,6 +273,15 @@ class _Body:
         kernel.attributes |= origin.attributes
         kernel.location = origin.location
         self.builder.insert(kernel)
+
+    def _global(self, op: arith.ConstantOp) -> SSAValue:
+        """The buffer of a constant."""
+        value = op.value
+        assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
+        name = self.constants.name_of(value, op.result.name_hint or "")
+        get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(tensor_type(op.result))))
+        get.memref.name_hint = op.result.name_hint
+        return get.memref
 
     def _operand(self, value: SSAValue) -> SSAValue:
         return self.buffer_of(value) if is_tensor(value) else self.values[value]

@@ -92,3 +92,24 @@ func.func @core(%c: i1) {
 ^b:
   func.return
 }
+
+// Constants inside of kernels, and those that are passed to them, are arguments, so that kernels do not differ in them.
+// CHECK-LABEL: func.func private @weights.scaled(%a: memref<4xf32>, %given: memref<4xf32> {stepwell.constant}, %e: memref<4xf32> {stepwell.constant}, %r: memref<4xf32> {stepwell.result}) {
+// CHECK-NEXT:    loop.for
+// CHECK-LABEL: func.func @weights(
+// CHECK-NEXT:    %c = memref.get_global @constant_c : memref<4xf32>
+// CHECK-NEXT:    %e = memref.get_global @constant_e : memref<4xf32>
+// CHECK-NEXT:    func.call @weights.scaled(%x, %c, %e, %y)
+func.func @weights(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %y = te.kernel "scaled" (%a = %x, %given = %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+    %e = arith.constant dense<[5.0, 6.0, 7.0, 8.0]> : tensor<4xf32>
+    %r = te.compute [%i = 4] (%u = %a[%i], %v = %given[%i], %w = %e[%i]) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+      %p = arith.mulf %u, %v : f32
+      %q = arith.addf %p, %w : f32
+      te.yield %q : f32
+    }
+    te.yield %r : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}

@@ -1,20 +1,25 @@
-"""loop-fold-constants: weights packed at compile time, at ragged sizes and in every element type."""
+"""loop-outline-packing: weights packed when a program is loaded, at ragged sizes and in every element type."""
 
+import ctypes
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.constants import contents_of
 from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.dialects.dtypes import element_type
-from stepwell.dialects.resources import constant_global_op, elements_to_numpy, tensor_elements
+from stepwell.dialects.resources import constant_global_op, tensor_elements
 from stepwell.dialects.schedule.steps import Stage
 from stepwell.frontend.text import parse_text
-from stepwell.interpreters import nests
 from stepwell.interpreters.harness import interpret
-from stepwell.transforms.loop.fold_constants import fold_constants
+from stepwell.lowering.llvm_text import LLVMText
+from stepwell.runtime.engine import NativeCode, link_shared_library
+from stepwell.runtime.jit import native_code
+from stepwell.transforms.loop.outline_packing import outline_packing
 from stepwell.transforms.step_support.nest import Nests
 from stepwell.transforms.step_support.planning import apply
 from xdsl.dialects import memref
@@ -72,7 +77,7 @@ def global_names(module: ModuleOp) -> set[str]:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_copy_is_made_at_compile_time(layout: str, dtype: type[np.generic]):
+def test_a_copy_is_made_at_load(layout: str, dtype: type[np.generic]):
     for rows in SIZES if dtype is np.float32 else (1, 7):
         for columns in (1, 3, 31, 33):
             w = values((rows, columns), dtype)
@@ -80,24 +85,14 @@ def test_a_copy_is_made_at_compile_time(layout: str, dtype: type[np.generic]):
             apply(LAYOUTS[layout], Nests(module))
             packed = allocations(module)
             assert len(packed) == 1
-            fold_constants(module)
-            verify(module)
-            (folded,) = interpret(module, [])
-            np.testing.assert_array_equal(folded, w.T)
             count = np.prod(packed[0].buffer.type.get_shape())
+            outline_packing(module)
+            verify(module)
+            (found,) = interpret(module, [])
+            np.testing.assert_array_equal(found, w.T)
             if w.size > 1 and count <= max(2 * w.size, 64):
                 assert not allocations(module)
-                assert global_names(module) == {"w_packed"}
-
-
-def test_large_nests_are_evaluated_in_parts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(nests, "CHUNK_POINTS", 100)
-    w = values((33, 31), np.float32)
-    module = transposition(w)
-    apply(LAYOUTS["panels of rows"], Nests(module))
-    fold_constants(module)
-    assert global_names(module) == {"w_packed"}
-    np.testing.assert_array_equal(interpret(module, [])[0], w.T)
+                assert global_names(module) == {"w", "w_packed"}
 
 
 PRODUCTS: dict[str, tuple[Callable[[np.ndarray], Callable[..., object]], bool]] = {
@@ -125,38 +120,40 @@ def layer(w: np.ndarray, b: np.ndarray) -> Callable[..., object]:
     return lambda x: sw.relu(x @ w + b)
 
 
-def test_weights_are_packed_once():
+def test_weights_are_packed_at_load():
     x, w, b = (values(shape, np.float32) for shape in ((40, 50), (50, 70), (70,)))
     low = sw.jit(layer(w, b)).lower(x)
-    module = low.module("loop")
-    # No copy of the weights is left, nor their first layout; the bias is used as it is.
-    assert global_names(module) == {"constant_w_right", "constant_b"}
-    assert "right.in" not in low.as_text("loop")
-    found = next(op for op in module.ops if isinstance(op, memref.GlobalOp))
-    assert found.sym_name.data == "constant_w_right"
-    value = contents_of(found)
-    assert value is not None
-    packed = elements_to_numpy(value)
-    wide = packed.shape[-1]
-    columns = np.pad(w, ((0, 0), (0, packed.shape[0] * wide - 70)))
-    np.testing.assert_array_equal(packed, columns.reshape(50, -1, wide).transpose(1, 0, 2))
-    np.testing.assert_array_equal(low.compile()(x), np.maximum(x @ w + b, 0))
+    module = low.module("core")
+    # The bias is used as it is.
+    assert global_names(module) == {"constant_w", "constant_w_right", "constant_b"}
+    exe = low.compile()
+    np.testing.assert_array_equal(exe(x), np.maximum(x @ w + b, 0))
+    np.testing.assert_array_equal(interpret(module, [x])[0], np.maximum(x @ w + b, 0))
+    # The weights as they were given are let go.
+    assert set(exe.native.source.external) == {"constant_b"}
 
 
 def test_a_constant_that_is_also_used_otherwise_stays():
     x, w = values((50, 50), np.float32, 1), values((50, 50), np.float32)
-    low = sw.jit(lambda x: (x @ w, x + w)).lower(x)
-    assert global_names(low.module("loop")) == {"constant_w", "constant_w_right"}
-    product, total = low.compile()(x)
+    exe = sw.jit(lambda x: (x @ w, x + w)).lower(x).compile()
+    assert set(exe.native.source.external) == {"constant_w"}
+    product, total = exe(x)
     np.testing.assert_array_equal(product, x @ w)
     np.testing.assert_array_equal(total, x + w)
 
 
-def test_equal_copies_are_one_constant():
+def test_equal_copies_are_one_buffer():
     x, w = values((40, 50), np.float32), values((50, 50), np.float32)
     low = sw.jit(lambda x: sw.relu(sw.relu(x @ w) @ w)).lower(x)
-    assert global_names(low.module("loop")) == {"constant_w_right"}
+    assert global_names(low.module("core")) == {"constant_w", "constant_w_right"}
     np.testing.assert_array_equal(low.compile()(x), np.maximum(np.maximum(x @ w, 0) @ w, 0))
+
+
+def test_executables_of_one_program_pack_for_themselves():
+    x, w, b = (values(shape, np.float32) for shape in ((40, 50), (50, 70), (70,)))
+    low = sw.jit(layer(w, b)).lower(x)
+    for threads in (1, 2, 1):
+        np.testing.assert_array_equal(low.compile(threads=threads)(x), np.maximum(x @ w + b, 0))
 
 
 @pytest.mark.parametrize("batch", [(), (3,)])
@@ -167,8 +164,7 @@ def test_keys_and_values_of_attention(batch: tuple[int, ...]):
         for seed, (rows, width) in enumerate(((29, 17), (45, 17), (45, 19)))
     )
     low = sw.jit(lambda q: sw.softmax(q @ sw.swapaxes(k, -1, -2), axis=-1) @ v).lower(q)
-    names = global_names(low.module("loop"))
-    assert len(names) == 2 and all(name.endswith(".right") for name in names)
+    assert sum(name.endswith(".right") for name in global_names(low.module("core"))) == 2
     scores = np.exp(q @ np.swapaxes(k, -1, -2))
     expected = scores / scores.sum(axis=-1, keepdims=True) @ v
     np.testing.assert_allclose(low.compile()(q), expected, rtol=1e-4, atol=1e-5)
@@ -178,6 +174,44 @@ def test_scripts_pack_constants_too():
     x, w, b = (values(shape, np.float32) for shape in ((40, 50), (50, 70), (70,)))
     low = sw.jit(layer(w, b)).lower(x)
     scripted = sw.Schedule(low, script=low.script()).run().lowered()
-    assert "constant_w_right" not in global_names(scripted.module("loop"))
-    assert global_names(scripted.module("core")) == {"constant_w_right", "constant_b"}
+    assert scripted.as_text("loop") == low.as_text("loop")
+    assert scripted.as_text("core") == low.as_text("core")
     np.testing.assert_array_equal(scripted.compile()(x), np.maximum(x @ w + b, 0))
+
+
+@pytest.mark.parametrize("level", ["loop", "core", "llvm"])
+def test_printed_programs_pack_their_constants(level: str):
+    x, w, b = (values(shape, np.float32) for shape in ((33, 50), (50, 71), (71,)))
+    low = sw.jit(layer(w, b)).lower(x)
+    again = sw.Lowered(parse_text(low.as_text(level)))
+    np.testing.assert_array_equal(again.compile()(x), np.maximum(x @ w + b, 0))
+
+
+SUFFIXES = (".so", ".o", ".ll")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_libraries_pack_when_they_are_loaded(suffix: str, tmp_path: Path):
+    """A C caller calls the function and nothing else: the loader of the system runs what packs."""
+    x, w, b = (values(shape, np.float32) for shape in ((33, 50), (50, 71), (71,)))
+    low = sw.jit(layer(w, b)).lower(x)
+    native = native_code(low.module("llvm"), threads=1)
+    library = tmp_path / "layer.so"
+    if suffix == ".ll":
+        text = LLVMText(native.llvm_ir())
+        native = NativeCode(text, native.target)
+    code = native.object_code()
+    if suffix == ".so":
+        link_shared_library(code, library)
+    else:
+        (tmp_path / "layer.o").write_bytes(code)
+        compiler = shutil.which("cc")
+        if compiler is None:
+            pytest.skip("no C compiler")
+        command = [compiler, "-shared", "-o", str(library), str(tmp_path / "layer.o"), "-lm"]
+        subprocess.run(command, check=True)
+    y = np.empty((33, 71), np.float32)
+    arena = np.empty(low.compile(threads=1).signature.arena_bytes + 64, np.uint8)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (x, y, arena)]
+    ctypes.CDLL(str(library)).main(*pointers)
+    np.testing.assert_array_equal(y, np.maximum(x @ w + b, 0))

@@ -1,0 +1,364 @@
+"""Copies of constants made when the program is loaded: each by a function that fills a buffer which is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
+
+from ...analysis.calls import calls_in, only_called
+from ...analysis.constants import constant_global
+from ...analysis.levels import Level
+from ...analysis.structure import Structure, structure
+from ...dialects import loop
+from ...dialects.resources import INLINE_LIMIT
+from ...dialects.shaped import memref_type
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+
+MOST_GROWTH = 2
+"""How many times the elements of the constants a kept buffer may have: padding less than doubles them."""
+
+LOAD_FUNCTION = "load.constants"
+"""With a dot in it, so that it is not the name of a C function."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A buffer, the nests that fill it, and the constants these read, in the order of their first loads."""
+
+    alloc: loop.AllocOp
+    nests: tuple[Operation, ...]
+    sources: tuple[SSAValue, ...]
+
+    @property
+    def name(self) -> str:
+        return loop.buffer_name(self.alloc.buffer) or "buffer"
+
+
+def plan_packing(alloc: loop.AllocOp) -> Packing | str | None:
+    """
+    How a buffer is filled from constants; why it is not filled at load though it is; None when it is not.
+
+    It is when the only nests that store to it, in the block that makes it, read nothing but constants and
+    run before everything else that reads it.
+    """
+    type_ = alloc.buffer.type
+    uses = [use.operation for use in alloc.buffer.uses]
+    stores = [op for op in uses if isinstance(op, loop.StoreOp)]
+    is_plain = type_.has_static_shape() and isinstance(type_.layout, NoneAttr)
+    if not stores or not is_plain or alloc.scope.data is loop.Scope.REGISTER:
+        return None
+    if not all(isinstance(op, loop.StoreOp | loop.LoadOp | loop.PrefetchOp) for op in uses):
+        return None
+    block = alloc.parent
+    assert block is not None
+    found = dict.fromkeys(block.find_ancestor_op_in_block(op) for op in stores)
+    nests = tuple(op for op in block.ops if op in found)
+    sources = _constants_read(nests, alloc.buffer)
+    if not sources:
+        return None
+    users = {block.find_ancestor_op_in_block(op) for op in uses} - set(nests)
+    if any(op is not None and op.is_before_in_block(nests[-1]) for op in users):
+        return "it is read before all of it is stored"
+    count = prod(type_.get_shape())
+    total = sum(prod(memref_type(buffer).get_shape()) for buffer in sources)
+    if count > max(MOST_GROWTH * total, INLINE_LIMIT):
+        return f"it would make {count} elements of {total}"
+    return Packing(alloc, nests, tuple(sources))
+
+
+def _constants_read(nests: Sequence[Operation], buffer: SSAValue) -> list[SSAValue]:
+    """The constants that the nests load from; none when they do anything else but store to the buffer."""
+    sources: dict[SSAValue, None] = {}
+    for nest in nests:
+        for op in nest.walk():
+            if isinstance(op, loop.LoadOp) and op.buffer is not buffer:
+                sources[op.buffer] = None
+    apart = all(_is_apart(op, nest, {buffer, *sources}) for nest in nests for op in nest.walk())
+    return list(sources) if apart and all(map(_is_constant, sources)) else []
+
+
+def _is_apart(op: Operation, nest: Operation, buffers: set[SSAValue]) -> bool:
+    """Whether an operation of a nest could stand in another function that has the buffers."""
+    if isinstance(op, loop.StoreOp) and _is_constant(op.buffer):
+        return False
+    known = loop.ForOp | loop.IfOp | loop.YieldOp | loop.LoadOp | loop.StoreOp
+    return (isinstance(op, known) or is_side_effect_free(op)) and all(
+        value in buffers or _is_inside(value, nest) or isinstance(value.owner, arith.ConstantOp)
+        for value in op.operands
+    )
+
+
+def _is_inside(value: SSAValue, nest: Operation) -> bool:
+    owner = value.owner
+    inside = owner.parent_op() if isinstance(owner, Block) else owner
+    return inside is not None and nest.is_ancestor(inside)
+
+
+def _is_constant(buffer: SSAValue) -> bool:
+    """Whether the contents are known at load: a constant, or an argument for which constants are passed."""
+    if not isinstance(buffer, BlockArgument):
+        return constant_global(buffer) is not None
+    function = buffer.block.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    return loop.CONSTANT in function.arg_attrs.data[buffer.index].data
+
+
+@dataclass(frozen=True)
+class LoopOutlinePackingPass(StepwellPass):
+    """
+    Fills buffers that are copies of constants once, when the program is loaded.
+
+    Before: a kernel with an argument `%w {stepwell.constant}` runs `for c0: for c1: %packed[c1 floordiv 16, c0,
+    c1 mod 16] = %w[c0, c1]` in each call. After: the nest is a function of its own, which `@load.constants`
+    calls for each constant that is passed for `%w`, to fill a global; the kernel's argument is `%packed`. Equal
+    functions are one, and fill one global from the same constant. The loops must read and write nothing else,
+    and the buffer have at most twice as many elements as the constants. Globals that nothing reads any more
+    are removed.
+    """
+
+    name = "loop-outline-packing"
+    level_in = Level.LOOP
+    level_out = Level.LOOP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if any(isinstance(o, memref.GlobalOp) and o.constant is not None for o in op.ops):
+            outline_packing(op)
+
+
+def outline_packing(module: ModuleOp) -> None:
+    """Outline what can be outlined in all functions; a buffer filled at load is a constant to the next."""
+    outliner = _Outliner(module)
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    for function in functions:
+        for alloc in [op for op in function.walk() if isinstance(op, loop.AllocOp)]:
+            planned = plan_packing(alloc)
+            if isinstance(planned, Packing):
+                planned = outliner.refusal(function, planned) or planned
+            if isinstance(planned, Packing):
+                outliner.outline(function, planned)
+            elif planned is not None:
+                name = loop.buffer_name(alloc.buffer) or "buffer"
+                remark(alloc, f"'{name}' is not filled at load: {planned}", missed=True)
+    outliner.remove_unused()
+
+
+class _Outliner:
+    """The symbols of a module, and those that are added: functions that pack, what they fill, the load function."""
+
+    def __init__(self, module: ModuleOp):
+        self._module = module
+        self._calls = calls_in(module)
+        self._private = only_called(module, self._calls)
+        found = (op.properties.get("sym_name") for op in module.ops)
+        self._names = {name.data for name in found if isinstance(name, StringAttr)}
+        self._read_before = _symbols_read(module)
+        first = module.body.block.first_op
+        assert first is not None
+        self._first = first
+        self._functions: dict[Structure, str] = {}
+        self._filled: dict[tuple[str, tuple[str, ...]], str] = {}
+        """What a function has filled from these globals"""
+
+    def refusal(self, function: func.FuncOp, packing: Packing) -> str | None:
+        """Why what is passed for the constants is not known at load, or None."""
+        if not any(isinstance(source, BlockArgument) for source in packing.sources):
+            return None
+        if function not in self._private:
+            return f"'{function.sym_name.data}' is not called by this module alone"
+        for call in self._calls[function.sym_name.data]:
+            if any(self._symbol(source, call) is None for source in packing.sources):
+                return f"'{function.sym_name.data}' is called with what is no constant"
+        return None
+
+    def _symbol(self, source: SSAValue, call: func.CallOp | None) -> str | None:
+        """The global that a constant of a function is, in a call of it."""
+        if isinstance(source, BlockArgument):
+            assert call is not None
+            source = call.arguments[source.index]
+        get = source.owner
+        if not isinstance(get, memref.GetGlobalOp):
+            return None
+        return get.name_.string_value() if constant_global(source) is not None else None
+
+    def outline(self, function: func.FuncOp, packing: Packing) -> None:
+        """Move the nests to a function that is called at load, and read what it has filled."""
+        packer = self._function_for(function, packing)
+        remark(packing.alloc, f"'{packing.name}' is filled once, at load, by '{packer}'")
+        given = [source for source in packing.sources if isinstance(source, BlockArgument)]
+        if given:
+            place = max(source.index for source in given) + 1
+            for call in list(self._calls[function.sym_name.data]):
+                self._pass_filled(call, place, packer, packing)
+            buffer = _add_argument(function, place, packing)
+        else:
+            get = memref.GetGlobalOp(self._fill(packer, packing, None), packing.alloc.buffer.type)
+            Rewriter.insert_op(get, InsertPoint.before(packing.alloc))
+            buffer = get.memref
+        packing.alloc.buffer.replace_all_uses_with(buffer)
+        loop.set_buffer_name(buffer, packing.name)
+        Rewriter.erase_op(packing.alloc)
+        for source in sorted(given, key=lambda source: -source.index):
+            if not source.uses:
+                self._drop_argument(function, source)
+        for source in packing.sources:
+            _erase_unused(source)
+
+    def _function_for(self, function: func.FuncOp, packing: Packing) -> str:
+        """The function with the nests, which are taken out of theirs; a known one when it is equal."""
+        buffers = (*packing.sources, packing.alloc.buffer)
+        block = Block(arg_types=[buffer.type for buffer in buffers])
+        builder = Builder(InsertPoint.at_end(block))
+        values: dict[SSAValue, SSAValue] = dict(zip(buffers, block.args, strict=True))
+        for old, new in values.items():
+            new.name_hint = old.name_hint
+        for constant in _constants_outside(packing.nests):
+            builder.insert(constant.clone(values))
+        for nest in packing.nests:
+            builder.insert(nest.clone(values))
+            nest.detach()
+            nest.erase()
+        builder.insert(func.ReturnOp())
+        marks = [loop.CONSTANT] * len(packing.sources) + [loop.RESULT]
+        new = func.FuncOp(
+            self._unique(f"{function.sym_name.data}.{packing.name}"),
+            FunctionType.from_lists(block.arg_types, []),
+            Region(block),
+            visibility="private",
+            arg_attrs=ArrayAttr(DictionaryAttr({mark: loop.MARK}) for mark in marks),
+        )
+        new.location = packing.alloc.location
+        known = structure(new, loop_names=False)
+        if known not in self._functions:
+            self._functions[known] = new.sym_name.data
+            Rewriter.insert_op(new, InsertPoint.after(function))
+        return self._functions[known]
+
+    def _fill(self, packer: str, packing: Packing, call: func.CallOp | None) -> str:
+        """The global that a function fills from the constants, at load."""
+        symbols = tuple(self._symbol(source, call) or "" for source in packing.sources)
+        if (packer, symbols) not in self._filled:
+            type_ = packing.alloc.buffer.type
+            name = self._unique(f"{symbols[0]}_{packing.name}")
+            self._filled[packer, symbols] = name
+            new = memref.GlobalOp.get(StringAttr(name), type_, UnitAttr(), StringAttr("private"))
+            new.attributes[loop.LOAD] = loop.MARK
+            Rewriter.insert_op(new, InsertPoint.before(self._first))
+            self._call_at_load(packer, (*symbols, name), (*packing.sources, packing.alloc.buffer))
+        return self._filled[packer, symbols]
+
+    def _call_at_load(
+        self, packer: str, symbols: Sequence[str], buffers: Sequence[SSAValue]
+    ) -> None:
+        end = self._load_function().body.block.last_op
+        assert end is not None
+        builder = Builder(InsertPoint.before(end))
+        arguments: list[SSAValue] = []
+        for symbol, buffer in zip(symbols, buffers, strict=True):
+            get = builder.insert(memref.GetGlobalOp(symbol, memref_type(buffer)))
+            get.memref.name_hint = loop.buffer_name(buffer)
+            arguments.append(get.memref)
+        builder.insert(func.CallOp(packer, arguments, []))
+
+    def _load_function(self) -> func.FuncOp:
+        for op in self._module.ops:
+            if isinstance(op, func.FuncOp) and loop.LOAD in op.attributes:
+                return op
+        new = func.FuncOp(self._unique(LOAD_FUNCTION), ((), ()), visibility="private")
+        new.body.block.add_op(func.ReturnOp())
+        new.attributes[loop.LOAD] = loop.MARK
+        self._module.body.block.add_op(new)
+        return new
+
+    def _pass_filled(self, call: func.CallOp, place: int, packer: str, packing: Packing) -> None:
+        """Pass the filled buffer as the argument number `place`, which is a new one."""
+        symbol = self._fill(packer, packing, call)
+        get = memref.GetGlobalOp(symbol, packing.alloc.buffer.type)
+        get.memref.name_hint = packing.name
+        Rewriter.insert_op(get, InsertPoint.before(call))
+        call.operands = [*call.arguments[:place], get.memref, *call.arguments[place:]]
+
+    def _drop_argument(self, function: func.FuncOp, argument: BlockArgument) -> None:
+        """Take away an argument that the function does not use any more."""
+        number = argument.index
+        for call in self._calls[function.sym_name.data]:
+            passed = call.arguments[number]
+            call.operands = [*call.arguments[:number], *call.arguments[number + 1 :]]
+            _erase_unused(passed)
+        function.body.block.erase_arg(argument)
+        assert function.arg_attrs is not None
+        _set_arguments(
+            function, [*function.arg_attrs.data[:number], *function.arg_attrs.data[number + 1 :]]
+        )
+
+    def _unique(self, wanted: str) -> str:
+        name, number = wanted, 0
+        while name in self._names:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._names.add(name)
+        return name
+
+    def remove_unused(self) -> None:
+        """Remove the globals that were read once and are not any more."""
+        gone = self._read_before - _symbols_read(self._module)
+        for op in list(self._module.ops):
+            if (
+                isinstance(op, memref.GlobalOp)
+                and op.sym_visibility.data == "private"
+                and op.sym_name.data in gone
+            ):
+                Rewriter.erase_op(op)
+
+
+def _constants_outside(nests: Sequence[Operation]) -> list[arith.ConstantOp]:
+    """The numbers that nests use and do not define."""
+    used = (value.owner for nest in nests for op in nest.walk() for value in op.operands)
+    return [
+        owner
+        for owner in dict.fromkeys(used)
+        if isinstance(owner, arith.ConstantOp)
+        and not any(nest.is_ancestor(owner) for nest in nests)
+    ]
+
+
+def _add_argument(function: func.FuncOp, place: int, packing: Packing) -> SSAValue:
+    argument = function.body.block.insert_arg(packing.alloc.buffer.type, place)
+    assert function.arg_attrs is not None
+    marks, own = function.arg_attrs.data, DictionaryAttr({loop.CONSTANT: loop.MARK})
+    _set_arguments(function, [*marks[:place], own, *marks[place:]])
+    return argument
+
+
+def _set_arguments(function: func.FuncOp, marks: Sequence[DictionaryAttr]) -> None:
+    """Let the function's type and attributes say what its block takes."""
+    types, results = function.body.block.arg_types, function.function_type.outputs.data
+    function.function_type = FunctionType.from_lists(types, results)
+    function.arg_attrs = ArrayAttr(marks)
+
+
+def _erase_unused(buffer: SSAValue) -> None:
+    if isinstance(buffer.owner, memref.GetGlobalOp) and not buffer.uses:
+        Rewriter.erase_op(buffer.owner)
+
+
+def _symbols_read(module: ModuleOp) -> set[str]:
+    return {op.name_.string_value() for op in module.walk() if isinstance(op, memref.GetGlobalOp)}
