@@ -96,11 +96,11 @@ def is_contraction(compute: te.ComputeOp) -> bool:
     product = compute.yielded[0].owner
     if not isinstance(product, arith.MulfOp | arith.MuliOp):
         return False
-    left, right = (_reads_behind(factor, compute) for factor in (product.lhs, product.rhs))
+    left, right = (reads_behind(factor, compute) for factor in (product.lhs, product.rhs))
     return bool(left) and bool(right) and not left & right
 
 
-def _reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:
+def reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:
     """The elements that a value of the body is made from."""
     found: set[SSAValue] = set()
     seen: set[SSAValue] = set()

@@ -44,8 +44,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.TE,
         Level.LOOP,
         (
-            "te-inline",
-            "te-form-kernels",
+            "te-fuse",
             "te-bufferize",
             "convert-te-to-loop",
             "loop-merge-kernels",

@@ -7,12 +7,13 @@ their maps, the body runs once on arrays, and the reduction axes are joined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ..dialects import te
@@ -64,13 +65,13 @@ class TeFunctions(InterpreterFunctions):
         parallel = op.num_parallel.value.data
         points = int(np.prod(extents, dtype=np.float64))
         if points <= CHUNK_POINTS or not parallel:
-            return (_evaluate(interpreter, op, sources, extents, 0),)
+            return _evaluate(interpreter, op, sources, extents, 0)
         size = max(1, extents[0] * CHUNK_POINTS // points)
         chunks = [
             _evaluate(interpreter, op, sources, [min(size, extents[0] - low), *extents[1:]], low)
             for low in range(0, extents[0], size)
         ]
-        return (np.concatenate(chunks),)
+        return tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))
 
 
 def _evaluate(
@@ -79,28 +80,37 @@ def _evaluate(
     sources: Sequence[np.ndarray],
     extents: Sequence[int],
     first: int,
-) -> np.ndarray:
-    """The elements of the result for the first iterator from `first` on, `extents[0]` of them."""
-    dtype = value_dtype(op.result.type, op)
-    parallel = op.num_parallel.value.data
+) -> tuple[np.ndarray, ...]:
+    """The elements of each result for the first iterator from `first` on, `extents[0]` of them."""
+    combiners = op.combiners or (None,) * len(op.outputs)
     if 0 in extents:
-        identity = np.zeros((), dtype) if op.combining is None else _identity(op, op.combining)
-        return np.full(extents[:parallel], identity, dtype)
+        shape = extents[: op.num_parallel.value.data]
+        pairs = zip(op.outputs, combiners, strict=True)
+        return tuple(
+            np.full(shape, _identity(op, result, combiner), value_dtype(result.type, op))
+            for result, combiner in pairs
+        )
     grids = _grids(extents, first)
     reads = [
         source if read.map is None else _read(op, source, read, read.map, grids, extents)
         for source, read in zip(sources, op.reads, strict=True)
     ]
-    values = interpreter.run_ssacfg_region(op.body, (*grids, *reads), "te.compute")
-    spread = [np.broadcast_to(np.asarray(value), extents) for value in values]
-    axes = tuple(range(parallel, len(extents)))
-    if op.combining is None:
-        result = np.array(spread[0])
-    elif op.combining.is_arg:
-        result = _arg_reduce(op.combining, spread[0], spread[1], axes)
-    else:
-        result = _reduce(op.combining, spread[0], axes)
-    return np.asarray(result, dtype)
+    yielded = interpreter.run_ssacfg_region(op.body, (*grids, *reads), "te.compute")
+    values = iter(np.broadcast_to(np.asarray(value), extents) for value in yielded)
+    axes = tuple(range(op.num_parallel.value.data, len(extents)))
+    return tuple(
+        np.asarray(_joined(combiner, values, axes), value_dtype(result.type, op))
+        for result, combiner in zip(op.outputs, combiners, strict=True)
+    )
+
+
+def _joined(combiner: Combiner | None, values: Iterator[np.ndarray], axes: tuple[int, ...]) -> Any:
+    """One result from the next of the yielded values."""
+    if combiner is None:
+        return np.array(next(values))
+    if combiner.is_arg:
+        return _arg_reduce(combiner, next(values), next(values), axes)
+    return _reduce(combiner, next(values), axes)
 
 
 def _grids(extents: Sequence[int], first: int) -> list[np.ndarray]:
@@ -156,11 +166,11 @@ def _spread_axes(source: np.ndarray, dims: tuple[int, ...], rank: int) -> np.nda
 # region: reductions
 
 
-def _identity(op: te.ComputeOp, combiner: Combiner) -> Any:
+def _identity(op: te.ComputeOp, result: SSAValue, combiner: Combiner | None) -> Any:
     """What an empty reduction gives; an empty arg-reduction gives index 0."""
-    if combiner.is_arg:
+    if combiner is None or combiner.is_arg:
         return 0
-    return constant_value(combiner.identity(element_of(op.result.type)), op)
+    return constant_value(combiner.identity(element_of(result.type)), op)
 
 
 def _reduce(combiner: Combiner, values: np.ndarray, axes: tuple[int, ...]) -> Any:

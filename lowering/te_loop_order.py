@@ -80,7 +80,7 @@ def choose_order(compute: te.ComputeOp, *, keep_reductions: bool = False) -> Loo
     if not keep_reductions:
         best_reduction = max(reduction, key=lambda it: (_innermost_rank(compute, it), it))
     last = (*(it for it in reduction if it != best_reduction), best_reduction)
-    if compute.combining is None or compute.combining.is_arg or not parallel:
+    if any(combiner.is_arg for combiner in compute.combiners) or not parallel:
         return LoopOrder(parallel, last, ())
     best_parallel = max(parallel, key=lambda it: (_innermost_rank(compute, it), it))
     if _innermost_rank(compute, best_parallel) <= _innermost_rank(compute, best_reduction):

@@ -10,7 +10,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -21,7 +21,7 @@ from ..dialects.affine_bounds import bounds, box
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import bit_width
 from ..dialects.scalar import EXACT
-from ..dialects.shaped import Tensor, is_tensor, tensor_type
+from ..dialects.shaped import Tensor, is_tensor, memref_type, tensor_type
 from ..errors import StepwellError
 from ..transforms.core.fp_flags import SCALAR_FLAGS
 from ..transforms.numerics import FpContract
@@ -128,9 +128,8 @@ class NestBuilder:
         return groups
 
     def _is_apart(self, anchor: te.ComputeOp) -> bool:
-        combiner = anchor.combining
         if self._apart:
-            return combiner is None or not combiner.is_arg
+            return not any(combiner.is_arg for combiner in anchor.combiners)
         return multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS and is_contraction(anchor)
 
     def _order(self, anchor: te.ComputeOp) -> LoopOrder:
@@ -143,7 +142,7 @@ class NestBuilder:
     def _accumulators_fit(self, anchor: te.ComputeOp) -> bool:
         shape = anchor.result.type.get_shape()
         elements = prod(shape[it] for it in self._order(anchor).inner)
-        bits = bit_width(anchor.result.type.get_element_type())
+        bits = max(bit_width(result.type.get_element_type()) for result in anchor.outputs)
         return elements * max(bits, 8) // 8 <= STACK_LIMIT_BYTES
 
     def build(self, group: NestGroup) -> None:
@@ -164,6 +163,10 @@ class _Scope:
     variables: dict[int, SSAValue | int]
 
 
+_Accumulators = tuple[SSAValue, ...]
+"""The buffers of one result: of an arg-reduction the best value and its index."""
+
+
 class _Nest:
     """The construction of one group's loops."""
 
@@ -175,18 +178,14 @@ class _Nest:
 
     def build(self) -> None:
         scope = _Scope(self.parent.builder, {})
-        combiner = self.anchor.combining
-        if combiner is not None and self.group.is_apart:
-            self._reduction_apart(scope, combiner)
+        if self.anchor.combiners and self.group.is_apart:
+            self._reduction_apart(scope)
             return
         scope = self._loops(scope, self.anchor, self.group.order.outer)
-        if combiner is None:
-            (value,) = self._element(scope, self.anchor)
-            self._store(scope, self.anchor, value)
-        elif combiner.is_arg:
-            self._arg_reduction(scope, combiner)
+        if self.anchor.combiners:
+            self._reduction(scope)
         else:
-            self._reduction(scope, combiner)
+            self._store(scope, self.anchor, self._element(scope, self.anchor))
 
     # Loops.
 
@@ -220,120 +219,130 @@ class _Nest:
 
     # Accumulation.
 
-    def _reduction(self, scope: _Scope, combiner: Combiner) -> None:
+    def _reduction(self, scope: _Scope) -> None:
         order = self.group.order
+        if 0 in self.anchor.static_extents[len(self.anchor.parallel) :] and self._is_arg:
+            self._finish(scope, [self._of_nothing(scope, *each) for each in self._results])
+            return
         accumulators, indices = self._accumulators(scope, order.inner)
         init = self._loops(scope, self.anchor, order.inner, ".init")
-        self._initialize(init, combiner, accumulators, indices(init))
+        self._initialize(init, accumulators, indices(init))
         update = self._loops(scope, self.anchor, (*order.reduction, *order.inner))
-        self._update(update, combiner, accumulators, indices(update))
-        if accumulators is self.parent.values.get(self.anchor.result):
+        self._update(update, accumulators, indices(update))
+        if accumulators[0][0] is self.parent.values.get(self.anchor.result):
             return
         finish = self._loops(scope, self.anchor, order.inner, ".finish")
-        total = finish.builder.insert(loop.LoadOp(accumulators, indices(finish))).result
-        self._finish(finish, total)
+        self._finish(finish, self._totals(finish, accumulators, indices(finish)))
 
-    def _reduction_apart(self, scope: _Scope, combiner: Combiner) -> None:
-        """The accumulators are the anchor's own buffer."""
+    def _reduction_apart(self, scope: _Scope) -> None:
+        """The accumulators are the anchor's own buffers."""
         order = self.group.order
-        accumulators = self.parent.values[self.anchor.result]
+        accumulators = [(self.parent.values[result],) for result in self.anchor.outputs]
 
         def element(at: _Scope) -> list[loop.Index]:
             return [at.variables[it] for it in order.outer]
 
         init = self._loops(scope, self.anchor, order.outer, ".init")
-        self._initialize(init, combiner, accumulators, element(init))
+        self._initialize(init, accumulators, element(init))
         update = self._loops(scope, self.anchor, (*order.outer, *order.reduction))
-        self._update(update, combiner, accumulators, element(update))
+        self._update(update, accumulators, element(update))
         if self.group.epilogue is None:
             return
         finish = self._loops(scope, self.anchor, order.outer, ".finish")
-        total = finish.builder.insert(loop.LoadOp(accumulators, element(finish))).result
-        self._finish(finish, total)
+        self._finish(finish, self._totals(finish, accumulators, element(finish)))
+
+    @property
+    def _results(self) -> list[tuple[Combiner, Tensor]]:
+        types = [result.type for result in self.anchor.outputs]
+        return list(zip(self.anchor.combiners, types, strict=True))
+
+    @property
+    def _is_arg(self) -> bool:
+        return any(combiner.is_arg for combiner in self.anchor.combiners)
+
+    def _of_nothing(self, scope: _Scope, combiner: Combiner, type_: Tensor) -> SSAValue:
+        """What a reduction without iterations gives; the index of an arg-reduction is 0."""
+        joined = Combiner.ADD if combiner.is_arg else combiner
+        identity = joined.identity(type_.get_element_type())
+        return scope.builder.insert(arith.ConstantOp(identity)).result
 
     def _initialize(
-        self, scope: _Scope, combiner: Combiner, accumulators: SSAValue, at: Sequence[loop.Index]
+        self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
     ) -> None:
-        element = self.anchor.result.type.get_element_type()
-        identity = scope.builder.insert(arith.ConstantOp(combiner.identity(element)))
-        scope.builder.insert(loop.StoreOp(identity.result, accumulators, at))
+        for combiner, buffers in zip(self.anchor.combiners, accumulators, strict=True):
+            types = [memref_type(buffer).get_element_type() for buffer in buffers]
+            numbers = [combiner.identity(types[0])]
+            numbers += [Combiner.MIN.identity(type_) for type_ in types[1:]]
+            constants = [scope.builder.insert(arith.ConstantOp(n)).result for n in numbers]
+            for constant, buffer in zip(constants, buffers, strict=True):
+                scope.builder.insert(loop.StoreOp(constant, buffer, at))
 
     def _update(
-        self, scope: _Scope, combiner: Combiner, accumulators: SSAValue, at: Sequence[loop.Index]
+        self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
     ) -> None:
-        (value,) = self._element(scope, self.anchor)
-        old = scope.builder.insert(loop.LoadOp(accumulators, at)).result
+        terms = self.anchor.deal(self._element(scope, self.anchor))
+        for combiner, own, buffers in zip(self.anchor.combiners, terms, accumulators, strict=True):
+            old = [scope.builder.insert(loop.LoadOp(buffer, at)).result for buffer in buffers]
+            for value, buffer in zip(
+                self._combined(scope, combiner, old, own), buffers, strict=True
+            ):
+                scope.builder.insert(loop.StoreOp(value, buffer, at))
+
+    def _combined(
+        self, scope: _Scope, combiner: Combiner, old: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> tuple[SSAValue, ...]:
+        if combiner.is_arg:
+            return combiner.combine_arg(scope.builder, (old[0], old[1]), (new[0], new[1]))
         if combiner.is_extreme:
             # Flags that promise finite numbers would not be true of the identity. The new value stands first:
             # x86 asks the first operand alone whether it is NaN, which need not wait for the update before.
             flags = _EXTREME_FLAGS["contract" if self.fp == "fast" else self.fp]
-            new = combiner.combine(scope.builder, value, old, flags)
-        else:
-            new = combiner.combine(scope.builder, old, value, _COMBINE_FLAGS[self.fp])
-        scope.builder.insert(loop.StoreOp(new, accumulators, at))
+            return (combiner.combine(scope.builder, new[0], old[0], flags),)
+        return (combiner.combine(scope.builder, old[0], new[0], _COMBINE_FLAGS[self.fp]),)
+
+    def _totals(
+        self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
+    ) -> list[SSAValue]:
+        """What is accumulated; of an arg-reduction the index, which is its last buffer."""
+        return [scope.builder.insert(loop.LoadOp(b[-1], at)).result for b in accumulators]
 
     def _accumulators(
         self, scope: _Scope, inner: Sequence[int]
-    ) -> tuple[SSAValue, Callable[[_Scope], list[loop.Index]]]:
-        """The buffer that accumulates, and how it is subscripted from inside a scope."""
+    ) -> tuple[list[_Accumulators], Callable[[_Scope], list[loop.Index]]]:
+        """The buffers that accumulate each result, and how they are subscripted from inside a scope."""
         count = len(self.anchor.parallel)
         if inner and self.group.epilogue is None:
-            result = self.parent.values[self.anchor.result]
-            return result, lambda at: [at.variables[it] for it in range(count)]
+            results = [(self.parent.values[result],) for result in self.anchor.outputs]
+            return results, lambda at: [at.variables[it] for it in range(count)]
         shape = [self.anchor.result.type.get_shape()[it] for it in inner]
-        buffer = self._scratch(scope, shape, self.anchor.result.type)
-        buffer.name_hint = "acc"
-        return buffer, lambda at: [at.variables[it] for it in inner]
+        made: list[_Accumulators] = []
+        for combiner, terms in zip(self.anchor.combiners, self.anchor.terms, strict=True):
+            names = ("best", "best_index") if combiner.is_arg else ("acc",)
+            buffers = [self._scratch(scope, shape, term.type) for term in terms]
+            for buffer, name in zip(buffers, names, strict=True):
+                buffer.name_hint = name
+            made.append(tuple(buffers))
+        return made, lambda at: [at.variables[it] for it in inner]
 
-    def _scratch(self, scope: _Scope, shape: Sequence[int], like: Tensor) -> SSAValue:
+    def _scratch(self, scope: _Scope, shape: Sequence[int], element: Attribute) -> SSAValue:
         kind = loop.Scope.STACK if shape else loop.Scope.REGISTER
-        type_ = MemRefType(like.get_element_type(), shape)
-        return scope.builder.insert(loop.AllocOp(kind, type_)).buffer
+        return scope.builder.insert(loop.AllocOp(kind, MemRefType(element, shape))).buffer
 
-    def _arg_reduction(self, scope: _Scope, combiner: Combiner) -> None:
-        value_type = self.anchor.yielded[0].type
-        index_type = self.anchor.result.type.get_element_type()
-        if 0 in self.anchor.static_extents[len(self.anchor.parallel) :]:
-            zero = scope.builder.insert(arith.ConstantOp(Combiner.ADD.identity(index_type)))
-            self._finish(scope, zero.result)
-            return
-        values = scope.builder.insert(
-            loop.AllocOp(loop.Scope.REGISTER, MemRefType(value_type, ()))
-        ).buffer
-        indices = scope.builder.insert(
-            loop.AllocOp(loop.Scope.REGISTER, MemRefType(index_type, ()))
-        ).buffer
-        values.name_hint, indices.name_hint = "best", "best_index"
-        first = scope.builder.insert(arith.ConstantOp(combiner.identity(value_type))).result
-        last = scope.builder.insert(arith.ConstantOp(Combiner.MIN.identity(index_type))).result
-        scope.builder.insert(loop.StoreOp(first, values, ()))
-        scope.builder.insert(loop.StoreOp(last, indices, ()))
-
-        update = self._loops(scope, self.anchor, self.group.order.reduction)
-        value, index = self._element(update, self.anchor)
-        old = update.builder.insert(loop.LoadOp(values, ())).result
-        old_index = update.builder.insert(loop.LoadOp(indices, ())).result
-        new, new_index = combiner.combine_arg(update.builder, (old, old_index), (value, index))
-        update.builder.insert(loop.StoreOp(new, values, ()))
-        update.builder.insert(loop.StoreOp(new_index, indices, ()))
-
-        total = scope.builder.insert(loop.LoadOp(indices, ())).result
-        self._finish(scope, total)
-
-    def _finish(self, scope: _Scope, total: SSAValue) -> None:
-        """Store the anchor's finished element, or what the epilogue makes of it."""
+    def _finish(self, scope: _Scope, totals: Sequence[SSAValue]) -> None:
+        """Store the anchor's finished elements, or what the epilogue makes of them."""
         epilogue = self.group.epilogue
         if epilogue is None:
-            self._store(scope, self.anchor, total)
+            self._store(scope, self.anchor, totals)
             return
-        (value,) = self._element(scope, epilogue, {self.anchor.result: total})
-        self._store(scope, epilogue, value)
+        known: dict[SSAValue, SSAValue] = dict(zip(self.anchor.outputs, totals, strict=True))
+        self._store(scope, epilogue, self._element(scope, epilogue, known))
 
-    def _store(self, scope: _Scope, compute: te.ComputeOp, value: SSAValue) -> None:
-        subscripts = [scope.variables[it] for it in range(len(compute.parallel))]
-        scope.builder.insert(loop.StoreOp(value, self.parent.values[compute.result], subscripts))
+    def _store(self, scope: _Scope, compute: te.ComputeOp, values: Sequence[SSAValue]) -> None:
+        at = [scope.variables[number] for number in range(len(compute.parallel))]
+        for result, value in zip(compute.outputs, values, strict=True):
+            scope.builder.insert(loop.StoreOp(value, self.parent.values[result], at))
 
-    # Elements.
+    # Bodies.
 
     def _element(
         self,

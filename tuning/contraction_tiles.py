@@ -134,7 +134,8 @@ class _Tiles:
             self.init = self._cut(c.initialised, write, together, [], ("init", "init"))
         self.update = self._cut_update()
         if c.finished is not None:
-            reads = c.facts.statements[c.finished].reads
+            finishing = (c.facts.statements[number] for number in c.facts.nest(c.finished))
+            reads = (read for statement in finishing for read in statement.reads)
             read = next(read for read in reads if read.buffer == c.result.buffer)
             self.finish = self._cut(c.finished, read, shared, [], ("finish", "finish"))
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]

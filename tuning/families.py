@@ -92,7 +92,7 @@ class Contractions:
         return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else 0.0)[:n]
 
     def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
-        if any(statement.shared for statement in kernel.facts.statements):
+        if not kernel.facts.is_distributed:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
         found = _the_contraction(kernel.facts)
@@ -112,13 +112,16 @@ class Contractions:
 def _the_contraction(facts: KernelFacts) -> Contraction | None:
     """The kernel's only contraction, where what else there is initialises and finishes its result."""
     found = find_contractions(facts)
-    if len(found) != 1 or len(facts.statements) > 3 or not facts.is_complete:
+    if len(found) != 1 or not facts.is_complete:
         return None
     (contraction,) = found
     if contraction.number > 1 or (contraction.number == 1 and contraction.initialised is None):
         return None
     after = len(facts.statements) - contraction.number - 1
-    return contraction if after <= 1 else None
+    is_finished = (
+        contraction.finished is not None and len(facts.nest(contraction.finished)) == after
+    )
+    return contraction if after <= 1 or is_finished else None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ class Contraction:
     One contraction. Axes are numbers of the statement's axes, in the order of its loops.
 
     `initialised` is the statement that sets the result before the first update, None when there is none or it
-    is not a nest over just the result's axes; `finished` the one that alone reads the result, element by element.
+    is not a nest over just the result's axes; `finished` the one that alone reads the result, element by element, or the
+    first of several in one nest.
     """
 
     facts: KernelFacts
@@ -138,16 +139,26 @@ def _initialised(facts: KernelFacts, number: int) -> int | None:
 
 
 def _finished(facts: KernelFacts, number: int) -> int | None:
-    """The statement right after, when it reads the result element by element and nothing else reads it."""
+    """
+    The statement right after, when it reads the result element by element and nothing else reads it; of several in
+    one nest, the first.
+    """
     result = facts.statements[number].write
+    if number + 1 >= len(facts.statements):
+        return None
+    nest = facts.nest(number + 1)
+    last = facts.statements[nest[0]]
     readers = facts.readers(result.buffer)
-    if readers != [number + 1] or not facts.is_perfect(number + 1):
+    if nest[0] != number + 1 or not readers or not set(readers) <= set(nest):
         return None
-    last = facts.statements[number + 1]
-    if last.combiner is not None or len(last.axes) != _rank(result):
+    if last.shared or any(s.shared for s in facts.statements[nest[-1] + 1 : nest[-1] + 2]):
         return None
-    loads = [read for read in last.reads if read.buffer == result.buffer]
-    return number + 1 if all(_is_in_order(read) for read in loads) else None
+    if len(last.axes) != _rank(result):
+        return None
+    statements = [facts.statements[n] for n in nest]
+    loads = [read for s in statements for read in s.reads if read.buffer == result.buffer]
+    is_element_wise = all(s.combiner is None for s in statements)
+    return nest[0] if is_element_wise and all(map(_is_in_order, loads)) else None
 
 
 def _rank(access: Access) -> int:

@@ -67,6 +67,8 @@ class _Reader:
         self.buffers: dict[SSAValue, int] = {}
         self.axes: dict[loop.ForOp, Axis] = {}
         self.starts: dict[loop.ForOp, _Linear] = {}
+        self.counted: set[Operation] = set()
+        """what statements so far are made by: a value that several store is computed once"""
 
     def read(self) -> LoopFacts:
         for argument in self.function.body.block.args:
@@ -115,8 +117,11 @@ class _Reader:
         counted = Counter(
             op.name
             for op in behind
-            if not isinstance(op, free) and not (is_update and op is combine)
+            if not isinstance(op, free)
+            and not (is_update and op is combine)
+            and op not in self.counted
         )
+        self.counted.update(behind)
         self.statements.append(
             Statement(
                 tuple(self.axes[for_op] for for_op in around),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import prod
 
 from xdsl.dialects import arith, func, memref, tensor
@@ -92,30 +92,39 @@ class _Reader:
         # A result's axis of one element has no loop.
         every = [n for n, extent in enumerate(extents) if n >= parallel or extent != 1]
         outer = [n for n in every if n < parallel]
-        result = self._number(op.result)
-        combiner = op.combining
-        if combiner is None:
-            axes, reads = _axes(extents, outer, parallel), self._reads(op, outer)
-            write = _write(result, parallel, outer)
-            self.statements.append(Statement(axes, 0, reads, write, None, False, _operations(op)))
-            return
-        first = Statement(
-            _axes(extents, outer, parallel), 0, (), _write(result, parallel, outer), None, False, ()
-        )
-        is_free = self.reassociates or not _is_sum_of_floats(op, combiner)
-        update = Statement(
-            _axes(extents, every, parallel),
-            0,
-            self._reads(op, every),
-            _write(result, parallel, every),
-            combiner.value,
-            is_free,
-            _operations(op),
-        )
-        self.statements += [first, update]
+        results = [self._number(result) for result in op.outputs]
+        if op.combiners:
+            axes = _axes(extents, outer, parallel)
+            for n, result in enumerate(results):
+                write = _write(result, parallel, outer)
+                self.statements.append(
+                    Statement(axes, n and len(outer), (), write, None, False, ())
+                )
+        counted: set[Operation] = set()
+        for n, (result, terms) in enumerate(zip(results, op.terms, strict=True)):
+            behind = _behind(terms)
+            reads = self._reads(op, every, behind)
+            operations = _operations(behind, counted)
+            combiner = op.combiners[n] if op.combiners else None
+            is_free = combiner is not None and (
+                self.reassociates or not _is_sum_of_floats(op.outputs[n], combiner)
+            )
+            self.statements.append(
+                Statement(
+                    _axes(extents, every, parallel),
+                    n and len(every),
+                    reads,
+                    _write(result, parallel, every),
+                    combiner and combiner.value,
+                    is_free,
+                    operations,
+                )
+            )
 
-    def _reads(self, op: te.ComputeOp, axes: Sequence[int]) -> tuple[Access, ...]:
-        used = [read for read, arg in zip(op.reads, op.read_args, strict=True) if arg.uses]
+    def _reads(
+        self, op: te.ComputeOp, axes: Sequence[int], behind: Collection[SSAValue]
+    ) -> tuple[Access, ...]:
+        used = [read for read, arg in zip(op.reads, op.read_args, strict=True) if arg in behind]
         found = [self._read(op, read, axes) for read in used]
         return tuple(sorted(found, key=sort_key))
 
@@ -126,6 +135,20 @@ class _Reader:
             return Access(number, (None,) * rank)
         subscripts = tuple(_subscript(read.map, n, axes) for n in range(len(read.map.results)))
         return Access(number, subscripts, read.pad is not None and _leaves(op, read, read.map))
+
+
+def _behind(values: Sequence[SSAValue]) -> dict[SSAValue, None]:
+    """What values of a body are made from, inner regions included, and these themselves."""
+    found: dict[SSAValue, None] = {}
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value in found:
+            continue
+        found[value] = None
+        if isinstance(value.owner, Operation):
+            pending += (operand for inner in value.owner.walk() for operand in inner.operands)
+    return found
 
 
 def _extent(extent: int | SSAValue) -> Extent:
@@ -169,23 +192,28 @@ def _leaves(op: te.ComputeOp, read: te.Read, map_: AffineMap) -> bool:
     return False
 
 
-def _operations(op: te.ComputeOp) -> tuple[tuple[str, int], ...]:
-    """The scalar operations of one element, as loops have them."""
+def _operations(
+    behind: Collection[SSAValue], counted: set[Operation]
+) -> tuple[tuple[str, int], ...]:
+    """The scalar operations behind an element, as loops have them, that no element before was made by."""
     free = te.YieldOp | arith.ConstantOp
     names = {tensor.ExtractOp.name: memref.LoadOp.name}
-    counted = Counter(
+    owners = dict.fromkeys(value.owner for value in behind)
+    new = [op for op in owners if isinstance(op, Operation) and op not in counted]
+    counted.update(new)
+    found = Counter(
         names.get(inner.name, inner.name)
-        for inner in op.body.block.ops
-        for inner in ([inner] if not inner.regions else inner.walk())
+        for op in new
+        for inner in ([op] if not op.regions else op.walk())
         if not isinstance(inner, free) and _is_used(inner)
     )
-    return tuple(sorted(counted.items()))
+    return tuple(sorted(found.items()))
 
 
 def _is_used(op: Operation) -> bool:
     return any(result.uses for result in op.results)
 
 
-def _is_sum_of_floats(op: te.ComputeOp, combiner: Combiner) -> bool:
-    type_ = op.result.type.get_element_type()
+def _is_sum_of_floats(result: SSAValue, combiner: Combiner) -> bool:
+    type_ = tensor_type(result).get_element_type()
     return combiner in (Combiner.ADD, Combiner.MUL) and is_float(type_)

@@ -207,6 +207,25 @@ class KernelFacts:
         after = self.statements[number + 1 : number + 2]
         return not self.statements[number].shared and all(not other.shared for other in after)
 
+    def nest(self, number: int) -> tuple[int, ...]:
+        """The statement and those around it that are in all of its loops and in no other, in order."""
+        first, last = number, number
+        while first and self._is_beside(first):
+            first -= 1
+        while last + 1 < len(self.statements) and self._is_beside(last + 1):
+            last += 1
+        return tuple(range(first, last + 1))
+
+    def _is_beside(self, number: int) -> bool:
+        """Whether a statement is in the same loops as the one before."""
+        depths = {len(statement.axes) for statement in self.statements[number - 1 : number + 1]}
+        return depths == {self.statements[number].shared} != {0}
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether statements share either all of their loops or none."""
+        return all(not s.shared or self._is_beside(n) for n, s in enumerate(self.statements))
+
     def writers(self, buffer: int) -> list[int]:
         """The statements that write a buffer."""
         return [n for n, s in enumerate(self.statements) if s.write.buffer == buffer]
@@ -219,7 +238,12 @@ class KernelFacts:
 
 
 def distributed(facts: KernelFacts) -> KernelFacts:
-    """The facts after loop distribution (fission) where each statement has loops of its own."""
+    """
+    The facts after loop distribution (fission) where each statement has loops of its own; the facts as they are where
+    statements share all loops or none.
+    """
+    if facts.is_distributed:
+        return facts
     statements = tuple(replace(statement, shared=0) for statement in facts.statements)
     return replace(facts, statements=statements)
 

@@ -1,10 +1,11 @@
-"""`te.compute`: one tensor, element by element."""
+"""`te.compute`: tensors over one iteration space, element by element."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from itertools import islice
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,7 +20,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Operation,
+    OpResult,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -30,9 +39,9 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -46,7 +55,7 @@ from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
 from ..shaped import Tensor, tensor_type
 from .text import (
     Number,
-    parse_combiner,
+    parse_combiners,
     parse_iterators,
     parse_read,
     print_iterators,
@@ -89,6 +98,40 @@ def _verify_element(what: str, element: Attribute) -> None:
         raise VerifyException(f"found {what} of type {element}, expected one of {names}; cast it")
 
 
+def _verify_term(element: Attribute, combiner: Combiner | None, types: Sequence[Attribute]) -> None:
+    """What is yielded for a result with such elements."""
+    if combiner is not None and combiner.is_arg:
+        is_index = not is_float(element) and not is_bool(element)
+        if len(types) != 2 or types[1] != element or not is_index:
+            raise VerifyException(
+                f"found an {combiner} that yields ({types_text(types)}) for elements of "
+                f"{element}, expected a value and an index of that type, an integer; mend it"
+            )
+    elif list(types) != [element]:
+        raise VerifyException(
+            f"found a body that yields ({types_text(types)}), expected one value of {element}; "
+            "cast it or mend the result type"
+        )
+    _verify_element("a yielded value", types[0])
+    if combiner is not None and not combiner.is_defined_on(types[0]):
+        raise VerifyException(
+            f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them; "
+            "choose another"
+        )
+
+
+_T = TypeVar("_T")
+
+
+def _dealt(
+    yielded: Sequence[_T], combiners: Sequence[Combiner], count: int
+) -> tuple[tuple[_T, ...], ...]:
+    """What is yielded, by results: two values for an arg-reduction, one for any other."""
+    sizes = [1 + combiner.is_arg for combiner in combiners] or [1] * count
+    values = iter(yielded)
+    return tuple(tuple(islice(values, size)) for size in sizes)
+
+
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """Ends the body of a compute with the element's value, or of a kernel with its results."""
@@ -106,10 +149,11 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class ComputeOp(IRDLOperation):
     """
-    Defines a tensor element by element over named iterators.
+    Defines one tensor, or several of the same shape, element by element over named iterators.
 
     The entry block has the iterators (`index`) and then one argument per operand. The parallel
-    iterators come first and are the axes of the result in order; the others are reduced by `combiner`.
+    iterators come first and are the axes of each result in order; the others are reduced, each result by its
+    own combiner. The body yields the element of each result; for an arg-reduction a value and its index.
     """
 
     name = "te.compute"
@@ -120,8 +164,8 @@ class ComputeOp(IRDLOperation):
     num_parallel = prop_def(IntegerAttr.constr(i64))
     maps = prop_def(ArrayAttr.constr(base(AffineMapAttr) | base(UnitAttr)))
     pads = prop_def(ArrayAttr.constr(base(FloatAttr) | base(IntegerAttr) | base(UnitAttr)))
-    combiner = opt_prop_def(CombinerAttr)
-    result = result_def(TensorType.constr())
+    combiner_list = opt_prop_def(ArrayAttr.constr(base(CombinerAttr)), prop_name="combiners")
+    outputs = var_result_def(TensorType.constr())
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -131,16 +175,18 @@ class ComputeOp(IRDLOperation):
         self,
         parallel: Sequence[Iterator],
         reads: Sequence[Read],
-        result_type: Tensor,
+        result_types: Tensor | Sequence[Tensor],
         body: Region,
         *,
         reduction: Sequence[Iterator] = (),
-        combiner: Combiner | None = None,
+        combiner: Combiner | Sequence[Combiner] | None = None,
     ):
         """
-        `body` is a region of one block with `compute_block(...)`'s arguments and a `te.yield`.
+        `body` is a region of one block with `compute_block(...)`'s arguments and a `te.yield`. There is one
+        combiner for each result, or none.
         """
         iterators = (*parallel, *reduction)
+        combiners = [combiner] if isinstance(combiner, Combiner) else list(combiner or ())
         super().__init__(
             operands=[
                 [read.source for read in reads],
@@ -159,9 +205,9 @@ class ComputeOp(IRDLOperation):
                     [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]
                 ),
                 "pads": ArrayAttr([UnitAttr() if read.pad is None else read.pad for read in reads]),
-                "combiner": None if combiner is None else CombinerAttr(combiner),
+                "combiners": ArrayAttr(map(CombinerAttr, combiners)) if combiners else None,
             },
-            result_types=[result_type],
+            result_types=[[result_types] if isinstance(result_types, TensorType) else result_types],
             regions=[body],
         )
 
@@ -189,8 +235,19 @@ class ComputeOp(IRDLOperation):
         return self.iterators[self.num_parallel.value.data :]
 
     @property
+    def result(self) -> OpResult[Tensor]:
+        """The only result, or the first of several, which have all the same shape."""
+        return self.outputs[0]
+
+    @property
+    def combiners(self) -> tuple[Combiner, ...]:
+        """How each result is reduced; none where nothing is."""
+        return tuple(attr.data for attr in self.combiner_list or ())
+
+    @property
     def combining(self) -> Combiner | None:
-        return None if self.combiner is None else self.combiner.data
+        """How the only result, or the first of several, is reduced."""
+        return self.combiners[0] if self.combiners else None
 
     @property
     def static_extents(self) -> tuple[int, ...]:
@@ -222,6 +279,15 @@ class ComputeOp(IRDLOperation):
         assert isinstance(terminator, YieldOp)
         return tuple(terminator.values)
 
+    @property
+    def terms(self) -> tuple[tuple[SSAValue, ...], ...]:
+        """What the body yields for each result: a value, for an arg-reduction with its index."""
+        return self.deal(self.yielded)
+
+    def deal(self, values: Sequence[SSAValue]) -> tuple[tuple[SSAValue, ...], ...]:
+        """Values for those that the body yields, by results."""
+        return _dealt(values, self.combiners, len(self.outputs))
+
     # Verification.
 
     def verify_(self) -> None:
@@ -245,9 +311,9 @@ class ComputeOp(IRDLOperation):
             raise VerifyException(
                 f"found num_parallel = {parallel}, expected 0 to {count}, the number of iterators; mend it"
             )
-        if (self.combiner is not None) != (parallel < count):
+        if bool(self.combiners) != (parallel < count):
             raise VerifyException(
-                f"found {'a combiner' if self.combiner else 'reduction iterators'} alone, expected "
+                f"found {'a combiner' if self.combiners else 'reduction iterators'} alone, expected "
                 "a combiner and reduction iterators, or neither; add what is missing"
             )
         if any(e < 0 and e != DYNAMIC_INDEX for e in self.static_extents):
@@ -262,16 +328,24 @@ class ComputeOp(IRDLOperation):
             )
 
     def _verify_result(self) -> None:
-        shape = self.result.type.get_shape()
-        expected = self.static_extents[: self.num_parallel.value.data]
-        if len(shape) != len(expected) or any(
-            s != e for s, e in zip(shape, expected, strict=True) if DYNAMIC_INDEX not in (s, e)
-        ):
+        if not self.outputs:
+            raise VerifyException("found no result, expected at least one; add what is computed")
+        if self.combiners and len(self.combiners) != len(self.outputs):
             raise VerifyException(
-                f"found a result of shape {shape_text(shape)}, expected {shape_text(expected)}, the "
-                "extents of the parallel iterators; make them agree"
+                f"found {len(self.combiners)} combiners for {len(self.outputs)} results, expected one for "
+                "each; make them agree"
             )
-        _verify_element("a result", self.result.type.get_element_type())
+        expected = self.static_extents[: self.num_parallel.value.data]
+        for output in self.outputs:
+            shape = output.type.get_shape()
+            if len(shape) != len(expected) or any(
+                s != e for s, e in zip(shape, expected, strict=True) if DYNAMIC_INDEX not in (s, e)
+            ):
+                raise VerifyException(
+                    f"found a result of shape {shape_text(shape)}, expected {shape_text(expected)}, the "
+                    "extents of the parallel iterators; make them agree"
+                )
+            _verify_element("a result", output.type.get_element_type())
 
     def _verify_read(self, number: int, read: Read) -> None:
         source_type = tensor_type(read.source)
@@ -342,26 +416,17 @@ class ComputeOp(IRDLOperation):
         self._verify_yield([value.type for value in terminator.values])
 
     def _verify_yield(self, types: Sequence[Attribute]) -> None:
-        element = self.result.type.get_element_type()
-        combiner = self.combining
-        if combiner is not None and combiner.is_arg:
-            is_index = not is_float(element) and not is_bool(element)
-            if len(types) != 2 or types[1] != element or not is_index:
-                raise VerifyException(
-                    f"found an {combiner} that yields ({types_text(types)}) for elements of "
-                    f"{element}, expected a value and an index of that type, an integer; mend it"
-                )
-        elif list(types) != [element]:
+        count = len(self.outputs)
+        expected = count + sum(combiner.is_arg for combiner in self.combiners)
+        if count > 1 and len(types) != expected:
             raise VerifyException(
-                f"found a body that yields ({types_text(types)}), expected one value of {element}; "
-                "cast it or mend the result type"
+                f"found a body that yields ({types_text(types)}), expected {expected} values for the "
+                f"{count} results; yield what is missing"
             )
-        _verify_element("a yielded value", types[0])
-        if combiner is not None and not combiner.is_defined_on(types[0]):
-            raise VerifyException(
-                f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them; "
-                "choose another"
-            )
+        dealt = [types] if count == 1 else _dealt(types, self.combiners, count)
+        combiners = self.combiners or (None,) * count
+        for output, combiner, own in zip(self.outputs, combiners, dealt, strict=True):
+            _verify_term(output.type.get_element_type(), combiner, own)
 
     # Text.
 
@@ -371,8 +436,8 @@ class ComputeOp(IRDLOperation):
         args = self.body.block.args
         printer.print_string(" ")
         print_iterators(printer, args[:parallel], extents[:parallel])
-        if self.combiner is not None:
-            printer.print_string(f" {self.combiner.data.value} ")
+        if self.combiners:
+            printer.print_string(f" {', '.join(self.combiners)} ")
             print_iterators(printer, args[parallel : len(extents)], extents[parallel:])
         printer.print_string(" ")
         with printer.in_parens():
@@ -381,7 +446,7 @@ class ComputeOp(IRDLOperation):
                 lambda pair: self._print_read(printer, *pair),
             )
         printer.print_string(" : ")
-        printer.print_function_type([s.type for s in self.sources], [self.result.type])
+        printer.print_function_type([s.type for s in self.sources], [r.type for r in self.outputs])
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
@@ -408,8 +473,8 @@ class ComputeOp(IRDLOperation):
     def parse(cls, parser: Parser) -> ComputeOp:
         names: list[Parser.UnresolvedArgument] = []
         parallel = parse_iterators(parser, names)
-        combiner = parse_combiner(parser)
-        reduction = [] if combiner is None else parse_iterators(parser, names)
+        combiners = parse_combiners(parser)
+        reduction = parse_iterators(parser, names) if combiners else []
         reads = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parse_read(parser, names)
         )
@@ -417,10 +482,10 @@ class ComputeOp(IRDLOperation):
         position = parser.pos
         function_type = parser.parse_function_type()
         inputs, outputs = function_type.inputs.data, function_type.outputs.data
-        if len(inputs) != len(reads) or len(outputs) != 1:
+        if len(inputs) != len(reads) or not outputs:
             parser.raise_error(
                 f"found {len(inputs)} operand and {len(outputs)} result types, expected "
-                f"{len(reads)} and one; give the types of what is read, then that of the result",
+                f"{len(reads)} and at least one; give the types of what is read, then those of the results",
                 position,
             )
         types = _tensor_types(parser, (*inputs, *outputs), position)
@@ -441,10 +506,10 @@ class ComputeOp(IRDLOperation):
                 Read(source, None if map_ is None else AffineMap(len(names), 0, map_), pad)
                 for source, (_, _, map_, pad) in zip(sources, reads, strict=True)
             ],
-            types[-1],
+            types[len(inputs) :],
             body,
             reduction=iterators[count:],
-            combiner=combiner,
+            combiner=combiners,
         )
         if attributes is not None:
             op.attributes |= attributes.data

@@ -47,14 +47,27 @@ def parse_iterators(parser: Parser, names: list[Parser.UnresolvedArgument]) -> l
     return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
 
 
-def parse_combiner(parser: Parser) -> Combiner | None:
+def parse_combiners(parser: Parser) -> list[Combiner]:
+    """Combiners between commas; none when the text goes on with something else."""
+    first = _parse_combiner(parser, "'(' or a combiner")
+    found = [] if first is None else [first]
+    while found and parser.parse_optional_punctuation(",") is not None:
+        position = parser.pos
+        further = _parse_combiner(parser, "a combiner")
+        if further is None:
+            parser.raise_error("found a comma, expected a combiner after it; drop it", position)
+        found.append(further)
+    return found
+
+
+def _parse_combiner(parser: Parser, expected: str) -> Combiner | None:
     position = parser.pos
     word = parser.parse_optional_identifier()
     if word is None:
         return None
     if word not in tuple(Combiner):
         parser.raise_error(
-            f"found '{word}', expected '(' or a combiner; the combiners are {', '.join(Combiner)}",
+            f"found '{word}', expected {expected}; the combiners are {', '.join(Combiner)}",
             position,
             parser.pos,
         )

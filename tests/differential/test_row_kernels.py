@@ -24,8 +24,7 @@ Array = Any  # a NumPy array, or what traces as one
 F32 = np.float32
 
 PIPELINE = (
-    "te-inline",
-    "te-form-kernels",
+    "te-fuse",
     "convert-te-to-loop{fp=FP}",
     "loop-plan-memory",
     "convert-loop-to-core",
@@ -40,7 +39,7 @@ def te_text(function: Callable[..., Array], *inputs: np.ndarray) -> str:
 
 def kernels(text: str) -> list[str]:
     module = parse_text(text)
-    PassManager(parse_passes("te-inline,te-form-kernels")).run(make_context(), module)
+    PassManager(parse_passes("te-fuse")).run(make_context(), module)
     return [op.kernel_name.data for op in module.walk() if isinstance(op, te.KernelOp)]
 
 
@@ -150,9 +149,7 @@ def test_large_contractions(name: str):
     function, shapes = LARGE[name]
     inputs = [normals(np.random.default_rng(n), *shape) for n, shape in enumerate(shapes)]
     module = parse_text(te_text(function, *inputs))
-    PassManager(parse_passes("te-inline,te-form-kernels,convert-te-to-loop")).run(
-        make_context(), module
-    )
+    PassManager(parse_passes("te-fuse,convert-te-to-loop")).run(make_context(), module)
     assert '.init"' in str(module) and "acc" not in str(module)
     expected = function(*inputs)
     (interpreted,) = interpret(module, inputs)

@@ -24,20 +24,12 @@ CLEAN = ("canonicalize", "cse", "licm")
 
 PIPELINES: tuple[tuple[str, ...], ...] = (
     (
-        *(
-            "te-inline",
-            "te-form-kernels",
-            LOWER,
-            "loop-merge-kernels",
-            "loop-outline-packing",
-            "loop-plan-memory",
-        ),
+        *("te-fuse", LOWER, "loop-merge-kernels", "loop-outline-packing", "loop-plan-memory"),
         *("convert-loop-to-core", *CLEAN),
     ),
-    ("te-inline", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),
-    ("te-form-kernels", LOWER, "loop-plan-memory", "convert-loop-to-core"),
-    ("canonicalize", "cse", "te-inline", "te-form-kernels", LOWER, "convert-loop-to-core", "cse"),
-    ("te-form-kernels", "te-inline", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),
+    ("te-fuse", LOWER, "loop-plan-memory", "convert-loop-to-core"),
+    ("canonicalize", "cse", "te-fuse", LOWER, "convert-loop-to-core", "cse"),
+    ("te-fuse", "te-fuse", LOWER, "loop-plan-memory", "convert-loop-to-core", *CLEAN),
     (LOWER, "loop-plan-memory", "convert-loop-to-core"),
 )
 
@@ -151,9 +143,7 @@ def test_strict_sums_have_the_bits_of_a_sum_in_order(seed: int):
     }"""
     module = parse_text(text)
     ctx = make_context()
-    passes = (
-        "te-form-kernels,convert-te-to-loop{fp=strict},convert-loop-to-core,canonicalize,cse,licm"
-    )
+    passes = "te-fuse,convert-te-to-loop{fp=strict},convert-loop-to-core,canonicalize,cse,licm"
     PassManager(parse_passes(passes)).run(ctx, module)
     exact = Agreement(is_exact=True)
     exact.check("core", interpret(module, [x, w]), [total, products])

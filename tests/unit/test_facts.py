@@ -31,8 +31,7 @@ def both(function: Any, arrays: Sequence[Any]) -> list[tuple[Any, Any]]:
     """The facts of each kernel of a program, from te and from loops."""
     low = sw.jit(function).lower(*arrays)
     module = low.module("te")
-    for name in ("te-inline", "te-form-kernels"):
-        multiverse().all_passes[name]()().apply(make_context(), module)
+    multiverse().all_passes["te-fuse"]()().apply(make_context(), module)
     from_te = [facts_of_kernel(op) for op in module.walk() if isinstance(op, te.KernelOp)]
     from_loops = [facts_of_loops(kernel).facts for kernel in kernels(low.unscheduled())]
     return list(zip(from_te, from_loops, strict=True))

@@ -16,7 +16,7 @@ from stepwell.lowering.te_to_loop import ConvertTeToLoopPass
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 from stepwell.transforms.loop.plan_memory import LoopPlanMemoryPass
-from stepwell.transforms.te.form_kernels import TeFormKernelsPass
+from stepwell.transforms.te.fuse import TeFusePass
 from stepwell.tuning.rules import ScheduleByRulesPass, kernels
 
 ROWS = np.ones((64, 3000), np.float32)  # 12 kB a row, and a softmax has two of them
@@ -53,7 +53,7 @@ def test_a_pass_reads_the_options_of_the_same_names():
     assert make_pass(ConvertCoreToLLVMPass, options) == ConvertCoreToLLVMPass(threads=3)
     assert make_pass(ScheduleByRulesPass, options) == ScheduleByRulesPass(target="x86-64-v3")
     last_level = Target.parse("x86-64-v3").caches[-1].bytes
-    assert make_pass(TeFormKernelsPass, options).cache_bytes == last_level
+    assert make_pass(TeFusePass, options).cache_bytes == last_level
     assert make_pass(LoopPlanMemoryPass, options) == LoopPlanMemoryPass()
 
 

@@ -34,13 +34,12 @@ def kernel_text(level: str) -> str:
 def te_text() -> str:
     """At te, what fusion has made of the program."""
     from stepwell.driver.pass_manager import PassManager
-    from stepwell.transforms.te.form_kernels import TeFormKernelsPass
-    from stepwell.transforms.te.inline import TeInlinePass
+    from stepwell.transforms.te.fuse import TeFusePass
     from xdsl.context import Context
 
     module = parse_file(str(ROOT / "examples" / "hidden.mlir"))
     lower_to(module, Level.TE)
-    PassManager([TeInlinePass(), TeFormKernelsPass()]).run(Context(), module)
+    PassManager([TeFusePass()]).run(Context(), module)
     return "\n".join(module_text(op) for op in module.ops) + "\n"
 
 

@@ -229,7 +229,7 @@ func.func @too_few_types(%x: tensor<4xf32>) {
   }
   func.return
 }
-// CHECK: invalid.mlir:{{[0-9]+}}:57: found 1 operand and 1 result types, expected 2 and one; give the types of what is read, then that of the result
+// CHECK: invalid.mlir:{{[0-9]+}}:57: found 1 operand and 1 result types, expected 2 and at least one; give the types of what is read, then those of the results
 
 // -----
 
@@ -445,3 +445,33 @@ func.func @used_before_its_definition(%x: tensor<4xf32>) {
   func.return
 }
 // CHECK: invalid.mlir:{{[0-9]+}}:8: 'te.compute' uses %y, the result of 'te.compute' ({{.*}}:8), before its definition; move the definition up
+
+// -----
+
+func.func @few_yielded(%x: tensor<4xf32>) {
+  %r, %s = te.compute [%i = 4] (%a = %x[%i]) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    te.yield %a : f32
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:12: found a body that yields (f32), expected 2 values for the 2 results; yield what is missing
+
+// -----
+
+func.func @few_combiners(%x: tensor<4xf32>) {
+  %r, %s = te.compute [] add [%i = 4] (%a = %x[%i]) : (tensor<4xf32>) -> (tensor<f32>, tensor<f32>) {
+    te.yield %a, %a : f32, f32
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:12: found 1 combiners for 2 results, expected one for each; make them agree
+
+// -----
+
+func.func @no_combiner(%x: tensor<4xf32>) {
+  %r, %s = te.compute [] add, [%i = 4] (%a = %x[%i]) : (tensor<4xf32>) -> (tensor<f32>, tensor<f32>) {
+    te.yield %a, %a : f32, f32
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:31: found a comma, expected a combiner after it; drop it

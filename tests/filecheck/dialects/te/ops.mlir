@@ -122,3 +122,16 @@ func.func @kernel(%x: tensor<4xf32>, %m: index) {
   }
   func.return
 }
+
+// Several results over one space: each has its combiner, and what is yielded for it in its place.
+// CHECK-LABEL: func.func @several_results(
+// CHECK-NEXT:    %c, %d, %g = te.compute [%i = 7] add, max, argmax [%k = 9] (%e = %x[%i, %k]) : (tensor<7x9xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xi64>) {
+// CHECK:           te.yield %p, %e, %e, %n : f32, f32, f32, i64
+func.func @several_results(%x: tensor<7x9xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xi64>) {
+  %c, %d, %g = te.compute [%i = 7] add, max, argmax [%k = 9] (%e = %x[%i, %k]) : (tensor<7x9xf32>) -> (tensor<7xf32>, tensor<7xf32>, tensor<7xi64>) {
+    %n = arith.index_cast %k : index to i64
+    %p = arith.mulf %e, %e : f32
+    te.yield %p, %e, %e, %n : f32, f32, f32, i64
+  }
+  func.return %c, %d, %g : tensor<7xf32>, tensor<7xf32>, tensor<7xi64>
+}

@@ -1,15 +1,11 @@
-// RUN: stepwell-opt %s -p te-form-kernels | filecheck %s
-// RUN: stepwell-opt %s -p te-form-kernels,te-form-kernels | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse,te-fuse | filecheck %s
 
 // A reduction and its epilogue are one kernel, named after both, in place of the epilogue.
 // CHECK-LABEL: func.func @epilogue(
-// CHECK-NEXT:    %bias = te.kernel "bias" (%b_1 = %b) : (tensor<5xf32>) -> tensor<4x5xf32> {
-// CHECK-NEXT:      %bias_1 = te.compute [%i = 4, %j = 5] (%e = %b_1[%j])
-// CHECK:           te.yield %bias_1 : tensor<4x5xf32>
-// CHECK-NEXT:    }
-// CHECK-NEXT:    %add = te.kernel "matmul_add" (%x_1 = %x, %w_1 = %w, %bias_1 = %bias) : (tensor<4x3xf32>, tensor<3x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32> {
+// CHECK-NEXT:    %add = te.kernel "matmul_add" (%x_1 = %x, %w_1 = %w, %b_1 = %b) : (tensor<4x3xf32>, tensor<3x5xf32>, tensor<5xf32>) -> tensor<4x5xf32> {
 // CHECK-NEXT:      %matmul = te.compute [%i = 4, %j = 5] add [%k = 3] (%e = %x_1[%i, %k], %f = %w_1[%k, %j])
-// CHECK:           %add_1 = te.compute [%i_1 = 4, %j_1 = 5] (%e_1 = %matmul[%i_1, %j_1], %f_1 = %bias_1[%i_1, %j_1])
+// CHECK:           %add_1 = te.compute [%i_1 = 4, %j_1 = 5] (%e_1 = %matmul[%i_1, %j_1], %e_2 = %b_1[%j_1])
 // CHECK:           te.yield %add_1 : tensor<4x5xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return %add

@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p te-inline | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse | filecheck %s
 
 // What stays as it is. tests/unit/test_te.py has the reasons.
 
@@ -18,8 +18,8 @@ func.func @reduction(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // The elements around the slice would be read where the pad belongs.
 // CHECK-LABEL: func.func @pad_of_slice(
-// CHECK:         %s = te.compute [%i = 4] (%e = %x[%i + 2])
-// CHECK:         %p = te.compute [%i_1 = 6] (%e_1 = %s[%i_1 - 1] else
+// CHECK:         %s_1 = te.compute [%i = 4] (%e = %x_1[%i + 2])
+// CHECK:         %p_1 = te.compute [%i = 6] (%e = %s_1[%i - 1] else
 func.func @pad_of_slice(%x: tensor<10xf32>) -> tensor<6xf32> {
   %s = te.compute [%i = 4] (%e = %x[%i + 2]) : (tensor<10xf32>) -> tensor<4xf32> {
     te.yield %e : f32
@@ -32,8 +32,8 @@ func.func @pad_of_slice(%x: tensor<10xf32>) -> tensor<6xf32> {
 
 // Of a broadcast axis the operand has no outside.
 // CHECK-LABEL: func.func @pad_of_broadcast(
-// CHECK:         %b = te.compute [%i = 4, %j = 3] (%e = %x[%j])
-// CHECK:         %p = te.compute [%i_1 = 6, %j_1 = 3] (%e_1 = %b[%i_1 - 1, %j_1] else
+// CHECK:         %b_1 = te.compute [%i = 4, %j = 3] (%e = %x_1[%j])
+// CHECK:         %p_1 = te.compute [%i = 6, %j = 3] (%e = %b_1[%i - 1, %j] else
 func.func @pad_of_broadcast(%x: tensor<3xf32>) -> tensor<6x3xf32> {
   %b = te.compute [%i = 4, %j = 3] (%e = %x[%j]) : (tensor<3xf32>) -> tensor<4x3xf32> {
     te.yield %e : f32
@@ -46,8 +46,8 @@ func.func @pad_of_broadcast(%x: tensor<3xf32>) -> tensor<6x3xf32> {
 
 // A constant body moves no data: outside of it there is still the pad.
 // CHECK-LABEL: func.func @pad_of_constant(
-// CHECK:         %c = te.compute [%i = 4]
-// CHECK:         %p = te.compute [%i_1 = 6] (%e_1 = %c[%i_1 - 1] else
+// CHECK:         %c_1 = te.compute [%i = 4]
+// CHECK:         %p_1 = te.compute [%i = 6] (%e = %c_1[%i - 1] else
 func.func @pad_of_constant(%x: tensor<4xf32>) -> tensor<6xf32> {
   %c = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
     %one = arith.constant 1.0 : f32
@@ -60,8 +60,8 @@ func.func @pad_of_constant(%x: tensor<4xf32>) -> tensor<6xf32> {
 }
 
 // CHECK-LABEL: func.func @whole(
-// CHECK:         %a = te.compute
-// CHECK:         %b = te.compute [%i_1 = 4] (%t = %a)
+// CHECK:         %a_1 = te.compute
+// CHECK:         %b_1 = te.compute [%i = 4] (%t = %a_1)
 func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
     %n = arith.negf %e : f32
@@ -76,8 +76,8 @@ func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // An expensive element would be computed once for each of its two reads.
 // CHECK-LABEL: func.func @two_subscripts(
-// CHECK:         %exp = te.compute
-// CHECK:         %d = te.compute [%i_1 = 3] (%e_1 = %exp[%i_1], %f = %exp[%i_1 + 1])
+// CHECK:         %exp_1 = te.compute
+// CHECK:         %d_1 = te.compute [%i = 3] (%e = %exp_1[%i], %f = %exp_1[%i + 1])
 func.func @two_subscripts(%x: tensor<4xf32>) -> tensor<3xf32> {
   %exp = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
     %a = math.exp %e : f32
@@ -94,7 +94,7 @@ func.func @two_subscripts(%x: tensor<4xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: func.func @epilogue(
 // CHECK:         %sum = te.compute [%i = 4] add
 // CHECK:         %neg = te.compute [%i_1 = 4]
-// CHECK:         %r = te.compute [%i_2 = 4, %j = 2] (%e_2 = %neg[%i_2])
+// CHECK:         %r_1 = te.compute [%i_2 = 4, %j = 2] (%e_2 = %neg[%i_2])
 func.func @epilogue(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
   %sum = te.compute [%i = 4] add [%k = 3] (%e = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {
     te.yield %e : f32
@@ -109,12 +109,14 @@ func.func @epilogue(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
   func.return %r : tensor<4x2xf32>
 }
 
-// The epilogue of a reduction that several read: stored in place of the reduction, it is computed once.
+// What works on the elements of a reduction is computed once, with all that is made of it.
 // CHECK-LABEL: func.func @epilogue_of_several(
 // CHECK:         %sum = te.compute
-// CHECK:         %scaled = te.compute [%i_1 = 4] (%e_1 = %sum[%i_1])
-// CHECK:         te.compute [%i_2 = 4] (%e_2 = %scaled[%i_2])
-// CHECK:         te.compute [%i_3 = 4] (%e_3 = %scaled[%i_3])
+// CHECK:         %a_1, %b_1 = te.compute [%i_1 = 4] (%e_1 = %sum[%i_1])
+// CHECK-NEXT:      %d = arith.addf %e_1, %e_1
+// CHECK-NEXT:      %d_1 = arith.negf %d
+// CHECK-NEXT:      %d_2 = math.absf %d
+// CHECK-NEXT:      te.yield %d_1, %d_2
 func.func @epilogue_of_several(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %sum = te.compute [%i = 4] add [%k = 3] (%e = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {
     te.yield %e : f32

@@ -10,7 +10,7 @@ in bytes, and `refusal` weighs the one against the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -18,16 +18,18 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects import te
-from ..dialects.dtypes import bit_width
-from ..dialects.shaped import tensor_type
-from .cost import is_contraction
+from ...dialects.dtypes import bit_width
+from ...dialects.shaped import tensor_type
+from .nests import Nest
 
 CACHE_SPEEDUP = 4.0
 """How much faster the last-level cache is than memory: about 4 times on recent x86 cores."""
 
-Unit = tuple[te.ComputeOp, ...]
-"""Computes in one nest: one, or a reduction and its epilogue. Only the last one's tensor is stored."""
+Unit = tuple[Nest, ...]
+"""A nest, or a reduction and its epilogue. Only the last one's tensors are stored."""
+
+Needed = Callable[[SSAValue, Collection[Nest]], bool]
+"""Whether something else than those nests needs a tensor."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +57,30 @@ class Traffic:
     row: int
 
 
-def shared_rows(computes: Sequence[te.ComputeOp]) -> tuple[int, ...]:
+def shared_rows(nests: Sequence[Nest]) -> tuple[int, ...]:
     """
-    The extents of the leading parallel iterators that all computes share.
+    The extents of the leading parallel iterators that all nests share.
 
     They are the same in each, and every access of one to another's tensor is the identity on them. Empty
     when there are none, or when an extent is a value.
     """
-    if not all(_is_static(compute) for compute in computes):
+    if not all(_is_static(nest) for nest in nests):
         return ()
-    shapes = [c.static_extents[: c.num_parallel.value.data] for c in computes]
+    shapes = [[n for n in nest.space.parallel if isinstance(n, int)] for nest in nests]
     count = 0
     while all(len(shape) > count and shape[count] == shapes[0][count] for shape in shapes):
         count += 1
-    own = {compute.result for compute in computes}
-    for compute in computes:
-        for read in compute.reads:
+    own = {value for nest in nests for value in nest.stored}
+    for nest in nests:
+        for read in nest.reads:
             if read.source in own:
-                count = min(count, _identical(read.map, compute.static_extents))
+                count = min(count, _identical(read.map, nest.space.numbers))
     return tuple(shapes[0][:count])
 
 
-def _is_static(compute: te.ComputeOp) -> bool:
-    types = [tensor_type(value) for value in compute.sources]
-    return DYNAMIC_INDEX not in compute.static_extents and all(t.has_static_shape() for t in types)
+def _is_static(nest: Nest) -> bool:
+    types = [tensor_type(read.source) for read in nest.reads]
+    return DYNAMIC_INDEX not in nest.space.numbers and all(t.has_static_shape() for t in types)
 
 
 def _identical(map_: AffineMap | None, extents: Sequence[int]) -> int:
@@ -99,10 +101,9 @@ def _is_iterator(expr: AffineExpr, dim: int, extents: Sequence[int]) -> bool:
     return dim < len(extents) and extents[dim] == 1 and expr == AffineConstantExpr(0)
 
 
-def traffic(units: Sequence[Unit], caches: Caches = DEFAULT_CACHES) -> Traffic:
+def traffic(units: Sequence[Unit], caches: Caches, needed: Needed) -> Traffic:
     """What is saved and paid when the units, which share rows, are one kernel."""
-    computes = [compute for unit in units for compute in unit]
-    rows = shared_rows(computes)
+    rows = shared_rows([nest for unit in units for nest in unit])
     accesses = [_Accesses.of(unit, rows) for unit in units]
     row = max(access.row_bytes for access in accesses)
     block = max(1, caches.block // max(1, row))
@@ -112,11 +113,11 @@ def traffic(units: Sequence[Unit], caches: Caches = DEFAULT_CACHES) -> Traffic:
 
     saved = sum(
         cost(_bytes(value) * times, _bytes(value))
-        for value, times in _fewer_transfers(units, accesses, caches).items()
+        for value, times in _fewer_transfers(units, accesses, caches, needed).items()
     )
     read_again = 0.0
     for unit, access in zip(units, accesses, strict=True):
-        if any(compute.combining is not None for compute in unit):
+        if any(nest.is_reduction for nest in unit):
             for value, repeats in access.shared.items():
                 size = _bytes(value)
                 slice_ = size * repeats / prod(rows)
@@ -125,7 +126,7 @@ def traffic(units: Sequence[Unit], caches: Caches = DEFAULT_CACHES) -> Traffic:
 
 
 def _fewer_transfers(
-    units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches
+    units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches, needed: Needed
 ) -> dict[SSAValue, int]:
     """
     How many readings and writings of each tensor one kernel does not do.
@@ -134,9 +135,9 @@ def _fewer_transfers(
     it reads or writes costs it nothing while it fits there: two products of matrices are not worth joining
     unless what is between them is larger.
     """
-    writers: dict[SSAValue, int] = {unit[-1].result: number for number, unit in enumerate(units)}
-    computes = {compute for unit in units for compute in unit}
-    contracting = [any(is_contraction(compute) for compute in unit) for unit in units]
+    writers = {value: number for number, unit in enumerate(units) for value in unit[-1].stored}
+    nests = {nest for unit in units for nest in unit}
+    contracting = [any(nest.is_contraction for nest in unit) for unit in units]
     fewer: dict[SSAValue, int] = {}
     for value in dict.fromkeys(value for access in accesses for value in access.rows):
         users = [number for number, access in enumerate(accesses) if value in access.rows]
@@ -144,7 +145,7 @@ def _fewer_transfers(
         counted = [number for number in users if not (free and contracting[number])]
         if value not in writers:
             fewer[value] = max(0, len(counted) - 1)
-        elif all(use.operation in computes for use in value.uses):
+        elif not needed(value, nests):
             fewer[value] = len(counted)
         else:
             fewer[value] = len(counted) - (writers[value] in counted)
@@ -168,13 +169,12 @@ class _Accesses:
 
     @staticmethod
     def of(unit: Unit, extents: Sequence[int]) -> _Accesses:
-        own = {compute.result for compute in unit}
-        stored = unit[-1].result
+        own = {value for nest in unit for value in nest.results}
         count = max(1, prod(extents))
-        rows: dict[SSAValue, int] = {stored: _bytes(stored) // count}
+        rows: dict[SSAValue, int] = {value: _bytes(value) // count for value in unit[-1].stored}
         shared: dict[SSAValue, int] = {}
-        for compute in unit:
-            for read in compute.reads:
+        for nest in unit:
+            for read in nest.reads:
                 if read.source in own:
                     continue
                 repeats = prod(_unused(read.map, extents))
@@ -196,14 +196,15 @@ def _bytes(value: SSAValue) -> int:
     return prod(type_.get_shape()) * max(8, bit_width(type_.get_element_type())) // 8
 
 
-MAX_COMPUTES = 16
+MAX_NESTS = 16
 """More than these in one kernel make its schedule hard to read, and to find."""
 
 
 def refusal(
     one: Sequence[Unit],
     other: Sequence[Unit],
-    caches: Caches = DEFAULT_CACHES,
+    caches: Caches,
+    needed: Needed,
     *,
     contractions: bool = True,
 ) -> str | None:
@@ -213,24 +214,27 @@ def refusal(
     Without `contractions` those that have one stay apart.
     """
     units = (*one, *other)
-    computes = [compute for unit in units for compute in unit]
-    anchors = [compute for compute in computes if compute.combining is not None]
+    nests = [nest for unit in units for nest in unit]
+    anchors = [nest for nest in nests if nest.is_reduction]
     if not anchors:
         return "neither has a reduction"
-    if any(anchor.combining is not None and anchor.combining.is_arg for anchor in anchors):
+    if any(combiner.is_arg for anchor in anchors for combiner in anchor.combiners):
         return "an arg-reduction has a kernel of its own"
-    if not contractions and any(is_contraction(anchor) for anchor in anchors):
-        return "one has a contraction"
-    if len(computes) > MAX_COMPUTES:
-        return f"together they would be {len(computes)} computes, more than {MAX_COMPUTES}"
-    if not all(_is_static(compute) for compute in computes):
+    if any(anchor.is_contraction for anchor in anchors):
+        if not contractions:
+            return "one has a contraction"
+        if any(len(nest.stored) > 1 for nest in nests):
+            return "one has a contraction, and one several results in one nest"
+    if len(nests) > MAX_NESTS:
+        return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
+    if not all(_is_static(nest) for nest in nests):
         return "their extents are not all numbers"
-    if prod(shared_rows(computes)) <= 1:
+    if prod(shared_rows(nests)) <= 1:
         return "they share no leading parallel iterator"
-    together = traffic(units, caches)
+    together = traffic(units, caches, needed)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"
-    apart = [traffic(part, caches) for part in (one, other) if len(part) > 1]
+    apart = [traffic(part, caches, needed) for part in (one, other) if len(part) > 1]
     saved = together.saved - sum(part.saved for part in apart)
     read_again = together.read_again - sum(part.read_again for part in apart)
     if saved <= read_again:

@@ -1,6 +1,6 @@
-// RUN: stepwell-opt %s -p te-form-kernels | filecheck %s
-// RUN: stepwell-opt %s -p te-form-kernels,te-form-kernels | filecheck %s
-// RUN: stepwell-opt %s --remarks -p te-form-kernels 2>&1 >/dev/null | filecheck %s --check-prefix=WHY
+// RUN: stepwell-opt %s -p te-fuse | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse,te-fuse | filecheck %s
+// RUN: stepwell-opt %s --remarks -p te-fuse 2>&1 >/dev/null | filecheck %s --check-prefix=WHY
 
 // A softmax is one kernel: its reductions and what is between them work on the same rows.
 // CHECK-LABEL: func.func @softmax(
@@ -11,7 +11,7 @@
 // CHECK:           te.yield %softmax_1 : tensor<4x6xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:    func.return %softmax
-// WHY: remark: te-form-kernels: kernel 'max_exp_sum_softmax': max, exp, sum, softmax
+// WHY: remark: te-fuse: kernel 'max_exp_sum_softmax': max, exp, sum, softmax
 func.func @softmax(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %max = te.compute [%i = 4, %u = 1] max [%j = 6] (%a = %x[%i, %j]) : (tensor<4x6xf32>) -> tensor<4x1xf32> { te.yield %a : f32 }
   %exp = te.compute [%i = 4, %j = 6] (%a = %x[%i, %j], %b = %max[%i, 0]) : (tensor<4x6xf32>, tensor<4x1xf32>) -> tensor<4x6xf32> {
@@ -52,7 +52,7 @@ func.func @needed_outside(%x: tensor<4x6xf32>) -> (tensor<4xf32>, tensor<4xf32>,
 // CHECK:         te.kernel "sum" (
 // CHECK:         func.call @f(
 // CHECK:         te.kernel "scaled" (
-// WHY: remark: te-form-kernels: not one kernel, 'sum' and 'scaled': something outside needs the one and is needed by the other
+// WHY: remark: te-fuse: not one kernel, 'sum' and 'scaled': something outside needs the one and is needed by the other
 func.func @in_between(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %sum = te.compute [%i = 4] add [%j = 6] (%a = %x[%i, %j]) : (tensor<4x6xf32>) -> tensor<4xf32> { te.yield %a : f32 }
   %f = func.call @f(%sum) : (tensor<4xf32>) -> tensor<4xf32>
@@ -69,7 +69,7 @@ func.func @in_between(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // CHECK-NEXT:    %o = te.kernel "qk_max_exp_sum_p_o" (%q_1 = %q, %k_1 = %k, %v_1 = %v)
 // CHECK-NOT:     te.kernel
 // CHECK:         func.return
-// WHY: remark: te-form-kernels: kernel 'qk_max_exp_sum_p_o': qk, max, exp, sum, p, o
+// WHY: remark: te-fuse: kernel 'qk_max_exp_sum_p_o': qk, max, exp, sum, p, o
 func.func @attention(%q: tensor<2x16x4xf32>, %k: tensor<2x16x4xf32>, %v: tensor<2x16x4xf32>) -> tensor<2x16x4xf32> {
   %qk = te.compute [%b = 2, %i = 16, %j = 16] add [%d = 4] (%a = %q[%b, %i, %d], %c = %k[%b, %j, %d]) : (tensor<2x16x4xf32>, tensor<2x16x4xf32>) -> tensor<2x16x16xf32> {
     %p = arith.mulf %a, %c : f32
@@ -97,7 +97,7 @@ func.func @attention(%q: tensor<2x16x4xf32>, %k: tensor<2x16x4xf32>, %v: tensor<
 // CHECK-LABEL: func.func @layers(
 // CHECK:         te.kernel "h" (
 // CHECK:         te.kernel "y" (
-// WHY: remark: te-form-kernels: not one kernel, 'h' and 'y': one kernel would save 0 bytes of traffic and read 512 again for its blocks of rows
+// WHY: remark: te-fuse: not one kernel, 'h' and 'y': one kernel would save 0 bytes of traffic and read 512 again for its blocks of rows
 func.func @layers(%x: tensor<8x16xf32>, %w1: tensor<16x16xf32>, %w2: tensor<16x16xf32>) -> tensor<8x16xf32> {
   %h = te.compute [%i = 8, %j = 16] add [%k = 16] (%a = %x[%i, %k], %b = %w1[%k, %j]) : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32> {
     %p = arith.mulf %a, %b : f32
@@ -118,9 +118,9 @@ func.func @layers(%x: tensor<8x16xf32>, %w1: tensor<16x16xf32>, %w2: tensor<16x1
 // CHECK:         te.kernel "d" (
 // CHECK:         te.kernel "e" (
 // CHECK:         te.kernel "f" (
-// WHY: remark: te-form-kernels: not one kernel, 'a' and 'b': they share no leading parallel iterator
-// WHY: remark: te-form-kernels: not one kernel, 'c' and 'd': they share no leading parallel iterator
-// WHY: remark: te-form-kernels: not one kernel, 'e' and 'f': an arg-reduction has a kernel of its own
+// WHY: remark: te-fuse: not one kernel, 'a' and 'b': they share no leading parallel iterator
+// WHY: remark: te-fuse: not one kernel, 'c' and 'd': they share no leading parallel iterator
+// WHY: remark: te-fuse: not one kernel, 'e' and 'f': an arg-reduction has a kernel of its own
 func.func @refused(%x: tensor<1x6xf32>, %y: tensor<4x6xf32>) -> (tensor<1x6xf32>, tensor<4x6xf32>, tensor<4xi64>) {
   %a = te.compute [%i = 1] add [%j = 6] (%v = %x[%i, %j]) : (tensor<1x6xf32>) -> tensor<1xf32> { te.yield %v : f32 }
   %b = te.compute [%i = 1, %j = 6] (%v = %x[%i, %j], %s = %a[%i]) : (tensor<1x6xf32>, tensor<1xf32>) -> tensor<1x6xf32> {

@@ -1,13 +1,13 @@
-// RUN: stepwell-opt %s -p te-inline | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse,te-fuse | filecheck %s
 
 // A chain becomes one compute; what nothing reads any more is gone.
 // CHECK-LABEL: func.func @chain(
-// CHECK-NEXT:    %relu = te.compute [%i = 4] (%e = %x[%i], %f = %y[%i]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+// CHECK:         %relu_1 = te.compute [%i = 4] (%e = %x_1[%i], %f = %y_1[%i]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:      %s = arith.addf %e, %f : f32
 // CHECK-NEXT:      %m = arith.mulf %s, %s : f32
 // CHECK-NEXT:      te.yield %m : f32
-// CHECK-NEXT:    }
-// CHECK-NEXT:    func.return %relu
+// CHECK:         func.return %relu
 func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %sum = te.compute [%i = 4] (%e = %x[%i], %f = %y[%i]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
     %s = arith.addf %e, %f : f32
@@ -22,7 +22,7 @@ func.func @chain(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 // Equal reads of one producer share its computation.
 // CHECK-LABEL: func.func @twice(
-// CHECK-NEXT:    te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
+// CHECK:         te.compute [%i = 4] (%e = %x_1[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:      %a = math.exp %e : f32
 // CHECK-NEXT:      %s = arith.addf %a, %a : f32
 // CHECK-NEXT:      te.yield %s : f32
@@ -39,7 +39,7 @@ func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // CHECK-LABEL: func.func @composed_subscripts(
-// CHECK-NEXT:    te.compute [%i = 2, %j = 3] (%e = %x[%i * -3 - %j + 5]) : (tensor<6xf32>) -> tensor<2x3xf32> {
+// CHECK:         te.compute [%i = 2, %j = 3] (%e = %x_1[%i * -3 - %j + 5]) : (tensor<6xf32>) -> tensor<2x3xf32> {
 func.func @composed_subscripts(%x: tensor<6xf32>) -> tensor<2x3xf32> {
   %reversed = te.compute [%i = 6] (%e = %x[5 - %i]) : (tensor<6xf32>) -> tensor<6xf32> {
     te.yield %e : f32
@@ -52,7 +52,7 @@ func.func @composed_subscripts(%x: tensor<6xf32>) -> tensor<2x3xf32> {
 
 // The producer's iterators become the subscripts of the read.
 // CHECK-LABEL: func.func @iterators(
-// CHECK-NEXT:    te.compute [%i = 3, %j = 4] () : () -> tensor<3x4xf32> {
+// CHECK:         te.compute [%i = 3, %j = 4] () : () -> tensor<3x4xf32> {
 // CHECK-NEXT:      %0 = affine.apply affine_map<(d0, d1) -> ((d0 + 2))> (%i, %j)
 // CHECK-NEXT:      %a = arith.index_cast %0 : index to i64
 // CHECK-NEXT:      %b = arith.index_cast %j : index to i64
@@ -73,7 +73,7 @@ func.func @iterators() -> tensor<3x4xf32> {
 
 // Into a reduction, where nothing is computed more often than before.
 // CHECK-LABEL: func.func @into_reduction(
-// CHECK-NEXT:    te.compute [] add [%k = 4] (%e = %x[%k]) : (tensor<4xf32>) -> tensor<f32> {
+// CHECK:         te.compute [] add [%k = 4] (%e = %x_1[%k]) : (tensor<4xf32>) -> tensor<f32> {
 // CHECK-NEXT:      %a = math.exp %e : f32
 // CHECK-NEXT:      te.yield %a : f32
 func.func @into_reduction(%x: tensor<4xf32>) -> tensor<f32> {
@@ -89,7 +89,7 @@ func.func @into_reduction(%x: tensor<4xf32>) -> tensor<f32> {
 
 // A padded read through a transpose is outside where the composed read is.
 // CHECK-LABEL: func.func @pad_of_transpose(
-// CHECK-NEXT:    te.compute [%i = 6, %j = 2] (%e = %x[%j, %i - 1] else 0.000000e+00 : f32) : (tensor<2x4xf32>) -> tensor<6x2xf32> {
+// CHECK:         te.compute [%i = 6, %j = 2] (%e = %x_1[%j, %i - 1] else 0.000000e+00 : f32) : (tensor<2x4xf32>) -> tensor<6x2xf32> {
 func.func @pad_of_transpose(%x: tensor<2x4xf32>) -> tensor<6x2xf32> {
   %t = te.compute [%i = 4, %j = 2] (%e = %x[%j, %i]) : (tensor<2x4xf32>) -> tensor<4x2xf32> {
     te.yield %e : f32
@@ -102,7 +102,7 @@ func.func @pad_of_transpose(%x: tensor<2x4xf32>) -> tensor<6x2xf32> {
 
 // The axis that is padded is passed on; the others are never outside.
 // CHECK-LABEL: func.func @pad_of_slice_elsewhere(
-// CHECK-NEXT:    te.compute [%i = 6, %j = 2] (%e = %x[%i - 1, %j + 3] else 0.000000e+00 : f32) : (tensor<4x9xf32>) -> tensor<6x2xf32> {
+// CHECK:         te.compute [%i = 6, %j = 2] (%e = %x_1[%i - 1, %j + 3] else 0.000000e+00 : f32) : (tensor<4x9xf32>) -> tensor<6x2xf32> {
 func.func @pad_of_slice_elsewhere(%x: tensor<4x9xf32>) -> tensor<6x2xf32> {
   %s = te.compute [%i = 4, %j = 2] (%e = %x[%i, %j + 3]) : (tensor<4x9xf32>) -> tensor<4x2xf32> {
     te.yield %e : f32
@@ -115,7 +115,7 @@ func.func @pad_of_slice_elsewhere(%x: tensor<4x9xf32>) -> tensor<6x2xf32> {
 
 // A padded producer keeps its pad: its reader stays inside of it.
 // CHECK-LABEL: func.func @slice_of_pad(
-// CHECK-NEXT:    te.compute [%i = 2] (%e = %x[%i] else 1.000000e+00 : f32) : (tensor<4xf32>) -> tensor<2xf32> {
+// CHECK:         te.compute [%i = 2] (%e = %x_1[%i] else 1.000000e+00 : f32) : (tensor<4xf32>) -> tensor<2xf32> {
 func.func @slice_of_pad(%x: tensor<4xf32>) -> tensor<2xf32> {
   %p = te.compute [%i = 6] (%e = %x[%i - 1] else 1.0 : f32) : (tensor<4xf32>) -> tensor<6xf32> {
     te.yield %e : f32
@@ -128,10 +128,10 @@ func.func @slice_of_pad(%x: tensor<4xf32>) -> tensor<2xf32> {
 
 // A whole-tensor read goes along; a value from around the computes does too.
 // CHECK-LABEL: func.func @whole_tensor(
-// CHECK-NEXT:    te.compute [%i = 3] (%t = %x, %n = %at[%i]) : (tensor<8xf32>, tensor<3xi64>) -> tensor<3xf32> {
+// CHECK:         te.compute [%i = 3] (%t = %x_1, %n = %at_1[%i]) : (tensor<8xf32>, tensor<3xi64>) -> tensor<3xf32> {
 // CHECK-NEXT:      %p = arith.index_cast %n : i64 to index
 // CHECK-NEXT:      %v = tensor.extract %t[%p] : tensor<8xf32>
-// CHECK-NEXT:      %s = arith.mulf %v, %alpha : f32
+// CHECK-NEXT:      %s = arith.mulf %v, %alpha_1 : f32
 func.func @whole_tensor(%x: tensor<8xf32>, %at: tensor<3xi64>, %alpha: f32) -> tensor<3xf32> {
   %gather = te.compute [%i = 3] (%t = %x, %n = %at[%i]) : (tensor<8xf32>, tensor<3xi64>) -> tensor<3xf32> {
     %p = arith.index_cast %n : i64 to index
@@ -145,11 +145,13 @@ func.func @whole_tensor(%x: tensor<8xf32>, %at: tensor<3xi64>, %alpha: f32) -> t
   func.return %scaled : tensor<3xf32>
 }
 
-// A cheap producer with several readers is computed in each; it stays where it is returned.
+// What is returned and read by others over the same elements is one nest with them.
 // CHECK-LABEL: func.func @cheap_and_returned(
-// CHECK-NEXT:    %sum = te.compute
-// CHECK:         %a = te.compute [%i_1 = 4] (%e_1 = %x[%i_1])
-// CHECK:         %b = te.compute [%i_2 = 4] (%e_2 = %x[%i_2])
+// CHECK:         %sum_1, %a_1, %b_1 = te.compute [%i = 4] (%e = %x_1[%i])
+// CHECK-NEXT:      %s = arith.addf %e, %e
+// CHECK-NEXT:      %s_1 = arith.negf %s
+// CHECK-NEXT:      %s_2 = arith.mulf %s, %s
+// CHECK-NEXT:      te.yield %s, %s_1, %s_2
 func.func @cheap_and_returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %sum = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
     %s = arith.addf %e, %e : f32
@@ -166,22 +168,25 @@ func.func @cheap_and_returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
   func.return %sum, %a, %b : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// Inside a kernel, and with extents that are values.
-// CHECK-LABEL: func.func @in_a_kernel(
-// CHECK:           te.compute [%i = %m] (%e = %a[%i]) : (tensor<?xf32>) -> tensor<?xf32> {
-// CHECK-NEXT:        arith.addf
-// CHECK-NEXT:        arith.negf
-func.func @in_a_kernel(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+// With extents that are values. Kernels that are formed already stay as they are.
+// CHECK-LABEL: func.func @formed(
+// CHECK:         te.kernel "neg" (%k_1 = %k, %n_1 = %n)
+// CHECK:           %neg_1 = te.compute [%i = %n_1] (%e = %k_1[%i])
+func.func @formed(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %k = te.kernel "k" (%a = %x, %m = %n) : (tensor<?xf32>, index) -> tensor<?xf32> {
     %sum = te.compute [%i = %m] (%e = %a[%i]) : (tensor<?xf32>) -> tensor<?xf32> {
       %s = arith.addf %e, %e : f32
       te.yield %s : f32
     }
-    %neg = te.compute [%i = %m] (%e = %sum[%i]) : (tensor<?xf32>) -> tensor<?xf32> {
-      %s = arith.negf %e : f32
-      te.yield %s : f32
-    }
-    te.yield %neg : tensor<?xf32>
+    te.yield %sum : tensor<?xf32>
   }
-  func.return %k : tensor<?xf32>
+  %abs = te.compute [%i = %n] (%e = %k[%i]) : (tensor<?xf32>) -> tensor<?xf32> {
+    %s = math.absf %e : f32
+    te.yield %s : f32
+  }
+  %neg = te.compute [%i = %n] (%e = %abs[%i]) : (tensor<?xf32>) -> tensor<?xf32> {
+    %s = arith.negf %e : f32
+    te.yield %s : f32
+  }
+  func.return %neg : tensor<?xf32>
 }

@@ -1,0 +1,253 @@
+"""Computes that are evaluated in one nest of loops, and what the nest reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects import te
+from ...dialects.combiner import Combiner
+from ...dialects.te.text import Number
+from ..cost import body_cost, is_data_movement, reads_behind
+
+NAMED = 3
+"""Results of a nest that its kernel is named after."""
+
+identity = lru_cache(AffineMap.identity)
+"""The map that leaves so many iterators as they are."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """
+    A compute of which a nest needs the element at `map` of its own iterators.
+
+    Where the compute's operands end, their elements are `pad`: the nest reads a padded tensor through it.
+    """
+
+    compute: te.ComputeOp
+    map: AffineMap
+    pad: Number | None = None
+
+    def seen(self, read: te.Read) -> te.Read:
+        """A read of the compute, as one over the iterators of the nest."""
+        pad = read.pad if read.pad is not None else self.pad
+        if read.map is None:
+            return te.Read(read.source, None)
+        return te.Read(read.source, composed(read.map, self.map), pad)
+
+    def operands(self) -> Iterable[te.Read]:
+        return (self.seen(read) for read in self.compute.reads)
+
+    def seen_from(self, read: te.Read) -> Point:
+        """The point of a nest's compute, from a nest that reads the other's result through `read`."""
+        assert read.map is not None, "what is read at computed indices is stored"
+        pad = self.pad if self.pad is not None else read.pad
+        return Point(self.compute, composed(self.map, read.map), pad)
+
+
+@lru_cache(maxsize=1 << 14)
+def composed(outer: AffineMap, inner: AffineMap) -> AffineMap:
+    """`outer` over what `inner` gives."""
+    if inner == identity(inner.num_dims) and outer.num_dims == inner.num_dims:
+        return outer
+    if outer == identity(outer.num_dims):
+        return inner
+    return outer.compose(inner)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The extents of a nest's iterators: numbers, or `index` values."""
+
+    parallel: tuple[int | SSAValue, ...]
+    reduction: tuple[int | SSAValue, ...]
+
+    @staticmethod
+    def of(compute: te.ComputeOp) -> Space:
+        values = iter(compute.dynamic_extents)
+        every = [next(values) if n == DYNAMIC_INDEX else n for n in compute.static_extents]
+        count = compute.num_parallel.value.data
+        return Space(tuple(every[:count]), tuple(every[count:]))
+
+    @property
+    def every(self) -> tuple[int | SSAValue, ...]:
+        return (*self.parallel, *self.reduction)
+
+    @property
+    def points(self) -> int | None:
+        """How many iterations there are; None where an extent is a value."""
+        sizes = [extent for extent in self.every if isinstance(extent, int)]
+        return prod(sizes) if len(sizes) == len(self.every) else None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The extents, DYNAMIC_INDEX where one is a value."""
+        return tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in self.every)
+
+
+@dataclass(eq=False)
+class Nest:
+    """
+    Computes over one space, which are its roots, and those that are evaluated at the points where they are needed.
+
+    What is needed twice at one point is evaluated once. `cost` is that of all of them for one iteration, in
+    additions, and `operations` how many scalar operations they have.
+    """
+
+    space: Space
+    roots: dict[te.ComputeOp, None]
+    points: dict[Point, None]
+    reads: dict[te.Read, None]
+    cost: float
+    operations: int
+    is_movement: bool
+    """whether each element is one of the only operand, unchanged"""
+    results: tuple[SSAValue, ...] = ()
+    """what is stored: what others need of the roots"""
+    anchor: Nest | None = field(default=None, repr=False)
+    """the reduction of which this is the epilogue"""
+    passed_on: tuple[SSAValue, ...] = ()
+    """results of the anchor that others need too, which this one stores"""
+
+    @staticmethod
+    def of(compute: te.ComputeOp) -> Nest:
+        size = sum(1 for _ in compute.body.walk())
+        return Nest(
+            Space.of(compute),
+            {compute: None},
+            {},
+            dict.fromkeys(compute.reads),
+            body_cost(compute),
+            size,
+            is_data_movement(compute),
+            tuple(compute.outputs),
+        )
+
+    @property
+    def root(self) -> te.ComputeOp:
+        """The first of the roots."""
+        return next(iter(self.roots))
+
+    @property
+    def combiners(self) -> tuple[Combiner, ...]:
+        return tuple(combiner for root in self.roots for combiner in root.combiners)
+
+    @property
+    def is_reduction(self) -> bool:
+        return bool(self.space.reduction)
+
+    @property
+    def stored(self) -> tuple[SSAValue, ...]:
+        return (*self.passed_on, *self.results)
+
+    @property
+    def name(self) -> str | None:
+        """The names of its results, of many the last one's."""
+        hints = [value.name_hint for value in self.results if value.name_hint]
+        return "_".join(hints if len(hints) <= NAMED else hints[-1:]) or None
+
+    def reads_of(self, values: Iterable[SSAValue]) -> list[te.Read]:
+        wanted = set(values)
+        return [read for read in self.reads if read.source in wanted]
+
+    def is_whole(self, read: te.Read) -> bool:
+        """Whether the nest reads the element of the iteration itself."""
+        return read.map == identity(len(self.space.every)) and read.pad is None
+
+    def absorb(self, producer: Nest, reads: Iterable[te.Read]) -> None:
+        """Evaluate what a producer computes where the nest reads it, instead of reading it."""
+        whole = identity(len(producer.space.every))
+        for read in reads:
+            del self.reads[read]
+            inner = (*producer.points, *(Point(root, whole) for root in producer.roots))
+            self._add({point.seen_from(read): None for point in inner})
+            outer = Point(producer.root, whole).seen_from(read)
+            self.reads |= {outer.seen(inner): None for inner in producer.reads}
+        self.is_movement = self.is_movement and producer.is_movement
+
+    def _add(self, points: dict[Point, None]) -> None:
+        for point in points:
+            if point not in self.points:
+                self.points[point] = None
+                self.cost += body_cost(point.compute)
+                self.operations += sum(1 for _ in point.compute.body.walk())
+
+    def join(self, other: Nest) -> None:
+        """Evaluate the other one's computes, over the same space, in this nest too."""
+        whole = identity(len(self.space.every))
+        self._add(other.points)
+        for root in other.roots:
+            self.roots[root] = None
+            self.cost += body_cost(root)
+            self.operations += sum(1 for _ in root.body.walk())
+            for result in root.outputs:
+                self.reads.pop(te.Read(result, whole), None)
+        own = {result for root in self.roots for result in root.outputs}
+        self.reads |= {
+            read: None for read in other.reads if read.source not in own or read.map != whole
+        }
+        self.is_movement = False
+
+    @property
+    def is_contraction(self) -> bool:
+        """Whether it sums products of elements of different operands: see `cost.is_contraction`."""
+        return self._factors() is not None
+
+    @property
+    def is_matrix_product(self) -> bool:
+        """Whether, moreover, each of the operands has parallel iterators that the other has not."""
+        factors = self._factors()
+        if factors is None:
+            return False
+        left, right = (
+            {dim for read in reads if read.map is not None for dim in read.map.used_dims()}
+            for reads in factors
+        )
+        parallel = set(range(len(self.space.parallel)))
+        return bool((left - right) & parallel) and bool((right - left) & parallel)
+
+    def _factors(self) -> tuple[set[te.Read], set[te.Read]] | None:
+        """What the factors of the products that it sums up are made from, where that is not the same."""
+        if self.combiners != (Combiner.ADD,):
+            return None
+        point, product = self._summed()
+        if not isinstance(product.owner, arith.MulfOp | arith.MuliOp):
+            return None
+        left, right = (self._behind(point, factor) for factor in product.owner.operands)
+        return (left, right) if left and right and not left & right else None
+
+    def _summed(self) -> tuple[Point, SSAValue]:
+        """What the root sums up: a value in the body of a compute that is evaluated here."""
+        point, value = Point(self.root, identity(len(self.space.every))), self.root.yielded[0]
+        while value in point.compute.read_args:
+            read = point.seen(point.compute.reads[point.compute.read_args.index(value)])
+            owner = read.source.owner
+            if read in self.reads or not isinstance(owner, te.ComputeOp) or read.map is None:
+                break
+            point = Point(owner, read.map, read.pad)
+            value = owner.terms[owner.outputs.index(read.source)][0]
+        return point, value
+
+    def _behind(self, point: Point, value: SSAValue) -> set[te.Read]:
+        """What a value in the body of a compute is made from, among what the nest reads."""
+        arguments = reads_behind(value, point.compute)
+        reads = zip(point.compute.reads, point.compute.read_args, strict=True)
+        pending = [point.seen(read) for read, argument in reads if argument in arguments]
+        found: set[te.Read] = set()
+        while pending:
+            read = pending.pop()
+            if read in self.reads:
+                found.add(read)
+                continue
+            owner = read.source.owner
+            assert isinstance(owner, te.ComputeOp) and read.map is not None
+            pending += Point(owner, read.map, read.pad).operands()
+        return found

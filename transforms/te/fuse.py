@@ -1,0 +1,234 @@
+"""Computes fused into nests of loops and kernels, each of which becomes one native function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, func
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
+from ...analysis.levels import Level
+from ...dialects import te
+from ...dialects.shaped import tensor_type
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+
+
+@dataclass(frozen=True)
+class TeFusePass(StepwellPass):
+    """
+    Decides which computes are one nest of loops, and which nests are one kernel.
+
+    Element-wise work is computed where it is read, or with others over the same elements; reductions over the same
+    elements share their loops, and are finished in them; a chain over the same rows, such as a softmax or
+    attention, is one kernel when that saves traffic (analysis/fusion/rows.py has the formula). `block_bytes` is
+    what a block of rows may take, such as the second-level cache; `cache_bytes` is the last-level cache.
+    """
+
+    name = "te-fuse"
+    level_in = Level.TE
+    level_out = Level.TE
+
+    block_bytes: int = Caches.block
+    cache_bytes: int = Caches.last_level
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        caches = Caches(self.block_bytes, self.cache_bytes)
+        for function in op.ops:
+            if isinstance(function, func.FuncOp):
+                for block in function.body.blocks:
+                    fuse(block, plan_fusion(block, caches))
+
+
+def fuse(block: Block, plan: FusionPlan) -> None:
+    """Rewrite a block as a plan of its computes says."""
+    for boundary in plan.boundaries:
+        one, other = boundary.producer, boundary.consumer
+        message = f"not one kernel, '{one.name}' and '{other.name}': {boundary.reason}"
+        remark(one.nests[0].root, message, missed=True)
+    computes = [op for op in block.ops if isinstance(op, te.ComputeOp)]
+    values: dict[SSAValue, SSAValue] = {}
+    for each in plan.order:
+        if isinstance(each, KernelPlan):
+            kernel = _kernel(each, values)
+            block.add_op(kernel)
+            remark(kernel, f"kernel '{each.name}': {each.computes}")
+        else:
+            each.detach()
+            block.add_op(each)
+    erased = set(computes)
+    for old, new in values.items():
+        old.replace_uses_with_if(new, lambda use: use.operation not in erased)
+    for compute in reversed(computes):
+        compute.detach()
+        compute.erase(safe_erase=False)
+    for each in plan.order:
+        if isinstance(each, arith.ConstantOp) and each.parent is block and not each.result.uses:
+            each.detach()
+            each.erase()
+
+
+def _kernel(plan: KernelPlan, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
+    """
+    A kernel of its plan. `values` has what became of the results of computes, and gets those of the kernel.
+    """
+    made = {value for nest in plan.nests for value in nest.results}
+    used = [value for value in _used_from_outside(plan.nests) if value not in made]
+    constants = [v.owner for v in used if isinstance(v.owner, arith.ConstantOp)]
+    inputs = [value for value in used if not isinstance(value.owner, arith.ConstantOp)]
+    block = Block(arg_types=[value.type for value in inputs])
+    builder = Builder(InsertPoint.at_end(block))
+    inside: dict[SSAValue, SSAValue] = {}
+    for value, arg in zip(inputs, block.args, strict=True):
+        arg.name_hint = value.name_hint
+        inside[value] = arg
+    for constant in constants:
+        builder.insert(constant.clone(inside))
+    for nest in plan.nests:
+        compute = builder.insert(_Body(nest, inside).compute())
+        inside |= zip(nest.stored, compute.outputs, strict=True)
+    results = plan.results
+    builder.insert(te.YieldOp(*(inside[result] for result in results)))
+    outer = [values.get(value, value) for value in inputs]
+    kernel = te.KernelOp(plan.name, outer, [result.type for result in results], Region(block))
+    kernel.location = plan.nests[-1].root.location
+    for result, output in zip(results, kernel.outputs, strict=True):
+        output.name_hint = result.name_hint
+        values[result] = output
+    return kernel
+
+
+def _used_from_outside(nests: Iterable[Nest]) -> Iterable[SSAValue]:
+    """What nests use and do not define, in the bodies of their computes too: a kernel sees nothing around it."""
+    used: dict[SSAValue, None] = {}
+    for nest in nests:
+        used |= {read.source: None for read in nest.reads}
+        computes = dict.fromkeys([*(point.compute for point in nest.points), *nest.roots])
+        used |= {value: None for root in nest.roots for value in root.dynamic_extents}
+        for compute in computes:
+            used |= _used_in_body(compute)
+    return used
+
+
+def _used_in_body(compute: te.ComputeOp) -> dict[SSAValue, None]:
+    own: set[SSAValue] = set(compute.body.block.args)
+    used: dict[SSAValue, None] = {}
+    for op in compute.body.walk():
+        used |= dict.fromkeys(op.operands)
+        own.update(op.results)
+        own.update(arg for region in op.regions for block in region.blocks for arg in block.args)
+    return {value: None for value in used if value not in own}
+
+
+class _Body:
+    """The body of one compute, in which those of a nest are evaluated."""
+
+    def __init__(self, nest: Nest, inside: Mapping[SSAValue, SSAValue]):
+        self.nest, self.inside = nest, inside
+        reads = [te.Read(inside[r.source], r.map, r.pad) for r in nest.reads]
+        root = nest.root
+        self.iterators = [
+            te.Iterator(it.name, extent if isinstance(extent, int) else inside[extent])
+            for it, extent in zip(root.iterators, nest.space.every, strict=True)
+        ]
+        self.reads = reads
+        self.mapping = dict(inside)
+        self.block = te.compute_block(self.iterators, reads, self._hints())
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        count = len(self.iterators)
+        self.variables = self.block.args[:count]
+        self.arguments = dict(zip(nest.reads, self.block.args[count:], strict=True))
+        self.known: dict[te.Read, tuple[SSAValue, ...]] = {}
+        """what is evaluated, by the read that it replaces"""
+
+    def _hints(self) -> list[str | None]:
+        hints: dict[te.Read, str | None] = {}
+        whole = identity(len(self.iterators))
+        for point in (*self.nest.points, *(Point(root, whole) for root in self.nest.roots)):
+            arguments = point.compute.read_args
+            for read, arg in zip(point.operands(), arguments, strict=True):
+                hints[read] = arg.name_hint
+        return [hints.get(read) or read.source.name_hint for read in self.nest.reads]
+
+    def compute(self) -> te.ComputeOp:
+        nest = self.nest
+        whole = identity(len(self.iterators))
+        for point in self._in_order([Point(root, whole) for root in nest.roots]):
+            self._evaluate(point)
+        stored = [te.Read(value, whole) for value in nest.results]
+        passed_on = [(self.arguments[te.Read(value, whole)],) for value in nest.passed_on]
+        yielded = [*passed_on, *(self.known[read] for read in stored)]
+        self.builder.insert(te.YieldOp(*(value for terms in yielded for value in terms)))
+        combiners: dict[SSAValue, te.Combiner] = {
+            value: combiner
+            for root in nest.roots
+            for value, combiner in zip(root.outputs, root.combiners, strict=False)
+        }
+        count = len(nest.space.parallel)
+        op = te.ComputeOp(
+            self.iterators[:count],
+            self.reads,
+            [tensor_type(value) for value in nest.stored],
+            Region(self.block),
+            reduction=self.iterators[count:],
+            combiner=[combiners[value] for value in nest.results if value in combiners],
+        )
+        for root in nest.roots:
+            op.attributes = {**root.attributes, **op.attributes}
+            op.location = root.location
+        for value, output in zip(nest.stored, op.outputs, strict=True):
+            output.name_hint = value.name_hint
+        return op
+
+    def _in_order(self, wanted: Sequence[Point]) -> list[Point]:
+        """The points that are wanted and those they need, each after these."""
+        order: list[Point] = []
+        done: set[Point] = set()
+        pending = list(reversed(wanted))
+        while pending:
+            point = pending[-1]
+            if point in done:
+                pending.pop()
+                continue
+            needed = [each for each in self._needed(point) if each not in done]
+            if needed:
+                pending += reversed(needed)
+                continue
+            done.add(point)
+            order.append(pending.pop())
+        return order
+
+    def _needed(self, point: Point) -> Iterable[Point]:
+        for read in point.operands():
+            if read not in self.arguments:
+                owner = read.source.owner
+                assert isinstance(owner, te.ComputeOp) and read.map is not None
+                yield Point(owner, read.map, read.pad)
+
+    def _evaluate(self, point: Point) -> None:
+        compute, mapping = point.compute, self.mapping
+        for arg, read in zip(compute.read_args, point.operands(), strict=True):
+            argument = self.arguments.get(read)
+            mapping[arg] = self.known[read][0] if argument is None else argument
+        for arg, expr in zip(compute.iterator_args, point.map.results, strict=True):
+            if arg.uses:
+                mapping[arg] = self._index(point.map, expr)
+        for op in compute.body.block.ops:
+            if not isinstance(op, te.YieldOp):
+                self.builder.insert(op.clone(mapping))
+        for result, terms in zip(compute.outputs, compute.terms, strict=True):
+            read = te.Read(result, point.map, point.pad)
+            self.known[read] = tuple(mapping.get(term, term) for term in terms)
+
+    def _index(self, map_: AffineMap, expr: AffineExpr) -> SSAValue:
+        if isinstance(expr, AffineDimExpr):
+            return self.variables[expr.position]
+        of_one = AffineMapAttr(AffineMap(map_.num_dims, 0, (expr,)))
+        return self.builder.insert(affine.ApplyOp(self.variables, of_one)).result
