@@ -361,7 +361,7 @@ HANDWRITTEN: dict[str, tuple[str, list[np.ndarray], list[np.ndarray]]] = {
 
 
 @pytest.mark.parametrize("name", HANDWRITTEN)
-@pytest.mark.parametrize("pipeline", (0, 5))
+@pytest.mark.parametrize("pipeline", (0, len(PIPELINES) - 1))
 def test_handwritten(name: str, pipeline: int):
     text, inputs, expected = HANDWRITTEN[name]
     agree_at_every_stage(text, inputs, expected, PIPELINES[pipeline])
