@@ -129,6 +129,8 @@ def why_not_one(one: Nest, other: Nest) -> str | None:
     """
     if one.space != other.space:
         return "they are over different iterators"
+    if one.is_movement or other.is_movement:
+        return "one only moves elements, for which a view may do"
     if one.is_reduction:
         return "they are reductions, whose schedules are for one in a nest"
     between = [*one.reads_of(other.results), *other.reads_of(one.results)]
