@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..dialects.loop import LoopKind
+from ..dialects.loop import LoopKind, StoreOp
 from ..transforms.step_support.handles import LoopHandle
 from .session import Session
 
@@ -32,14 +32,26 @@ def in_blocks(s: Session, loop: LoopHandle, lanes: int) -> tuple[LoopHandle | No
     is_sum = loop.op.kind.data is LoopKind.REDUCTION
     block, lane = s.cut(loop, lanes, "block", "lane")
     found = [Lanes(lane)]
-    if is_sum:
-        partial = s.rfactor(lane)
+    for buffer in _sums(s, block, lane) if is_sum else ():
+        partial = s.rfactor(lane, of=buffer)
         found += [Lanes(loops[-1]) for loops in (partial.initialise, partial.combine)]
     if count % lanes:
         back = s.peel(block, back=1).back
         assert back is not None
         found += [Lanes(copy, lanes) for copy in lane.copies_in(back)]
     return block, found
+
+
+def _sums(s: Session, block: LoopHandle, lane: LoopHandle) -> list[str]:
+    """
+    The buffers of which the iterations of a loop over blocks, and of one over their lanes, update one element; where
+    there is one only, it need not be named.
+    """
+    variables = {block.op.induction_variable, lane.op.induction_variable}
+    stores = [op for op in lane.op.walk() if isinstance(op, StoreOp)]
+    sums = [store.buffer for store in stores if not variables & set(store.operands_)]
+    names = [s.buffer(buffer).name for buffer in dict.fromkeys(sums)]
+    return names if len(names) > 1 else [""]
 
 
 def vectorize(s: Session, lanes: Iterable[Lanes]) -> None:

@@ -131,8 +131,8 @@ def why_not_one(one: Nest, other: Nest) -> str | None:
         return "they are over different iterators"
     if one.is_movement or other.is_movement:
         return "one only moves elements, for which a view may do"
-    if one.is_reduction:
-        return "they are reductions, whose schedules are for one in a nest"
+    if one.is_matrix_product or other.is_matrix_product:
+        return "one is a product of matrices, which has a schedule of its own"
     between = [*one.reads_of(other.results), *other.reads_of(one.results)]
     if between and one.is_reduction:
         return "the one needs what the other reduces"

@@ -53,6 +53,7 @@ _MEANINGS: dict[str, str] = {
     "along": "The loop whose variable is in a subscript of the accesses that use the copy; empty for all of them.",
     "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
     "rfactor.axis": "Where the loop's axis is among those of the partial results; -1 for the last.",
+    "rfactor.of": "The buffer that is reduced into; empty where there is one only.",
     "storage_align.factor": "Modulo how many elements the stride is taken.",
 }
 

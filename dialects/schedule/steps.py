@@ -373,12 +373,13 @@ class Rfactor(Step):
 
     Before: `for i: for k.o: for k.i: C[i] += A[i, k]`. After `rfactor("f/k.i")`: partial results
     `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`. `axis` is where the loop's axis is
-    among those of the partial results.
+    among those of the partial results. Where the loop reduces into several buffers, `of` names one.
     """
 
     loop: str
     into: str = ""
     axis: int = -1
+    of: str = ""
 
 
 @step

@@ -253,6 +253,9 @@ def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
             found.append(update)
     if not carried:
         found = list(_updates_of_one_element(nest, factored))
+    if step.of:
+        wanted = nest.buffer(step.of)
+        found = [update for update in found if update.store.buffer is wanted]
     if len(found) == 1:
         return found[0]
     name = factored.loop_name.data
@@ -261,7 +264,7 @@ def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
         raise refuse(
             step,
             f"loop '{name}' reduces in {len(found)} places, into {buffers}",
-            remedy="fission it first",
+            remedy="name one of them with 'of'",
         )
     remedy = "floating-point additions and products need fastmath<reassoc>"
     if carried:
@@ -271,7 +274,8 @@ def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
         raise refuse_dependence(
             step, nest.dependences, chosen, pairs, what="computed apart", remedy=remedy
         )
-    raise refuse(step, f"loop '{name}' carries no reduction", remedy=remedy)
+    into = f" into '%{step.of}'" if step.of else ""
+    raise refuse(step, f"loop '{name}' carries no reduction{into}", remedy=remedy)
 
 
 def _updates_of_one_element(nest: Nest, factored: loop.ForOp) -> Iterator[ReductionUpdate]:

@@ -219,13 +219,19 @@ class StepMethods:
         two operands that are one buffer.
         """
 
-    def rfactor(self, loop: str | Named, into: str = "", axis: int = -1) -> PartialResults:
+    def rfactor(
+        self,
+        loop: str | Named,
+        into: str = "",
+        axis: int = -1,
+        of: str = "",
+    ) -> PartialResults:
         """
         Give each iteration of a reduction loop its own partial result, combined afterwards.
 
         Before: `for i: for k.o: for k.i: C[i] += A[i, k]`. After `rfactor("f/k.i")`: partial results
         `C.rf[i, k.i]` over `k.o`, then `C[i] += C.rf[i, k.i]` over `k.i`. `axis` is where the loop's axis is
-        among those of the partial results.
+        among those of the partial results. Where the loop reduces into several buffers, `of` names one.
         """
 
     def decompose_reduction(self, buffer: str | Named, at: str | Named) -> SomeLoops:

@@ -125,7 +125,7 @@ func.func private @prefix(%A: memref<9xi32>, %C: memref<1xi32>) attributes {step
   func.return
 }
 
-// TWO: error: {{.*}}rfactor.mlir:130:3: rfactor("two/k") is refused: loop 'k' reduces in 2 places, into '%C', '%D'; fission it first
+// TWO: error: {{.*}}rfactor.mlir:130:3: rfactor("two/k") is refused: loop 'k' reduces in 2 places, into '%C', '%D'; name one of them with 'of'
 func.func private @two(%A: memref<9xi32>, %C: memref<1xi32>, %D: memref<1xi32>) attributes {stepwell.noalias} {
   loop.for reduction "k" %k = 0 to 9 {
     %a = loop.load %A[%k] : memref<9xi32>
