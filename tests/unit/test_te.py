@@ -378,7 +378,7 @@ def test_two_reductions_and_their_common_reader():
     """Only one of them can have it as its epilogue."""
     function = te_function(
         SUM,
-        f"%t = te.compute [%i = 4] max [%k = 3] (%a = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {{ {COPY} }}",
+        f"%t = te.compute [%i = 4] max [%k = 3] (%a = %x[3 - %i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {{ {COPY} }}",
         "%c = te.compute [%i = 4] (%a = %sum[%i], %b = %t[%i]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> "
         "{ %d = arith.divf %a, %b : f32 te.yield %d : f32 }",
     )

@@ -32,12 +32,12 @@ func.func @epilogue(%x: tensor<4x3xf32>, %w: tensor<3x5xf32>, %b: tensor<5xf32>)
 // CHECK:         te.kernel "f" (
 // CHECK:         te.kernel "g" (
 // CHECK:         te.kernel "h" (
-func.func @separate(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<f32>) {
+func.func @separate(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>, %z: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<f32>) {
   %c = te.compute [%i = 4] add [%k = 3] (%v = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %v : f32 }
   %d = te.compute [%i = 4] (%v = %c[%i], %w = %c[3 - %i]) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> { te.yield %w : f32 }
-  %e = te.compute [%i = 4] add [%k = 3] (%v = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %v : f32 }
+  %e = te.compute [%i = 4] add [%k = 3] (%v = %y[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %v : f32 }
   %f = te.compute [%i = 4] (%v = %e[%i + 1] else 0.0 : f32) : (tensor<4xf32>) -> tensor<4xf32> { te.yield %v : f32 }
-  %g = te.compute [%i = 4] add [%k = 3] (%v = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %v : f32 }
+  %g = te.compute [%i = 4] add [%k = 3] (%v = %z[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %v : f32 }
   %h = te.compute [] add [%k = 4] (%v = %g[%k]) : (tensor<4xf32>) -> tensor<f32> { te.yield %v : f32 }
   func.return %d, %f, %h : tensor<4xf32>, tensor<4xf32>, tensor<f32>
 }
@@ -50,7 +50,7 @@ func.func @separate(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>, tenso
 func.func @dynamic(%x: tensor<?x3xf32>, %n: index, %m: index) -> (tensor<?xf32>, tensor<?xf32>) {
   %a = te.compute [%i = %n] add [%k = 3] (%v = %x[%i, %k]) : (tensor<?x3xf32>) -> tensor<?xf32> { te.yield %v : f32 }
   %b = te.compute [%i = %n] (%v = %a[%i]) : (tensor<?xf32>) -> tensor<?xf32> { te.yield %v : f32 }
-  %c = te.compute [%i = %n] add [%k = 3] (%v = %x[%i, %k]) : (tensor<?x3xf32>) -> tensor<?xf32> { te.yield %v : f32 }
+  %c = te.compute [%i = %n] add [%k = 3] (%v = %x[%i, 2 - %k]) : (tensor<?x3xf32>) -> tensor<?xf32> { te.yield %v : f32 }
   %d = te.compute [%i = %m] (%v = %c[%i]) : (tensor<?xf32>) -> tensor<?xf32> { te.yield %v : f32 }
   func.return %b, %d : tensor<?xf32>, tensor<?xf32>
 }

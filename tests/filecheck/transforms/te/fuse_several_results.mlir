@@ -121,3 +121,59 @@ func.func @two_products(%x: tensor<4x3xf32>, %w: tensor<3x5xf32>, %y: tensor<4x5
   }
   func.return %r, %s : tensor<4x5xf32>, tensor<4x5xf32>
 }
+
+// Reductions of the same elements go through them once, and what several of them need is computed once.
+// CHECK-LABEL: func.func @reductions(
+// CHECK-NEXT:    %sum, %squares, %at = te.kernel "sum_squares_at" (%x_1 = %x)
+// CHECK-NEXT:      %sum_1, %squares_1, %at_1 = te.compute [%i = 4] add, add, argmax [%k = 3] (%a = %x_1[%i, %k]) :
+// CHECK-NEXT:        %e = math.exp %a : f32
+// CHECK-NEXT:        %p = arith.mulf %e, %e : f32
+// CHECK:             te.yield %e, %p, %e, %n : f32, f32, f32, i64
+// LOOP:       @reductions.sum_squares_at(
+// LOOP:         loop.for reduction "k"
+// LOOP-NEXT:      loop.load
+// LOOP-NEXT:      math.exp
+// LOOP-NOT:     loop.for
+// LOOP:         func.return
+func.func @reductions(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi64>) {
+  %exp = te.compute [%i = 4, %j = 3] (%a = %x[%i, %j]) : (tensor<4x3xf32>) -> tensor<4x3xf32> {
+    %e = math.exp %a : f32
+    te.yield %e : f32
+  }
+  %sum = te.compute [%i = 4] add [%k = 3] (%a = %exp[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> { te.yield %a : f32 }
+  %squares = te.compute [%i = 4] add [%k = 3] (%a = %exp[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {
+    %p = arith.mulf %a, %a : f32
+    te.yield %p : f32
+  }
+  %at = te.compute [%i = 4] argmax [%k = 3] (%a = %exp[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xi64> {
+    %n = arith.index_cast %k : index to i64
+    te.yield %a, %n : f32, i64
+  }
+  func.return %sum, %squares, %at : tensor<4xf32>, tensor<4xf32>, tensor<4xi64>
+}
+
+// The one needs what the other reduces.
+// CHECK-LABEL: func.func @one_after_the_other(
+// CHECK:         %max_1 = te.compute [] max [%k = 3]
+// CHECK:         %sum_1 = te.compute [] add [%k = 3]
+func.func @one_after_the_other(%x: tensor<3xf32>) -> tensor<f32> {
+  %max = te.compute [] max [%k = 3] (%a = %x[%k]) : (tensor<3xf32>) -> tensor<f32> { te.yield %a : f32 }
+  %sum = te.compute [] add [%k = 3] (%a = %x[%k], %m = %max[]) : (tensor<3xf32>, tensor<f32>) -> tensor<f32> {
+    %s = arith.subf %a, %m : f32
+    te.yield %s : f32
+  }
+  func.return %sum : tensor<f32>
+}
+
+// What only moves elements may be a view, and is not computed with others.
+// CHECK-LABEL: func.func @moved(
+// CHECK:         te.kernel "turned" (
+// CHECK:         te.kernel "neg" (
+func.func @moved(%x: tensor<4x3xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %turned = te.compute [%i = 3, %j = 4] (%a = %x[%j, %i]) : (tensor<4x3xf32>) -> tensor<3x4xf32> { te.yield %a : f32 }
+  %neg = te.compute [%i = 3, %j = 4] (%a = %turned[%i, %j]) : (tensor<3x4xf32>) -> tensor<3x4xf32> {
+    %n = arith.negf %a : f32
+    te.yield %n : f32
+  }
+  func.return %turned, %neg : tensor<3x4xf32>, tensor<3x4xf32>
+}
