@@ -224,7 +224,9 @@ def test_several_reductions_in_one_loop_are_refused() -> None:
     )
     for extent in ("1", "9"):
         message = reason(program.replace("{n}", extent), Rfactor("f/k"))
-        assert "loop 'k' reduces in 2 places, into '%C', '%D'; name one of them with 'of'" in message
+        assert (
+            "loop 'k' reduces in 2 places, into '%C', '%D'; name one of them with 'of'" in message
+        )
 
 
 def test_arguments_that_may_be_the_same_memory_are_refused() -> None:
