@@ -58,6 +58,37 @@ def _dense(type_: Shaped, data: bytes) -> DenseIntOrFPElementsAttr:
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
 
 
+class _BlobText(str):
+    """
+    The text that xDSL's table has of a resource, made of the bytes when it is printed or compared.
+
+    It would take twice the memory of the bytes, and longer than all else that is done to a large constant.
+    """
+
+    raw: np.ndarray
+
+    def __new__(cls, raw: np.ndarray) -> _BlobText:
+        blob = super().__new__(cls, "0x")
+        blob.raw = raw
+        return blob
+
+    def __str__(self) -> str:
+        alignment = _ALIGNMENT.to_bytes(4, "little").hex()
+        return f"0x{alignment}{self.raw.data.hex().upper()}"
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, str) and str(self) == str(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
 def declare(array: np.ndarray, hint: str = "constant") -> StringAttr:
     """
     Keep the bytes of `array` under a name made from `hint` and a digest of them.
@@ -72,10 +103,7 @@ def declare(array: np.ndarray, hint: str = "constant") -> StringAttr:
     name = f"{stem}_{digest}" if not stem[0].isdigit() else f"c{stem}_{digest}"
     table, handle = storage(), handle_of(name)
     if not table.lookup(name):
-        text = raw.data.hex().upper()
-        blob = f"0x{_ALIGNMENT.to_bytes(4, 'little').hex().upper()}{text}"
-        table.parse_resource(name, blob)
-        remember(name, blob, raw)
+        table.parse_resource(name, _BlobText(raw))
     return handle
 
 
@@ -136,7 +164,7 @@ def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
         raise StepwellError(
             f"resource '{name}' has no bytes; give them in the file's dialect_resources section"
         )
-    raw = decoded(name, blob)
+    raw = blob.raw if isinstance(blob, _BlobText) else decoded(name, blob)
     if raw is None:
         raw = np.frombuffer(bytes.fromhex(blob[2:])[4:], np.uint8)
         remember(name, blob, raw)
