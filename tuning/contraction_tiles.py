@@ -253,8 +253,10 @@ class _Tiles:
     ) -> StagedBuffer:
         """Stage an operand: in each iteration of `at`, of each entry of the batch that has its own, or once."""
         c, buffer = self.c, self.c.facts.buffers[access.buffer]
-        is_constant = buffer.home is Home.CONSTANT
-        place = None if is_constant else at or self._innermost_batch(access)
+        if buffer.home is Home.CONSTANT:  # all of it is copied once, when the program is loaded
+            block, place = None, None
+        else:
+            place = at or self._innermost_batch(access)
         order = packed_order(c, access, self.batch, own)
         row_or_column = self.update.row if into == "left" else self.update.column
         if within is not None:
@@ -270,8 +272,6 @@ class _Tiles:
             pad=size,
             along=row_or_column if is_both or within is not None else "",
         )
-        if is_constant:
-            return staged  # copied when the program is loaded
         extent = (
             self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
         )

@@ -170,8 +170,6 @@ class RowTiles:
             pad=nr,
             along=blocks.inner[c.number][self.column_loop] if self._is_shared(c.right) else "",
         )
-        if is_constant:
-            return  # copied when the program is loaded
         reads = (c.right,)
         if self.tile.computed is not None:
             reads = read_through(self.chain.statement(self.tile.computed), c.right)
