@@ -40,3 +40,8 @@ def only_called(module: ModuleOp, calls: Mapping[str, object]) -> list[func.Func
         and op.sym_name.data in calls
         and op.sym_name.data not in used
     ]
+
+
+def functions_by_name(module: ModuleOp) -> dict[str, func.FuncOp]:
+    """The functions of a module by name, in textual order."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}

@@ -1,16 +1,13 @@
-"""Where in straight-line code values are alive, and which memory they can share."""
+"""Where in straight-line code buffers are alive."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
-
-ALIGNMENT = 64
-"""Every offset is a multiple of this: a cache line, and the widest vector's natural alignment."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +21,6 @@ class LiveRange:
 
     def overlaps(self, other: LiveRange) -> bool:
         return self.first <= other.last and other.first <= self.last
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Byte offsets for buffers in one arena of `total` bytes."""
-
-    offsets: dict[SSAValue, int]
-    total: int
 
 
 def _position_in(block: Block, op: Operation, numbers: dict[Operation, int]) -> int:
@@ -65,28 +54,3 @@ def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
         if uses:
             ranges.append(LiveRange(buffer, size, min(uses), max(uses)))
     return ranges
-
-
-def place(ranges: Sequence[LiveRange]) -> Placement:
-    """
-    Greedy offsets, largest buffer first, each at the lowest place free during its life.
-
-    The strategy is "greedy by size for offset calculation" of Pisarchyk and Lee, Efficient Memory
-    Management for Deep Neural Net Inference, 2020.
-    """
-    placed: list[tuple[int, LiveRange]] = []
-    for candidate in sorted(ranges, key=lambda r: (-r.size, r.first)):
-        offset = 0
-        for other_offset, other in sorted(placed, key=lambda pair: pair[0]):
-            if not other.overlaps(candidate):
-                continue
-            if other_offset - offset >= candidate.size:
-                break
-            offset = max(offset, _aligned(other_offset + other.size))
-        placed.append((offset, candidate))
-    total = max((offset + r.size for offset, r in placed), default=0)
-    return Placement({r.buffer: offset for offset, r in placed}, _aligned(total))
-
-
-def _aligned(offset: int) -> int:
-    return -(-offset // ALIGNMENT) * ALIGNMENT

@@ -22,6 +22,7 @@ from ..transforms.numerics import DEFAULT_FP
 from .text import checked_path, make_context, parse_file
 
 if TYPE_CHECKING:
+    from ..analysis.memory_plan import MemoryPlan
     from ..runtime.engine import NativeCode
     from ..runtime.executable import Executable
     from ..targets.target import Target
@@ -134,6 +135,17 @@ class Lowered:
             lines += [f"  {word} {choice}" for word, choice in zip(words, choices, strict=False)]
             lines += [] if choices else ["  scheduled without a plan"]
         return "\n".join(lines) + "\n"
+
+    def memory_plans(self) -> list[MemoryPlan]:
+        """
+        What lies where in the arena of each public function, and when; none for a function without scratch memory.
+
+        Raises StepwellError when the program starts below the core level.
+        """
+        from ..analysis.memory_plan import memory_plans
+
+        with lowering_lock:
+            return list(memory_plans(self._at(Level.CORE)))
 
     def _check_above_loops(self) -> None:
         if self.level not in (Level.GRAPH, Level.TE):

@@ -28,8 +28,9 @@ _OBJECT = "object"
 _LIBRARY = "library"
 
 _PLAN = "plan"
+_MEMORY = "memory"
 
-_EMITS = (*map(str, Level), _LLVM_IR, _ASSEMBLY, _PLAN)
+_EMITS = (*map(str, Level), _LLVM_IR, _ASSEMBLY, _PLAN, _MEMORY)
 
 _DEFAULT_EMIT = {
     ".mlir": str(Level.LLVM),
@@ -39,6 +40,9 @@ _DEFAULT_EMIT = {
     ".so": _LIBRARY,
 }
 """What is written to a file, by how its name ends."""
+
+_PICTURES = (".svg", ".png", ".pdf")
+"""Endings of pictures, which only the memory plan has."""
 
 _MLIR = tuple(map(str, Level))
 
@@ -57,7 +61,8 @@ def register(commands: Any) -> None:
         "--output",
         default="-",
         metavar="OUT",
-        help="OUT.mlir, .ll, .s, .o or .so; without it, or with -, stdout gets what --emit names",
+        help="OUT.mlir, .ll, .s, .o, .so, or .svg, .png, .pdf for a picture of --emit memory; without it, or "
+        "with -, stdout gets what --emit names",
     )
     add("--emit", choices=_EMITS, help="what to write; by default, what OUT's name ends in")
     add(
@@ -80,6 +85,9 @@ def compile_program(args: argparse.Namespace) -> int:
     ctx = make_context()
     shapes = dict(pairs(args.shape, "--shape"))
     module = load_program(args.program, ctx, shapes=shapes).module
+    if emit == _MEMORY:
+        _write_memory_plan(module, args.output, options)
+        return 0
     if emit == _LIBRARY:
         _write_library(module, ctx, args.output, options)
         return 0
@@ -96,6 +104,14 @@ def _what_to_emit(output: str, emit: str | None) -> str:
             )
         return emit
     suffix = Path(output).suffix
+    if emit == _MEMORY:
+        if suffix not in _PICTURES:
+            raise StepwellError(
+                f"found --emit memory for an output ending in '{suffix}', expected one of "
+                f"{', '.join(_PICTURES)}, a picture, or no output file for the text; rename it",
+                where=output,
+            )
+        return emit
     if suffix not in _DEFAULT_EMIT:
         raise StepwellError(
             f"found an output ending in '{suffix}', expected one of {', '.join(_DEFAULT_EMIT)}; "
@@ -145,6 +161,16 @@ def _native_code(module: ModuleOp, ctx: Context, options: Options) -> NativeCode
     return native_code(
         module, target=chosen, threads=options.threads or None, quick=options.is_quick
     )
+
+
+def _write_memory_plan(module: ModuleOp, output: str, options: Options) -> None:
+    plans = Lowered(module, options=options).memory_plans()
+    if output == "-":
+        print("\n".join(plan.text() for plan in plans) or "no scratch memory\n", end="")
+        return
+    from ..runtime.memory_picture import draw_memory_plans
+
+    draw_memory_plans(plans, Path(output))
 
 
 def _write_library(module: ModuleOp, ctx: Context, output: str, options: Options) -> None:

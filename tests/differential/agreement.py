@@ -80,7 +80,8 @@ def run_level(
 
 def run_native(module: ModuleOp, inputs: Sequence[Array], *, quick: bool = False) -> list[Array]:
     """
-    Compile a module and call it twice: the second call must give the same, and neither may change an input.
+    Compile a module and call it twice: the second call must give the same, though its scratch memory is full of NaN,
+    and neither may change an input.
 
     In/out arguments do change: their last contents are the results.
     """
@@ -92,10 +93,18 @@ def run_native(module: ModuleOp, inputs: Sequence[Array], *, quick: bool = False
     for number, (array, original) in enumerate(zip(given, inputs, strict=True)):
         if array.tobytes() != np.ascontiguousarray(original).tobytes():
             raise Disagreement(f"native code writes to input {number}")
+    _fill_scratch(executable)
     for number, (one, other) in enumerate(zip(results, _call(executable, given), strict=True)):
         if one.tobytes() != other.tobytes():
             raise Disagreement(f"a second call gives another result {number}")
     return results
+
+
+def _fill_scratch(executable: Executable) -> None:
+    """Fill the arenas of earlier calls with bytes that are NaN as floats of any width, and -1 as integers."""
+    pool = executable._arenas
+    for _, arena in pool._free if pool is not None else ():
+        arena.fill(0xFF)
 
 
 def _call(executable: Executable, given: list[Array]) -> list[Array]:

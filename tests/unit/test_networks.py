@@ -69,3 +69,9 @@ def test_peers_compute_the_same(name: str):
         np.testing.assert_allclose(found, ours, rtol=1e-3, atol=1e-4, err_msg=peer)
         compared.append(peer)
     assert "numpy" in compared
+
+
+def test_a_transformer_block_takes_little_more_memory_than_what_is_alive(networks: ModuleType):
+    x, mask = np.zeros((128, 768), np.float32), np.zeros((128, 128), np.float32)
+    (plan,) = sw.jit(networks.transformer, opt="quick").lower(x, mask).memory_plans()
+    assert plan.lower_bound <= plan.total <= 1.1 * plan.lower_bound

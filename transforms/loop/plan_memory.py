@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -24,9 +23,12 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.calls import calls_in, is_private
 from ...analysis.levels import Level
-from ...analysis.liveness import live_ranges, place
+from ...analysis.liveness import live_ranges
+from ...analysis.memory_packing import Packing, pack
+from ...analysis.memory_plan import bytes_of
 from ...dialects import loop
-from ...dialects.dtypes import bit_width
+from ...dialects.shaped import memref_type
+from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
 ArenaType = MemRefType[IntegerType]
@@ -40,10 +42,6 @@ def _arena_allocs(function: func.FuncOp) -> list[loop.AllocOp]:
         and op.scope.data is loop.Scope.ARENA
         and not op.dynamic_sizes
     ]
-
-
-def _size_in_bytes(type_: MemRefType) -> int:
-    return prod(type_.get_shape()) * max(bit_width(type_.get_element_type()), 8) // 8
 
 
 def _has_mark(function: func.FuncOp, mark: str) -> bool:
@@ -64,8 +62,11 @@ class LoopPlanMemoryPass(StepwellPass):
     Three kinds keep their allocations. Functions without marked results: an arena would make their other
     buffers, which are read and written in place, inputs only. Public functions that others call, and what
     they call. Private ones that call themselves, or that are called from inside of a loop or branch. So do
-    buffers inside of loops: the iterations of a loop on threads must not share one place (each thread
-    allocates its own, once).
+    buffers inside of loops on threads, whose iterations must not share one place (each thread allocates its own,
+    once); those inside of other loops are placed as well, and used again by each iteration.
+
+    A remark has the size of the arena, how small any could be, and by which method it was found
+    (analysis/memory_packing.py).
     """
 
     name = "loop-plan-memory"
@@ -75,6 +76,7 @@ class LoopPlanMemoryPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         calls = calls_in(op)
         for function in _callees_first(op, calls):
+            _lift_scratch(function)
             allocs = _arena_allocs(function)
             if not allocs:
                 continue
@@ -136,26 +138,67 @@ def _pass_arena(call: func.CallOp, arena: ArenaType) -> None:
 def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> ArenaType | None:
     """Replace the allocations by views of a new argument; its type, None when nothing uses them."""
     block = function.body.block
-    sizes: dict[SSAValue, int] = {}
-    for alloc in allocs:
-        assert isinstance(alloc.buffer.type, MemRefType)
-        sizes[alloc.buffer] = _size_in_bytes(alloc.buffer.type)
-    placement = place(live_ranges(block, sizes))
+    sizes: dict[SSAValue, int] = {
+        alloc.buffer: bytes_of(memref_type(alloc.buffer)) for alloc in allocs
+    }
+    packing = pack(live_ranges(block, sizes))
+    placement = packing.placement
     type_ = MemRefType(i8, (placement.total,))
     arena = _add_arena_argument(function, type_) if placement.offsets else None
+    if arena is not None:
+        remark(function, _words(packing))
     for alloc in allocs:
         if arena is not None and alloc.buffer in placement.offsets:
             builder = Builder(InsertPoint.before(alloc))
             offset = builder.insert(
                 arith.ConstantOp(IntegerAttr(placement.offsets[alloc.buffer], IndexType()))
             )
-            assert isinstance(alloc.buffer.type, MemRefType)
             view = builder.insert(memref.ViewOp(arena, offset.result, [], alloc.buffer.type))
             view.result.name_hint = alloc.buffer.name_hint
             alloc.buffer.replace_all_uses_with(view.result)
         alloc.detach()
         alloc.erase()
     return None if arena is None else type_
+
+
+def _words(packing: Packing) -> str:
+    """What was found, and what else was tried."""
+    total, others = packing.placement.total, dict(packing.totals)
+    del others[packing.method]
+    tried = "".join(f", {name} {bytes_}" for name, bytes_ in others.items())
+    return (
+        f"an arena of {total} bytes for {len(packing.placement.offsets)} buffers, by {packing.method}{tried}; "
+        f"{packing.lower_bound} are alive at once"
+    )
+
+
+def _lift_scratch(function: func.FuncOp) -> None:
+    """
+    Move the arena buffers inside of loops and branches to where the function's own are, so that they are placed too.
+
+    Their contents are undefined at the start of each iteration, so that all iterations may use one place, but for
+    those of a loop on threads.
+    """
+    block = function.body.block
+    for op in block.ops:
+        inside = [inner for inner in op.walk() if isinstance(inner, loop.AllocOp)]
+        for alloc in inside:
+            is_arena = alloc.scope.data is loop.Scope.ARENA and not alloc.dynamic_sizes
+            if is_arena and alloc is not op and not _is_on_threads(alloc):
+                alloc.detach()
+                block.insert_op_before(alloc, op)
+
+
+def _is_on_threads(op: Operation) -> bool:
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, loop.ForOp):
+            if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
+                return True
+        elif not isinstance(around, loop.IfOp | func.FuncOp | ModuleOp):
+            return True  # other regions may run at the same time too
+        around = around.parent_op()
+    return False
 
 
 def _add_arena_argument(function: func.FuncOp, type_: ArenaType) -> SSAValue:
