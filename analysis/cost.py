@@ -64,6 +64,15 @@ def body_cost(compute: te.ComputeOp) -> float:
     return sum(op_cost(op) for op in compute.body.walk())
 
 
+def is_extension(compute: te.ComputeOp) -> bool:
+    """Whether each element is one element of the only operand in a wider type, which holds it exactly."""
+    if compute.combining is not None or len(compute.yielded) != 1 or len(compute.reads) != 1:
+        return False
+    op = compute.yielded[0].owner
+    is_wider = isinstance(op, arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp)
+    return is_wider and op.operands[0] in compute.read_args
+
+
 def is_data_movement(compute: te.ComputeOp) -> bool:
     """Whether each element is one element of the only operand, unchanged (transpose, slice, broadcast …)."""
     return compute.combining is None and compute.yielded == compute.read_args

@@ -253,9 +253,15 @@ def where(condition: TensorLike, x: TensorLike, y: TensorLike, /) -> Tensor:
 
 
 @traceable
-def matmul(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """`(..., m, k) @ (..., k, n)`: the batches broadcast, a vector's axis is contracted; integers wrap."""
-    return record(graph.MatmulOp, *promoted(x, y))
+def matmul(x: TensorLike, y: TensorLike, /, dtype: Any = None) -> Tensor:
+    """
+    `(..., m, k) @ (..., k, n)`: the batches broadcast, a vector's axis is contracted; integers wrap.
+
+    With a `dtype` both operands are converted to it first, as in NumPy: int8 with `dtype=int32` is one kernel that
+    reads int8.
+    """
+    operands = promoted(x, y) if dtype is None else converted([x, y], dtype_named(dtype))
+    return record(graph.MatmulOp, *operands)
 
 
 # Reductions. `axis` is one axis or several; without it, all of them.

@@ -204,6 +204,7 @@ class ScheduleSteps:
         pad: int = 0,
         pads: Sequence[int] = (),
         along: str | Named = "",
+        element: str = "",
     ) -> Applied[StagedBuffer]:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
@@ -214,7 +215,9 @@ class ScheduleSteps:
         permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
         rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
         the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
-        two operands that are one buffer.
+        two operands that are one buffer. `element` is the element type of the copy, where it is to be another, which must
+        hold all numbers exactly: what extends the elements that are read is then done while they are copied, and products
+        of narrow integers are added up as floats.
         """
 
     def rfactor(

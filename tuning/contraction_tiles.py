@@ -271,6 +271,7 @@ class _Tiles:
             panel=0 if within is not None else size,
             pad=size,
             along=row_or_column if is_both or within is not None else "",
+            element=self._element(access),
         )
         extent = (
             self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
@@ -288,6 +289,12 @@ class _Tiles:
             )
         )
         return staged
+
+    def _element(self, access: Access) -> str:
+        """The element type of a packed operand, where it is not the one that the operand is stored in."""
+        if access.extension is None:
+            return ""
+        return self.plan.sums_in or str(access.extension.element)
 
     def _innermost_batch(self, access: Access) -> LoopHandle | None:
         """The innermost loop over the batch that the operand moves along."""
@@ -331,9 +338,9 @@ class _Tiles:
             if self.by_panels:
                 result = self._panel(handle, pads)
                 tile = pad_loops(self.s, tile)
-                kept = keep_in_registers(self.s, result, tile, pads)
+                kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
             else:
-                kept = keep_in_registers(self.s, result, tile, pads)
+                kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
         self._fetch_result_ahead()

@@ -38,10 +38,15 @@ class Tile:
 
 
 def keep_in_registers(
-    s: Session, result: BufferHandle, tile: Tile, pads: tuple[int, ...], into: str = "tile"
+    s: Session,
+    result: BufferHandle,
+    tile: Tile,
+    pads: tuple[int, ...],
+    into: str = "tile",
+    element: str = "",
 ) -> StagedBuffer:
-    """Keep the tile's part of a result in registers for an iteration of the loop around it."""
-    return s.stage(result, tile.at, into=into, scope="register", pads=pads)
+    """Keep the tile's part of a result in registers for an iteration of the loop around it, as `element` where given."""
+    return s.stage(result, tile.at, into=into, scope="register", pads=pads, element=element)
 
 
 def pad_loops(s: Session, tile: Tile) -> Tile:

@@ -11,6 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute
+
+from ...dialects.dtypes import bit_width, significand_bits
 from .kernel import Access, KernelFacts, Statement
 
 
@@ -56,6 +61,37 @@ class Contraction:
     @property
     def right_bytes(self) -> int:
         return self.facts.element_bytes(self.right)
+
+    @property
+    def exact_terms(self) -> int:
+        """
+        How many products of integers of 8 or 16 bits have a sum that is exact in f32, in every order: all partial
+        sums are at most 2^24, below which f32 holds every integer. 0 where the sums are of something else.
+        """
+        extended = (self.left.extension, self.right.extension)
+        names = {arith.ExtSIOp.name, arith.ExtUIOp.name, arith.MuliOp.name}
+        if (
+            self.statement.combiner != "add"
+            or None in extended
+            or self._element(self.result) != i32
+        ):
+            return 0
+        if not {name for name, _ in self.statement.operations} <= names:
+            return 0
+        if dict(self.statement.operations)[arith.MuliOp.name] != 1:
+            return 0
+        return (1 << significand_bits(f32)) // (
+            self._greatest(self.left) * self._greatest(self.right)
+        )
+
+    def _greatest(self, access: Access) -> int:
+        """The largest magnitude of an operand's integers."""
+        bits, extension = bit_width(self._element(access)), access.extension
+        is_signed = extension is not None and extension.operation == arith.ExtSIOp.name
+        return 1 << (bits - 1) if is_signed else (1 << bits) - 1
+
+    def _element(self, access: Access) -> Attribute:
+        return self.facts.buffers[access.buffer].element
 
     @property
     def result_bytes(self) -> int:

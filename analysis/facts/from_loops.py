@@ -21,6 +21,7 @@ from .kernel import (
     Access,
     Axis,
     BufferFacts,
+    Extension,
     Extent,
     Home,
     KernelFacts,
@@ -141,9 +142,9 @@ class _Reader:
         operands = tuple(op.operands_)
         subscripts = tuple(self._subscript(expr, operands, around) for expr in op.map.data.results)
         parent = op.parent_op()
-        return Access(
-            self._number(op.buffer), subscripts, not isinstance(parent, loop.ForOp | func.FuncOp)
-        )
+        is_guarded = not isinstance(parent, loop.ForOp | func.FuncOp)
+        extension = Extension.of(op.result) if isinstance(op, loop.LoadOp) else None
+        return Access(self._number(op.buffer), subscripts, is_guarded, extension)
 
     def _subscript(
         self, expr: AffineExpr, operands: tuple[SSAValue, ...], around: tuple[loop.ForOp, ...]

@@ -20,6 +20,7 @@ from .kernel import (
     Access,
     Axis,
     BufferFacts,
+    Extension,
     Extent,
     Home,
     KernelFacts,
@@ -124,17 +125,19 @@ class _Reader:
     def _reads(
         self, op: te.ComputeOp, axes: Sequence[int], behind: Collection[SSAValue]
     ) -> tuple[Access, ...]:
-        used = [read for read, arg in zip(op.reads, op.read_args, strict=True) if arg in behind]
-        found = [self._read(op, read, axes) for read in used]
+        pairs = zip(op.reads, op.read_args, strict=True)
+        found = [self._read(op, read, arg, axes) for read, arg in pairs if arg in behind]
         return tuple(sorted(found, key=sort_key))
 
-    def _read(self, op: te.ComputeOp, read: te.Read, axes: Sequence[int]) -> Access:
+    def _read(self, op: te.ComputeOp, read: te.Read, arg: SSAValue, axes: Sequence[int]) -> Access:
         number = self._number(read.source)
         if read.map is None:
             rank = len(tensor_type(read.source).get_shape())
             return Access(number, (None,) * rank)
         subscripts = tuple(_subscript(read.map, n, axes) for n in range(len(read.map.results)))
-        return Access(number, subscripts, read.pad is not None and _leaves(op, read, read.map))
+        is_guarded = read.pad is not None and _leaves(op, read, read.map)
+        extension = None if is_guarded else Extension.of(arg)
+        return Access(number, subscripts, is_guarded, extension)
 
 
 def _behind(values: Sequence[SSAValue]) -> dict[SSAValue, None]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
-from xdsl.ir import Attribute
+from xdsl.dialects import arith
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.dtypes import bit_width
 
@@ -89,6 +90,24 @@ class BufferFacts:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """What is done to an element before it is used: `operation` makes it the same number of a wider type."""
+
+    operation: str
+    element: Attribute
+
+    @staticmethod
+    def of(value: SSAValue) -> Extension | None:
+        """How every use of a value extends it; None where one does not, or another way."""
+        users = [use.operation for use in value.uses]
+        kinds = arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
+        if not users or not all(isinstance(user, kinds) for user in users):
+            return None
+        found = {Extension(user.name, user.results[0].type) for user in users}
+        return found.pop() if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
 class Access:
     """
     One read or write. A subscript is None where it is not affine in the axes. A guarded access happens only in
@@ -98,6 +117,8 @@ class Access:
     buffer: int
     subscripts: tuple[Subscript | None, ...]
     is_guarded: bool = False
+    extension: Extension | None = None
+    """how the elements that are read are extended to a wider type, if they are"""
 
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""

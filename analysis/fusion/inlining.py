@@ -106,6 +106,8 @@ def _recomputation(
     consumer: Nest, producer: Nest, reads: list[te.Read], readers: int
 ) -> str | None:
     """Why the extra work of computing each element at each of its reads is too much, or None."""
+    if producer.is_extension and consumer.is_contraction:
+        return None  # its plan extends elements while it packs them
     per_element = _reads_per_element(consumer, producer)
     times = per_element * len({read.map for read in reads}) * readers
     if times <= 1:

@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects import te
 from ...dialects.combiner import Combiner
 from ...dialects.te.text import Number
-from ..cost import body_cost, is_data_movement, reads_behind
+from ..cost import body_cost, is_data_movement, is_extension, reads_behind
 
 NAMED = 3
 """Results of a nest that its kernel is named after."""
@@ -195,6 +195,12 @@ class Nest:
             read: None for read in other.reads if read.source not in own or read.map != whole
         }
         self.is_movement = False
+
+    @property
+    def is_extension(self) -> bool:
+        """Whether each element is one of the only operand in a wider type: see `cost.is_extension`."""
+        moved = all(is_data_movement(point.compute) for point in self.points)
+        return moved and len(self.roots) == 1 and is_extension(self.root)
 
     @property
     def is_contraction(self) -> bool:

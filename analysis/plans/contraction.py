@@ -59,8 +59,9 @@ def _plans(
     domains = _Domains(model)
     tiles = nsmallest(TILES_TRIED, domains.tiles(), key=lambda tile: model.tile_time(*tile))
     for mr, nr in tiles:
-        for plan in domains.completed(mr, nr, turned):
-            yield model.cost(plan).seconds, plan
+        for sums_in in ("f32", "") if problem.exact_terms else ("",):
+            for plan in domains.completed(mr, nr, turned, sums_in):
+                yield model.cost(plan).seconds, plan
 
 
 Blocks = tuple[int, int, int, Innermost, bool]
@@ -93,10 +94,13 @@ class _Domains:
                     break
                 yield mr, vectors * width
 
-    def completed(self, mr: int, nr: int, turned: bool) -> Iterator[ContractionPlan]:
+    def completed(
+        self, mr: int, nr: int, turned: bool, sums_in: str = ""
+    ) -> Iterator[ContractionPlan]:
         """The plans with this register tile that can be carried out: blocks are worked out from the caches."""
         problem = self.problem
-        for mc, nc, kc, innermost, k_outside in dict.fromkeys(self._blocks(mr, nr)):
+        terms = problem.exact_terms if sums_in else problem.k
+        for mc, nc, kc, innermost, k_outside in dict.fromkeys(self._blocks(mr, nr, terms)):
             deep = kc < problem.k and not k_outside
             one_block = mc >= problem.m or mc == mr
             for pack_left in self._left_choices(mr, nr, one_loop=one_block and not deep):
@@ -113,6 +117,7 @@ class _Domains:
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
                         innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
                         self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
+                        sums_in,
                     )  # fmt: skip
 
     def _asks_for_result(
@@ -132,11 +137,22 @@ class _Domains:
             return last.bytes // last.shared_by
         return self.model.near_2
 
-    def _blocks(self, mr: int, nr: int) -> Iterator[Blocks]:
-        """MC, NC and KC for each order."""
-        yield from ((*blocks, False) for blocks in self._whole_sums(mr, nr))
-        if self.problem.sums == 1 and self.problem.updates_in_place:
-            yield from ((*blocks, True) for blocks in self._blocked_sums(mr, nr))
+    def _blocks(self, mr: int, nr: int, terms: int) -> Iterator[Blocks]:
+        """MC, NC and KC, which is at most `terms`, for each order."""
+        is_single = self.problem.sums == 1
+        fewer = balanced(self.problem.k, terms)
+        for mc, nc, kc, innermost in self._whole_sums(mr, nr):
+            if kc <= terms:
+                yield mc, nc, kc, innermost, False
+            elif is_single and innermost == "m":
+                yield mc, nc, fewer, innermost, False
+        if is_single and self.problem.updates_in_place:
+            for mc, nc, kc, innermost in self._blocked_sums(mr, nr):
+                yield mc, nc, min(kc, fewer), innermost, True
+            if fewer < self.problem.k and not list(
+                self._depths(nr * self.problem.right.element_bytes)
+            ):
+                yield self.problem.m, round_up(self.problem.n, nr), fewer, "m", True
 
     def _blocked_sums(self, mr: int, nr: int) -> Iterator[tuple[int, int, int, Innermost]]:
         """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import Literal
 
+from ...dialects.dtypes import bit_width
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..facts import Access, Contraction, Home
@@ -29,6 +30,15 @@ from .cost import (
 from .threads import PARALLEL_WORK, team
 
 Innermost = Literal["m", "n"]
+
+EXTENDED_ELEMENT = 3
+"""Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
+
+EXTENDED_VECTOR = 2
+"""The same for a vector of B: a load that widens, and a conversion."""
+
+INTEGER_PRODUCT = 2
+"""Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,8 @@ class ContractionPlan:
     """the next tile's part of C is asked for while one is computed"""
     k_outside: bool = False
     """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
+    sums_in: str = ""
+    """the type in which KC products of integers are added up, where that is exact; else their own"""
 
     def __str__(self) -> str:
         packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]
@@ -86,14 +98,21 @@ class ContractionPlan:
         asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]
         words += [f"prefetches {' and '.join(asked)}"] if asked else []
         words += ["rows in lanes"] if self.turned else []
+        words += [f"adds up integers in {self.sums_in}"] if self.sums_in else []
         return ", ".join(words)
 
 
 @dataclass(frozen=True)
 class Operand:
-    """What the model asks of an operand: bytes, strides along its rows' or columns' axis and along K."""
+    """
+    What the model asks of an operand: bytes, strides along its rows' or columns' axis and along K.
+
+    Elements that are extended to a wider type are so while they are packed, or by each tile that reads them.
+    """
 
     element_bytes: int
+    """of an element that is computed with, and of a packed one"""
+    stored_bytes: int
     along: int | None
     """elements from one row (of A) or column (of B) to the next"""
     summed: int | None
@@ -101,6 +120,14 @@ class Operand:
     is_constant: bool
     is_everybodys: bool
     """whether all entries of the batch read the same elements"""
+
+    @property
+    def is_extended(self) -> bool:
+        return self.stored_bytes != self.element_bytes
+
+    def read_bytes(self, *, is_packed: bool) -> int:
+        """Bytes of an element where tiles read it."""
+        return self.element_bytes if is_packed else self.stored_bytes
 
 
 @dataclass(frozen=True)
@@ -120,6 +147,8 @@ class Problem:
     is_finished: bool
     """whether another statement works on the result tile by tile"""
     reassociates: bool
+    exact_terms: int = 0
+    """how many products of integers have a sum that is exact in f32"""
 
     @property
     def updates_in_place(self) -> bool:
@@ -143,12 +172,16 @@ def problem_of(contraction: Contraction) -> Problem:
         len(contraction.k),
         contraction.finished is not None,
         contraction.statement.reassociates,
+        contraction.exact_terms,
     )
 
 
 def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
+    stored = contraction.facts.element_bytes(access)
+    extension = access.extension
     return Operand(
-        contraction.facts.element_bytes(access),
+        stored if extension is None else bit_width(extension.element) // 8,
+        stored,
         contraction.stride(access, own),
         contraction.stride(access, contraction.k[-1]),
         contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
@@ -221,12 +254,27 @@ class Model:
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
         near_left, near_right = is_near and not by_rows, is_near and by_rows
         fetched = (0 if near_left else left, 0 if near_right else right)
-        return self._tiles_time(plan.mr, plan.nr, (plan.peel_m, plan.peel_n), fetched)
+        peels = (plan.peel_m, plan.peel_n)
+        extending = (
+            EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
+            EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
+        )
+        seconds = self._tiles_time(plan.mr, plan.nr, peels, fetched, extending)
+        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
+        return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
     def _tiles_time(
-        self, mr: int, nr: int, peels: tuple[bool, bool], fetched: tuple[int, int]
+        self,
+        mr: int,
+        nr: int,
+        peels: tuple[bool, bool],
+        fetched: tuple[int, int],
+        extending: tuple[int, int] = (0, 0),
     ) -> float:
-        """The same for tiles that bring so many bytes from L2 for each element of A and of B."""
+        """
+        The same for tiles that bring so many bytes from L2 for each element of A and of B, and extend each element of
+        A and each vector of B by so many instructions.
+        """
         problem = self.problem
         wide = -(-nr // self.lanes)
         rest = problem.n % nr
@@ -245,6 +293,7 @@ class Model:
                 lines = bytes_ / self.level_1.line_bytes
                 loading = (rows + vectors + lines) / self.core.load_ports
                 step = max(step_cycles(self.core, rows, vectors), loading)
+                step += (rows * extending[0] + vectors * extending[1]) / self.core.fma_ports
                 step += self.unhidden * self._fetching(bytes_)
                 cycles += tall * across * (problem.k * step + ending)
         return cycles / self.clock
@@ -311,7 +360,7 @@ class Model:
 
     def _streaming_right(self, plan: ContractionPlan) -> float:
         problem = self.problem
-        bytes_ = problem.right.element_bytes
+        bytes_ = problem.right.read_bytes(is_packed=plan.pack_right)
         elements = problem.k * problem.n
         share = self._far_share()
         if not share:
@@ -351,10 +400,11 @@ class Model:
     def _right_panel(self, plan: ContractionPlan, columns: int) -> float:
         """The bytes of L2 that KC rows of so many columns of B take: more where lines share sets."""
         right = self.problem.right
-        size = plan.kc * columns * right.element_bytes
+        bytes_ = right.read_bytes(is_packed=plan.pack_right)
+        size = plan.kc * columns * bytes_
         if plan.pack_right or right.summed is None:
             return size
-        stride, width = right.summed * right.element_bytes, columns * right.element_bytes
+        stride, width = right.summed * bytes_, columns * bytes_
         crowd = most_in_a_set(
             self.level_2, min(plan.kc, 4096), stride, min(width, self.level_2.way_bytes)
         )
@@ -363,7 +413,8 @@ class Model:
 
     def _streaming_left(self, plan: ContractionPlan) -> float:
         problem, left = self.problem, self.problem.left
-        bytes_, elements = left.element_bytes, problem.m * problem.k
+        bytes_ = left.read_bytes(is_packed=plan.pack_left)
+        elements = problem.m * problem.k
         uses = min(plan.nr, problem.n)
         tiles = -(-problem.n // plan.nr)
         seconds = 0.0
@@ -396,7 +447,7 @@ class Model:
         if left.summed != 1:
             # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
             return self._refetched(line / plan.mr, uses)
-        stride = left.along * left.element_bytes
+        stride = left.along * left.stored_bytes
         if most_in_a_set(self.level_1, plan.mr, stride) < self.level_1.ways:
             return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
@@ -428,20 +479,21 @@ class Model:
         is_packed = plan.pack_left if is_left else plan.pack_right
         if not is_packed or operand.is_constant:
             return 0.0
-        size = self.left_bytes if is_left else self.right_bytes
+        written = self.left_bytes if is_left else self.right_bytes
+        size = (written + written * operand.stored_bytes / operand.element_bytes) / 2
         rate = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
         seconds = size / rate.core
         # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
         if operand.along != 1:
-            vectors = size / operand.element_bytes / self.lanes
+            vectors = written / operand.element_bytes / self.lanes
             seconds += vectors * log2(max(self.lanes, 2)) / self.clock
         blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
         if plan.k_outside:
             rows = plan.mc if plan.innermost == "m" else self.problem.m
             across = rows if is_left else plan.nc
             blocks = self._is_near(plan.kc * across * operand.element_bytes)
-        if not blocks and size > self.near_2:
-            seconds += 2 * size / self._beyond_l2()  # the copy leaves L2 and comes back
+        if not blocks and written > self.near_2:
+            seconds += 2 * written / self._beyond_l2()  # the copy leaves L2 and comes back
         # Blocks of A are copied for each block of columns around them.
         again = -(-self.problem.n // plan.nc) if plan.k_outside and is_left else 1
         return seconds * again

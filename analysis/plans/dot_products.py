@@ -48,6 +48,8 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[DotProductPlan,
     width = target.core.lanes(problem.result_bytes)
     if left.summed != 1 or not problem.reassociates or problem.sums != 1:
         return ()
+    if left.is_extended or right.is_extended:
+        return ()
     if problem.k < 2 * width or {left.element_bytes, right.element_bytes} != {problem.result_bytes}:
         return ()
     model = _Model(problem, target)

@@ -51,6 +51,7 @@ _MEANINGS: dict[str, str] = {
     "stage.into": 'The name of the scratch buffer; "<buffer>.staged" when it is empty.',
     "stage.order": "The buffer's axes in the order the scratch buffer has them; empty for the same order.",
     "along": "The loop whose variable is in a subscript of the accesses that use the copy; empty for all of them.",
+    "element": "The element type of the copy; empty for the buffer's.",
     "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
     "rfactor.axis": "Where the loop's axis is among those of the partial results; -1 for the last.",
     "rfactor.of": "The buffer that is reduced into; empty where there is one only.",

@@ -225,7 +225,29 @@ class UIToFPOp(llvm.GenericCastOp):
     name = "llvm.uitofp"
 
 
+@irdl_op_definition
+class FPToSIOp(llvm.GenericCastOp):
+    """`llvm.fptosi %a : i64 to f32`"""
+
+    name = "llvm.fptosi"
+
+
+@irdl_op_definition
+class FPToUIOp(llvm.GenericCastOp):
+    """`llvm.fptoui %a : i64 to f32`"""
+
+    name = "llvm.fptoui"
+
+
 Llvm = extended(
-    llvm.LLVM, VectorFCmpOp, VectorLlvmSelectOp, ExtractElementOp, FenceOp, AtomicRMWOp, UIToFPOp
+    llvm.LLVM,
+    VectorFCmpOp,
+    VectorLlvmSelectOp,
+    ExtractElementOp,
+    FenceOp,
+    AtomicRMWOp,
+    UIToFPOp,
+    FPToSIOp,
+    FPToUIOp,
 )
 """xDSL's dialect with what it lacks."""

@@ -22,13 +22,21 @@ from xdsl.dialects.builtin import (
     i1,
     i16,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
-from ...dialects.upstream.llvm import ExtractElementOp, UIToFPOp, VectorFCmpOp, VectorLlvmSelectOp
+from ...dialects.upstream.llvm import (
+    ExtractElementOp,
+    FPToSIOp,
+    FPToUIOp,
+    UIToFPOp,
+    VectorFCmpOp,
+    VectorLlvmSelectOp,
+)
 from .emitter import Emitter, Handler, unsupported
 from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, is_vector
@@ -247,12 +255,20 @@ def _convert_uitofp(e: Emitter, op: Operation) -> None:
     e.bind(op.results[0], e.emit(llvm.SIToFPOp, (wide,), result_type(op)))
 
 
+_TO_SIGNED, _TO_UNSIGNED = "llvm.fptosi.sat", "llvm.fptoui.sat"
+_PRECISION = {16: 11, 32: 24, 64: 53}
+"""Bits of the significand, by those of the float."""
+
+
 def _saturating(name: str) -> Handler:
     """Float to integer: values out of range give the nearest end, NaN gives 0."""
 
     def convert(e: Emitter, op: Operation) -> None:
         source = e.value(op.operands[0])
         type_ = result_type(op)
+        if is_vector(type_):
+            e.bind(op.results[0], _saturated_lanes(e, source, type_, name == _TO_UNSIGNED))
+            return
         result = e.call_intrinsic(
             f"{name}.{mangled(type_)}.{mangled(source.type)}", (source,), type_
         )
@@ -260,6 +276,40 @@ def _saturating(name: str) -> Handler:
         e.bind(op.results[0], result)
 
     return convert
+
+
+def _saturated_lanes(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
+    """
+    The same of vectors by clamping, as LLVM 22 takes the intrinsic to pieces, lane by lane.
+
+    Where the greatest integer is no float, the greatest float below it is clamped to, and what is beyond it chosen.
+    """
+    bits, precision = bits_of(to), _PRECISION[bits_of(x.type)]
+    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    magnitude = high.bit_length()
+    is_exact = magnitude <= precision
+    greatest = high if is_exact else high + 1 - (1 << (magnitude - precision))
+    lanes = with_element(to, i1)
+
+    def chosen(predicate: str, bound: float, if_true: SSAValue, if_false: SSAValue) -> SSAValue:
+        number = float_constant(e, float(bound), x.type)
+        holds = _compared(e, predicate, x, number, lanes)
+        return select(e, holds, if_true, if_false, if_true.type)
+
+    clamped = chosen("ogt", low, x, float_constant(e, float(low), x.type))
+    clamped = chosen("ogt", greatest, float_constant(e, float(greatest), x.type), clamped)
+    result = e.emit(FPToUIOp if unsigned else FPToSIOp, (clamped,), to)
+    if not is_exact:
+        most = integer_constant(e, high if not unsigned else -1, to)
+        result = chosen("ogt", greatest, most, result)
+    is_number = _compared(e, "ord", x, x, lanes)
+    return select(e, is_number, result, integer_constant(e, 0, to), to)
+
+
+def _compared(e: Emitter, predicate: str, a: SSAValue, b: SSAValue, lanes: Attribute) -> SSAValue:
+    number = llvm.FCmpPredicateFlag(predicate).to_int()
+    properties = {"predicate": IntegerAttr(number, i64), "fastmathFlags": NO_FASTMATH}
+    return e.emit(VectorFCmpOp, (a, b), lanes, properties)
 
 
 def _cast(kind: type[Operation]) -> Handler:
@@ -373,8 +423,8 @@ ARITH: _Table = {
     arith.TruncIOp: _resizing(llvm.ZExtOp),
     arith.SIToFPOp: _convert_sitofp,
     arith.UIToFPOp: _convert_uitofp,
-    arith.FPToSIOp: _saturating("llvm.fptosi.sat"),
-    arith.FPToUIOp: _saturating("llvm.fptoui.sat"),
+    arith.FPToSIOp: _saturating(_TO_SIGNED),
+    arith.FPToUIOp: _saturating(_TO_UNSIGNED),
     arith.ExtFOp: _cast(llvm.FPExtOp),
     arith.TruncFOp: _cast(llvm.FPTruncOp),
     arith.BitcastOp: _convert_bitcast,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lcm
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -22,7 +21,15 @@ from ...dialects import loop
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
+from ..step_support.element_types import (
+    Conversion,
+    Extended,
+    Summed,
+    copy_type,
+    plan_conversion,
+)
 from ..step_support.handles import buffer_handle, loop_handle
+from ..step_support.layouts import Layout, layout_of
 from ..step_support.made import StagedBuffer
 from ..step_support.modes import check_marks_around
 from ..step_support.nest import Nest, Nests, loops_around
@@ -32,33 +39,6 @@ from ..step_support.refusal import refuse, refuse_dependence
 from ..step_support.rewrite import added_up, as_bound, set_subscripts, shifted_to
 from ..step_support.scopes import check_room
 from ..step_support.touches import make_serial, touch_region, weaken
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where an element of the box stands in the scratch buffer."""
-
-    extents: tuple[int, ...]
-    """of the box, axis by axis, rounded up where padded"""
-    order: tuple[int, ...]
-    """the box's axes in the order of the scratch buffer's"""
-    panel: int
-    """elements of the last of them that stand together; 0 when it is not cut into panels"""
-
-    def shape(self) -> tuple[int, ...]:
-        sizes = [self.extents[axis] for axis in self.order]
-        if not self.panel:
-            return tuple(sizes)
-        return (-(-sizes[-1] // self.panel), *sizes[:-1], self.panel)
-
-    def subscripts(self, offsets: Sequence[AffineExpr]) -> tuple[AffineExpr, ...]:
-        """The subscripts of the element at `offsets` from the box's first."""
-        ordered = [offsets[axis] for axis in self.order]
-        if not self.panel:
-            return tuple(ordered)
-        last = ordered[-1]
-        return (last // self.panel, *ordered[:-1], last % self.panel)
-
 
 At = loop.ForOp | func.FuncOp
 """The loop whose iterations get a copy each, or the function when each call gets one."""
@@ -83,6 +63,8 @@ class StagePlan:
     accesses: tuple[Access, ...]
     inside: tuple[tuple[bool, bool], ...]
     """for each axis whether the box never begins before the buffer, and never ends after it"""
+    conversion: Conversion | None
+    """how the copy holds elements in another type"""
     copies_in: bool
     copies_out: bool
     fills_padding: bool
@@ -96,6 +78,8 @@ class StagePlan:
         loop.set_buffer_name(scratch, self.name)
         for access in self.accesses:
             self._redirect(access, scratch)
+        if isinstance(self.conversion, Summed):
+            self.conversion.redirected_all()
         copy_in = self._copy(front, scratch, into_scratch=True) if self.copies_in else []
         copy_out = self._copy(back, scratch, into_scratch=False) if self.copies_out else []
         if isinstance(self.buffer.owner, loop.AllocOp) and not self.buffer.uses:
@@ -131,6 +115,8 @@ class StagePlan:
         position = 0 if isinstance(op, loop.LoadOp) else 1
         op.operands[position] = scratch
         set_subscripts(op, exprs, used)
+        if isinstance(self.conversion, Extended):
+            self.conversion.redirected(op)
 
     def _copy(
         self, builder: Builder, scratch: SSAValue, *, into_scratch: bool
@@ -164,14 +150,28 @@ class StagePlan:
         )
         if not into_scratch:
             value = builder.insert(loop.LoadOp(scratch, here, variables)).result
+            value = self._converted_back(builder, value, there, values)
             builder.insert(loop.StoreOp(value, self.buffer, there, values))
             return made
-        if fill:
-            value = self._loaded(builder, offsets, there, values)
+        if isinstance(self.conversion, Summed):
+            value = self.conversion.zero(builder)
         else:
-            value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+            value = self._loaded(builder, offsets if fill else None, there, values)
         builder.insert(loop.StoreOp(value, scratch, here, variables))
         return made
+
+    def _converted_back(
+        self, builder: Builder, value: SSAValue, there: AffineMap, values: Sequence[SSAValue]
+    ) -> SSAValue:
+        """What is copied back of an element of the copy, where those are of another type."""
+        if not isinstance(self.conversion, Summed):
+            return value
+        element = memref_type(self.buffer).get_element_type()
+        total = self.conversion.copied_out(builder, value, element)
+        if not self.copies_in:
+            return total
+        before = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        return builder.insert(arith.AddiOp(before, total)).result
 
     def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
         """The loop over one axis of the box, or of the padded scratch buffer."""
@@ -202,15 +202,16 @@ class StagePlan:
     def _loaded(
         self,
         builder: Builder,
-        offsets: Sequence[AffineExpr],
+        offsets: Sequence[AffineExpr] | None,
         there: AffineMap,
         values: Sequence[SSAValue],
     ) -> SSAValue:
-        """The element where it is inside both box and buffer, zero in the padding."""
+        """The element where it is inside both box and buffer, zero in the padding, which has `offsets`."""
         type_ = memref_type(self.buffer)
-        element = type_.get_element_type()
+        element = copy_type(self.conversion, self.buffer)
         constraints: list[AffineExpr] = []
-        for axis, size in enumerate(type_.get_shape()):
+        for axis, size in enumerate(type_.get_shape() if offsets is not None else ()):
+            assert offsets is not None
             offset = offsets[axis]
             index = there.results[axis]
             if self.layout.extents[axis] != self.box.extents[axis]:
@@ -220,19 +221,28 @@ class StagePlan:
             if not self.inside[axis][1]:
                 constraints.append(index * -1 + (size - 1))
         if not constraints:
-            return builder.insert(loop.LoadOp(self.buffer, there, values)).result
-        load = loop.LoadOp(self.buffer, there, values)
+            return self._load(builder, there, values)
+        inside = Block()
+        value = self._load(Builder(InsertPoint.at_end(inside)), there, values)
+        inside.add_op(loop.YieldOp(value))
         zero = arith.ConstantOp(
             FloatAttr(0.0, element) if is_float(element) else IntegerAttr(0, element)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType]
         )
         guarded = loop.IfOp(
             [loop.at_least_zero(e) for e in constraints],
             values,
-            Region(Block([load, loop.YieldOp(load.result)])),
+            Region(inside),
             Region(Block([zero, loop.YieldOp(zero.result)])),
             [element],
         )
         return builder.insert(guarded).outputs[0]
+
+    def _load(self, builder: Builder, there: AffineMap, values: Sequence[SSAValue]) -> SSAValue:
+        """An element of the buffer, as the copy holds it."""
+        value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        if isinstance(self.conversion, Extended):
+            return self.conversion.copied_in(builder, value)
+        return value
 
 
 @planner(Stage)
@@ -266,8 +276,9 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
             f"the part of '%{name}' that one iteration of {_words(at)} uses has no constant size",
             remedy="split the loops inside it, or stage at an inner loop",
         )
-    layout, scope = _layout(step, box), _scope(step)
-    made = MemRefType(type_.get_element_type(), layout.shape())
+    layout, scope = layout_of(step, box), _scope(step)
+    conversion = plan_conversion(step, nest, step.element, inside, at)
+    made = MemRefType(copy_type(conversion, root), layout.shape())
     into = nest.fresh_buffer_name(step.into or f"{name}.staged")
     check_room(step, into, made, scope)
     space = BoxSpace(scop, loops, type_)
@@ -276,6 +287,8 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     is_sure = all(access.certain for access in writes)
     writes_all = is_sure and written is not None and whole.is_equal(written)
     copies_in = not writes_all or _reads_older_values(nest, inside, depth)
+    if copies_in and isinstance(conversion, Summed) and conversion.starts:
+        raise refuse(step, f"only a part of the sums of '%{name}' begins with a number there")
     private = inside[0].private
     copies = [touch_region(root, False, loops, whole, private)] if copies_in else []
     copies_out = bool(writes) and _is_read_later(nest, root, inside, at, depth)
@@ -296,6 +309,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         (*(op.induction_variable for op in loops), *scop.parameters),
         tuple(inside),
         space.inside(box),
+        conversion,
         copies_in=copies_in,
         copies_out=copies_out,
         fills_padding=step.pad > 0 or bool(step.pads) or layout.extents != box.extents,
@@ -414,28 +428,6 @@ def _words(at: At) -> str:
     if isinstance(at, loop.ForOp):
         return f"loop '{at.loop_name.data}'"
     return f"function '{at.sym_name.data}'"
-
-
-def _layout(step: Stage, box: Box) -> Layout:
-    rank = len(box.extents)
-    order = step.order or tuple(range(rank))
-    if sorted(order) != list(range(rank)):
-        raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
-    if step.panel < 0 or step.pad < 0 or any(pad < 0 for pad in step.pads):
-        raise refuse(step, "panel and pad must not be negative")
-    if step.pads and len(step.pads) != rank:
-        raise refuse(
-            step, f"pads has {len(step.pads)} numbers, expected one for each of {rank} axes"
-        )
-    if (step.panel or step.pad) and rank == 0:
-        raise refuse(step, "a buffer without axes has nothing to pack or pad")
-    units = [pad or 1 for pad in step.pads] or [1] * rank
-    if rank:
-        units[-1] = lcm(units[-1], step.pad or 1, step.panel or 1)
-    extents = list(box.extents)
-    for axis, unit in zip(order, units, strict=True):
-        extents[axis] = -(-extents[axis] // unit) * unit
-    return Layout(tuple(extents), tuple(order), step.panel)
 
 
 def _scope(step: Stage) -> loop.Scope:
