@@ -15,9 +15,8 @@ its `stepwell.signature` attribute, made by `signature_attribute`, or the reason
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from collections.abc import Iterator
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func, llvm
@@ -39,58 +38,12 @@ from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
 from ..dialects.loop import ARENA, RESULT, UNSIGNED
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
+from .call_signature import ArgSpec, FunctionSignature
 
 SIGNATURE_ATTRIBUTE = "stepwell.signature"
 NOT_CALLABLE_ATTRIBUTE = "stepwell.not_callable"
 
-Convention = Literal["tensor", "marked", "inout"]
 FunctionLike: TypeAlias = func.FuncOp | llvm.FuncOp
-
-
-@dataclass(frozen=True)
-class ArgSpec:
-    """One array (or scalar, passed by value) at a function's boundary. `None` in `shape` is `?`."""
-
-    name: str
-    shape: tuple[int | None, ...]
-    dtype: np.dtype
-    scalar: bool = False
-
-    def __str__(self) -> str:
-        extents = ", ".join("?" if extent is None else str(extent) for extent in self.shape)
-        return f"{self.dtype}[{extents}]"
-
-    def fits(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape may be passed."""
-        return len(shape) == len(self.shape) and all(
-            expected is None or expected == found
-            for expected, found in zip(self.shape, shape, strict=True)
-        )
-
-    @property
-    def is_static(self) -> bool:
-        return None not in self.shape
-
-
-@dataclass(frozen=True)
-class FunctionSignature:
-    """
-    How a function is called.
-
-    `inputs` are what the caller provides, in order; `results` what it gets back. Under `inout`, `results`
-    are the final contents of every memref argument followed by the returned values.
-    `arena_bytes` is the size of the arena argument, 0 when the function has none.
-    """
-
-    name: str
-    inputs: tuple[ArgSpec, ...]
-    results: tuple[ArgSpec, ...]
-    convention: Convention
-    arena_bytes: int = 0
-
-    def __str__(self) -> str:
-        inputs = ", ".join(f"{spec.name}: {spec}" for spec in self.inputs)
-        return f"{self.name}({inputs}) -> ({', '.join(map(str, self.results))})"
 
 
 def functions_with_body(module: ModuleOp) -> Iterator[FunctionLike]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
-from xdsl.passes import ModulePass
-
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, fp_contract
 
 if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
     from ..targets.target import Target
 
-PassT = TypeVar("PassT", bound=ModulePass)
+PassT = TypeVar("PassT", bound="ModulePass")
 
 OptTier = Literal["full", "quick"]
 """

@@ -4,76 +4,27 @@ from __future__ import annotations
 
 import functools
 import inspect
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy import ndarray
 
-from ..analysis.levels import Level
-from ..dialects.dtypes import has_element_type
 from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
-from .arrays import as_array, is_array
-from .call_site import call_site_text, raise_site_text
-from .lowered import Lowered, lowering_lock
-from .public import public
-from .recording import as_tensor
-from .structure import LEAF, Node, Structure, flatten, unflatten
-from .tensor import Tensor
-from .tracing import Trace
+from .lock import lowering_lock
+from .recall import Recall, recall_for
+from .structure import LEAF, Node, Structure, flatten, static_key, unflatten
 
 if TYPE_CHECKING:
     from ..targets.target import Target
-
-_STATIC = bool | int | float | str | None | np.dtype | type
-"""The types of arguments that are part of what is compiled."""
+    from .lowered import Lowered
+    from .tracer import Call, Tracer
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
-"""Those of them that calls are quick with."""
-
-
-@dataclass(frozen=True)
-class _Call:
-    """The arguments of a call, flattened: arrays, Tensors, and static values."""
-
-    names: tuple[str, ...]
-    leaves: tuple[Any, ...]
-    structures: dict[str, Structure]
-    """By parameter."""
-
-    @property
-    def arrays(self) -> list[ndarray]:
-        return [leaf for leaf in self.leaves if _is_numpys(leaf)]
-
-    @property
-    def is_traced(self) -> bool:
-        return any(isinstance(leaf, Tensor) for leaf in self.leaves)
-
-    def key(self) -> tuple[Any, ...]:
-        """What a compiled function may be used again for: shapes, dtypes, static values and nesting."""
-        parts = [
-            (leaf.dtype, leaf.shape) if _is_numpys(leaf) else _static_key(leaf)
-            for leaf in self.leaves
-        ]
-        return (*self.structures.items(), *parts)
-
-    def rebuilt(self, leaves: Iterator[Any]) -> dict[str, Any]:
-        """The arguments by parameter, with other leaves."""
-        return {name: unflatten(part, leaves) for name, part in self.structures.items()}
-
-
-def _is_numpys(leaf: Any) -> TypeGuard[ndarray]:
-    return isinstance(leaf, ndarray)
-
-
-def _static_key(value: object) -> tuple[Any, ...]:
-    # 1, 1.0 and True are equal, as are 0.0 and -0.0; nan is not even equal to itself.
-    return (type(value), value.hex() if isinstance(value, float) else value)
+"""The types of arguments that are part of what is compiled, and that calls are quick with."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +36,9 @@ class _Compiled:
 
     def __call__(self, *arrays: ndarray) -> Any:
         results: ndarray | tuple[ndarray, ...] = self.run(*arrays)
-        return unflatten(self.results, iter((results,) if _is_numpys(results) else results))
+        return unflatten(
+            self.results, iter((results,) if isinstance(results, ndarray) else results)
+        )
 
 
 def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -100,7 +53,7 @@ def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...
             key.append(arg.dtype)
             key.append(arg.shape)
         elif kind in _PLAIN:
-            key += _static_key(arg)
+            key += static_key(arg)
         else:
             return None
     for name, arg in kwargs.items():
@@ -110,11 +63,6 @@ def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...
         key.append(name)
         key += part
     return tuple(key)
-
-
-def _is_traced_or_static(value: object) -> bool:
-    # numpy.float64 is a float, and an array.
-    return isinstance(value, Tensor | _STATIC) and not isinstance(value, np.generic)
 
 
 def _as_returned(results: Structure) -> bool:
@@ -153,10 +101,17 @@ class JitFunction:
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._recalled: set[tuple[Any, ...]] = set()
         # The one compiled last, which compares arrays with what it was compiled for by itself.
         self._last: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
         self._name = getattr(function, "__name__", "function")
+
+    @functools.cached_property
+    def _tracer(self) -> Tracer:
+        from .tracer import Tracer  # late: it loads xDSL, which programs from the cache run without
+
+        return Tracer(self._function, self._signature, self._name, self._options)
 
     def __repr__(self) -> str:
         return f"<jit {self._name}{self._signature}>"
@@ -167,7 +122,7 @@ class JitFunction:
         raise StepwellError(
             f"found jit on the method '{self._name}', expected a function; in __init__ write self.{self._name} "
             f"= stepwell.jit(self._{self._name})",
-            where=call_site_text(),
+            where=_call_site_text(),
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -188,11 +143,18 @@ class JitFunction:
         What it compiles to takes the arrays among them, in order, and returns an array or a flat tuple.
         """
         with lowering_lock:
-            return self._lower(self._flattened(args, kwargs))[0]
+            return self._tracer.lower(self._tracer.flattened(args, kwargs))[0]
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Any call: the first, by name, with static or nested arguments, on Tensors."""
-        call = self._flattened(args, kwargs)
+        key = None if kwargs else _quick_key(args, kwargs)
+        recall = None if key is None else self._recall(key, args)
+        run = None if recall is None else recall.program()
+        if key is not None and run is not None:
+            arrays = [arg for arg in args if type(arg) is ndarray]
+            self._remember(key, run, args, kwargs, len(arrays))
+            return run(*arrays)
+        call = self._tracer.flattened(args, kwargs)
         if call.is_traced:
             return self._function(*args, **kwargs)
         key = call.key()
@@ -202,10 +164,19 @@ class JitFunction:
                 run = self._compiled.get(key)
                 if run is None:
                     run = self._compiled[key] = self._compile(call)
+                    if recall is not None:
+                        recall.keep(run)
         key = _quick_key(args, kwargs)
         if key is not None:
             self._remember(key, run, args, kwargs, len(call.arrays))
         return run(*call.arrays)
+
+    def _recall(self, key: tuple[Any, ...], args: Sequence[Any]) -> Recall | None:
+        """Where the program for these arguments is kept, when it is asked for the first time."""
+        if key in self._recalled:
+            return None
+        self._recalled.add(key)
+        return recall_for(self._function, args, self._options, self._threads)
 
     def _remember(
         self,
@@ -236,103 +207,12 @@ class JitFunction:
 
         self._quick[key] = quick
 
-    def _compile(self, call: _Call) -> Callable[..., Any]:
-        lowered, results = self._lower(call)
+    def _compile(self, call: Call) -> Callable[..., Any]:
+        lowered, results = self._tracer.lower(call)
         run = lowered.compile(threads=self._threads)
         if _as_returned(results):
             return run
         return _Compiled(run, results)
-
-    def _lower(self, call: _Call) -> tuple[Lowered, Structure]:
-        """The traced function, and how its results are nested."""
-        start = time.perf_counter()
-        with Trace() as trace:
-            leaves = [
-                trace.argument(leaf.shape, leaf.dtype, name) if _is_numpys(leaf) else leaf
-                for name, leaf in zip(call.names, call.leaves, strict=True)
-            ]
-            bound = inspect.BoundArguments(self._signature, OrderedDict(call.rebuilt(iter(leaves))))
-            try:
-                returned = self._function(*bound.args, **bound.kwargs)
-            except StepwellError as error:
-                error.where = error.where or raise_site_text(error.__traceback__)
-                raise
-            tensors, structure = self._results(returned, trace)
-            module = trace.module(tensors)
-        seconds = time.perf_counter() - start
-        lowered = Lowered(
-            module,
-            level=Level.GRAPH,
-            name=self._name,
-            options=self._options,
-            seconds=[("trace", seconds)],
-        )
-        return lowered, structure
-
-    def _results(self, returned: Any, trace: Trace) -> tuple[list[Tensor], Structure]:
-        """What the function returned as Tensors. Raises StepwellError for anything that is no array."""
-        leaves: list[tuple[str, Any]] = []
-        structure = flatten(returned, "result", leaves)
-        for path, leaf in leaves:
-            if not isinstance(leaf, Tensor) and not is_array(leaf):
-                raise self._error(
-                    f"found '{self._name}' returning a {type(leaf).__name__} as {path}, expected a tensor, or "
-                    "a tuple, list or dictionary of tensors; return what is computed from the arguments"
-                )
-            if isinstance(leaf, Tensor) and leaf.recording is not trace:
-                raise self._error(
-                    f"found '{self._name}' returning a tensor of another traced function as {path}, expected "
-                    "one of its own; pass it as an argument"
-                )
-        if not leaves:
-            raise self._error(
-                f"found '{self._name}' returning no tensor, expected at least one; return one"
-            )
-        return [as_tensor(leaf) for _, leaf in leaves], structure
-
-    def _flattened(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Call:
-        """The arguments by parameter, with every array as NumPy's. Raises StepwellError for wrong ones."""
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise StepwellError(
-                f"found a wrong call of '{self._name}' ({error}), expected {self._name}{self._signature}; pass "
-                "these arguments",
-                where=call_site_text(),
-            ) from None
-        bound.apply_defaults()
-        leaves: list[tuple[str, Any]] = []
-        structures = {name: flatten(value, name, leaves) for name, value in bound.arguments.items()}
-        return _Call(
-            tuple(path for path, _ in leaves),
-            tuple(self._leaf(path, value) for path, value in leaves),
-            structures,
-        )
-
-    def _leaf(self, path: str, value: Any) -> Any:
-        """An argument as it is traced: arrays as NumPy's, static values and Tensors as they are."""
-        if type(value) is ndarray and has_element_type(value.dtype):
-            return value
-        if _is_traced_or_static(value):
-            return value
-        if is_array(value):
-            try:
-                return as_array(value, f"argument '{path}' of '{self._name}'")
-            except StepwellError as error:
-                error.where = call_site_text()
-                raise
-        raise StepwellError(
-            f"found a {type(value).__name__} for argument '{path}' of '{self._name}', expected an array, a "
-            "number, a string, a bool or None, or a tuple, list or dictionary of these; convert it to a NumPy "
-            "array, or let the function capture it",
-            where=call_site_text(),
-        )
-
-    def _error(self, message: str) -> StepwellError:
-        """An error about the function as a whole, at its first line."""
-        code = getattr(self._function, "__code__", None)
-        where = f"{code.co_filename}:{code.co_firstlineno}" if code else None
-        return StepwellError(message, where=where)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
@@ -345,6 +225,8 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
         # NumPy's functions take arrays only, and have the same names as ours.
         remedy = f"write jit(stepwell.{name}), or a function that calls it"
         found = f"NumPy's '{name}', which cannot be traced"
+        from .public import public
+
         if public(name) is None:
             remedy = "write a function that computes the same with stepwell's"
     elif not callable(function):
@@ -355,8 +237,14 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
         except (TypeError, ValueError):  # some builtins have none
             found = f"'{name or type(function).__name__}', whose parameters Python does not know"
     raise StepwellError(
-        f"found {found}, expected a function to compile; {remedy}", where=call_site_text()
+        f"found {found}, expected a function to compile; {remedy}", where=_call_site_text()
     )
+
+
+def _call_site_text() -> str | None:
+    from .call_site import call_site_text
+
+    return call_site_text()
 
 
 def _is_of_numpy(function: object) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
+from .lock import lowering_lock
 from .text import checked_path, make_context, parse_file
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ _LLVM_IR = "llvm-ir"
 _ASSEMBLY = "asm"
 TEXTS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
 """What `Lowered.as_text` knows."""
-
-
-lowering_lock = threading.RLock()
-"""
-Held while a function is traced, lowered or compiled. One for the process: xDSL keeps resources in one
-table, LLVM is called under one lock, so that two at once would not be quicker, and a function may call
-another while it is traced, for which locks of their own could be taken in opposite orders.
-"""
 
 
 class Lowered:

@@ -73,3 +73,9 @@ def _kind_of(value: object) -> type[object]:
 
 def _is_namedtuple(kind: type[Any]) -> bool:
     return tuple in kind.__mro__ and hasattr(kind, "_fields")
+
+
+def static_key(value: object) -> tuple[Any, ...]:
+    """A value that is no array, so that only what is compiled to the same is equal."""
+    # 1, 1.0 and True are equal, as are 0.0 and -0.0; nan is not even equal to itself.
+    return (type(value), value.hex() if isinstance(value, float) else value)

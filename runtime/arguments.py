@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..analysis.signature import ArgSpec
-from ..dialects.dtypes import float_limits, is_float_dtype
+from ..analysis.call_signature import ArgSpec
 from ..errors import StepwellError
 
 _addressof = ctypes.addressof
@@ -146,6 +145,8 @@ def checked_output(
 
 def scalar(function: str, spec: ArgSpec, value: Any) -> int | float | bool:
     """A number passed by value. Raises StepwellError when the parameter's type cannot hold it."""
+    from ..dialects.dtypes import is_float_dtype  # late: programs from the cache run without xDSL
+
     number: Any = value
     if isinstance(value, np.generic | np.ndarray) and not cast(Any, value).shape:
         number = cast(Any, value).item()
@@ -159,6 +160,8 @@ def scalar(function: str, spec: ArgSpec, value: Any) -> int | float | bool:
 
 def _holds(dtype: np.dtype, number: Any) -> bool:
     """Whether a scalar parameter of this dtype can take the number."""
+    from ..dialects.dtypes import float_limits, is_float_dtype
+
     if isinstance(number, bool):
         return True
     if not isinstance(number, int | float) or dtype.kind == "b":

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..analysis.signature import ArgSpec, FunctionSignature
+from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..errors import StepwellError
 from .arguments import add_native, checked_output, in_place, prepare, scalar
 from .engine import LoadedCode, NativeCode, aligned_empty, new_array

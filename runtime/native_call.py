@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.signature import ArgSpec
+from ..analysis.call_signature import ArgSpec
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT
 from .engine import LARGE_BYTES, link_for_good
 

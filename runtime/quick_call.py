@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.signature import ArgSpec
+from ..analysis.call_signature import ArgSpec
 from .engine import LARGE_BYTES, new_array
 
 Arena = tuple[int, Any]

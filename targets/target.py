@@ -136,6 +136,14 @@ class Target:
         """How fast the machine is, each rate with where it is from."""
         return complete(self.core, self.cores, dict(self.found))
 
+    def profile(self) -> str:
+        """
+        All that decisions follow from, as text. Rates are rounded to two digits: another measurement of the same
+        machine, which differs by a percent, mostly leads to the same text.
+        """
+        rates = {name: (f"{rate.core:.1e}", f"{rate.machine:.1e}") for name, rate in self.found}
+        return repr((self.triple, self.cpu, self.features, self.core, self.cores, rates))
+
     @property
     def is_measured(self) -> bool:
         """Whether `stepwell probe` ran here, so that `rates` are this machine's."""

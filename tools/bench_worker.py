@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..analysis.call_signature import FunctionSignature
 from ..analysis.cost import flops
 from ..analysis.levels import Level
-from ..analysis.signature import FunctionSignature
 from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from ..frontend.functions import softmax

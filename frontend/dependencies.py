@@ -1,0 +1,321 @@
+"""
+What tracing a Python function depends on, as a digest: so that a process that has not traced it yet can find what
+another one has made of it.
+
+The digest is of the function's code and of all that this can reach: globals, closures, defaults, other functions, and
+the contents of arrays. What is not known to be a value or a pure function of values has no digest, and nor has a
+function that reaches it: files, clocks, random numbers, objects with methods of their own. Such a function is traced.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from opcode import opmap
+from typing import Any, cast
+
+import numpy as np
+
+from ..cache.store import key_of
+from ..runtime.program_record import contents_digest
+
+_PACKAGE = __name__.partition(".")[0]
+
+_BUILTINS = frozenset(
+    [
+        "abs",
+        "all",
+        "any",
+        "bool",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "int",
+        "isinstance",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "pow",
+        "range",
+        "reversed",
+        "round",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "zip",
+        "ArithmeticError",
+        "AssertionError",
+        "IndexError",
+        "KeyError",
+        "TypeError",
+        "ValueError",
+    ]
+)
+"""Those whose results follow from their arguments alone."""
+
+_NUMPYS = frozenset(
+    [
+        "allclose",
+        "arange",
+        "argmax",
+        "argmin",
+        "argsort",
+        "array",
+        "array_equal",
+        "asarray",
+        "ascontiguousarray",
+        "atleast_1d",
+        "atleast_2d",
+        "broadcast_to",
+        "clip",
+        "concatenate",
+        "copy",
+        "cos",
+        "cumprod",
+        "cumsum",
+        "diag",
+        "diff",
+        "dot",
+        "einsum",
+        "expand_dims",
+        "eye",
+        "flip",
+        "full",
+        "full_like",
+        "identity",
+        "kron",
+        "linspace",
+        "logspace",
+        "matmul",
+        "max",
+        "mean",
+        "meshgrid",
+        "min",
+        "moveaxis",
+        "ndarray",
+        "newaxis",
+        "nonzero",
+        "ones",
+        "ones_like",
+        "outer",
+        "pad",
+        "prod",
+        "ravel",
+        "repeat",
+        "reshape",
+        "roll",
+        "shape",
+        "size",
+        "sort",
+        "split",
+        "squeeze",
+        "stack",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "tensordot",
+        "tile",
+        "trace",
+        "transpose",
+        "tri",
+        "tril",
+        "triu",
+        "unique",
+        "var",
+        "vstack",
+        "hstack",
+        "where",
+        "zeros",
+        "zeros_like",
+    ]
+)
+"""NumPy's functions, besides the universal ones, of which the same is true."""
+
+_ADDRESSES = ("ctypes",)
+"""Attributes of arrays that say where they are."""
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+
+_MOST_VALUES = 10_000
+
+
+class _UnknownError(Exception):
+    """Something of which nothing can be said."""
+
+
+@dataclass
+class Dependencies:
+    """The digest of a function, and the arrays that it can reach, by the digests of their contents."""
+
+    digest: str = ""
+    arrays: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+
+
+def dependencies(function: Callable[..., Any]) -> Dependencies | None:
+    """What tracing the function depends on; None where that is not known."""
+    reader = _Reader()
+    try:
+        parts = list(reader.value(function))
+    except (_UnknownError, RecursionError):
+        return None
+    return Dependencies(key_of(*parts), reader.arrays)
+
+
+class _Reader:
+    """Walks what a function reaches; each value in as many words as tell it from any other."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._seen: dict[int, int] = {}
+        self._kept: list[object] = []  # so that no identity is given to another
+
+    def value(self, value: Any) -> Iterator[str | bytes]:
+        kind = cast("type[Any]", type(value))
+        yield f"{kind.__module__}.{kind.__qualname__}"
+        if kind in _PLAIN:
+            yield value.hex() if kind is float else repr(value)
+        elif isinstance(value, type):
+            yield from self._class(value)
+        elif id(value) in self._seen:
+            yield f"seen {self._seen[id(value)]}"
+        else:
+            if len(self._seen) >= _MOST_VALUES:
+                raise _UnknownError
+            self._seen[id(value)] = len(self._seen)
+            self._kept.append(value)
+            yield from self._object(value)
+
+    def _object(self, value: Any) -> Iterator[str | bytes]:
+        kind = cast("type[Any]", type(value))
+        if kind in (tuple, list):
+            yield from self._items(value)
+        elif kind is dict:
+            yield from self._items([part for item in value.items() for part in item])
+        elif kind is np.ndarray:
+            yield from self._array(value)
+        elif isinstance(value, np.generic):
+            yield from self._array(np.asarray(cast(Any, value)))
+        elif isinstance(value, np.dtype):
+            yield str(cast("np.dtype[Any]", value))
+        elif isinstance(value, np.ufunc):
+            yield value.__name__
+        elif isinstance(value, types.FunctionType):
+            yield from self._function(value)
+        elif isinstance(value, partial):
+            whole = cast("partial[Any]", value)
+            yield from self._items([whole.func, whole.args, whole.keywords])
+        elif _is_jit(value):
+            yield from self.value(value.__wrapped__)
+        elif isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+            yield value.__name__
+        else:
+            raise _UnknownError
+
+    def _items(self, values: Any) -> Iterator[str | bytes]:
+        yield str(len(values))
+        for item in values:
+            yield from self.value(item)
+
+    def _class(self, value: type) -> Iterator[str]:
+        if value is np.dtype:
+            return
+        if not issubclass(value, np.generic) and builtins.__dict__.get(value.__name__) is not value:
+            raise _UnknownError
+        if value.__module__ == "builtins" and value.__name__ not in _BUILTINS:
+            raise _UnknownError
+        yield f"{value.__module__}.{value.__qualname__}"
+
+    def _array(self, value: np.ndarray) -> Iterator[str]:
+        if value.dtype.hasobject or value.dtype.names is not None:
+            raise _UnknownError
+        digest = contents_digest(value)
+        self.arrays[digest] = value
+        yield f"{value.shape} {digest}"
+
+    def _function(self, function: types.FunctionType) -> Iterator[str | bytes]:
+        if _is_own(function):  # the compiler's version has it
+            yield f"{function.__module__}.{function.__qualname__}"
+            return
+        yield from self._code(function.__code__)
+        yield from self._items([function.__defaults__, function.__kwdefaults__])
+        for cell in function.__closure__ or ():
+            try:
+                contents = cell.cell_contents
+            except ValueError:
+                raise _UnknownError from None
+            yield from self.value(contents)
+        names = sorted(_names(function.__code__))
+        for name in names:
+            if name in function.__globals__:
+                yield name
+                yield from self._global(function.__globals__[name], names)
+            elif name in builtins.__dict__ and name not in _BUILTINS:
+                raise _UnknownError
+
+    def _global(self, value: Any, names: list[str]) -> Iterator[str | bytes]:
+        if isinstance(value, types.ModuleType):
+            yield from self._module(value, names)
+        else:
+            yield from self.value(value)
+
+    def _module(self, module: types.ModuleType, names: list[str]) -> Iterator[str | bytes]:
+        """A module, of which a function can reach what has one of these names."""
+        yield module.__name__
+        if module.__name__ == _PACKAGE:
+            # Those in `__all__` load files, or compile; others may be there that this package did not put there.
+            if not {*names}.isdisjoint(module.__all__) or not all(
+                _is_own(vars(module)[name]) for name in names if name in vars(module)
+            ):
+                raise _UnknownError
+            return
+        found = vars(module)
+        for name in names:
+            if name not in found or (module is np and name in _NUMPYS):
+                continue
+            yield name
+            yield from self._global(found[name], names)
+
+    def _code(self, code: types.CodeType) -> Iterator[str | bytes]:
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        yield repr((code.co_name, counts, code.co_names, code.co_varnames))
+        yield repr((code.co_freevars, code.co_cellvars))
+        yield code.co_code
+        yield getattr(code, "co_exceptiontable", b"")
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                yield from self._code(constant)
+            else:
+                yield f"{type(constant).__name__} {constant!r}"
+
+
+def _is_own(value: object) -> bool:
+    return str(getattr(value, "__module__", "")).partition(".")[0] == _PACKAGE
+
+
+def _is_jit(value: object) -> bool:
+    kind = type(value)
+    return kind.__module__ == f"{_PACKAGE}.frontend.jit" and hasattr(value, "__wrapped__")
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The globals and attributes that code and the functions in it name. Raises _UnknownError for those of Python's own."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names(constant)
+    if any(name.startswith("__") or name in _ADDRESSES for name in names):
+        raise _UnknownError
+    if opmap["IMPORT_NAME"] in code.co_code[::2]:  # every second byte is an argument
+        raise _UnknownError
+    return names

@@ -1,0 +1,178 @@
+"""Calls of a function as they are traced: what is passed, and what the function records of it."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy import ndarray
+
+from ..analysis.levels import Level
+from ..dialects.dtypes import has_element_type
+from ..driver.options import Options
+from ..errors import StepwellError
+from .arrays import as_array, is_array
+from .call_site import call_site_text, raise_site_text
+from .lowered import Lowered
+from .recording import as_tensor
+from .structure import Structure, flatten, static_key, unflatten
+from .tensor import Tensor
+from .tracing import Trace
+
+_STATIC = bool | int | float | str | None | np.dtype | type
+"""The types of arguments that are part of what is compiled."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of a call, flattened: arrays, Tensors, and static values."""
+
+    names: tuple[str, ...]
+    leaves: tuple[Any, ...]
+    structures: dict[str, Structure]
+    """By parameter."""
+
+    @property
+    def arrays(self) -> list[ndarray]:
+        return [leaf for leaf in self.leaves if _is_numpys(leaf)]
+
+    @property
+    def is_traced(self) -> bool:
+        return any(isinstance(leaf, Tensor) for leaf in self.leaves)
+
+    def key(self) -> tuple[Any, ...]:
+        """What a compiled function may be used again for: shapes, dtypes, static values and nesting."""
+        parts = [
+            (leaf.dtype, leaf.shape) if _is_numpys(leaf) else static_key(leaf)
+            for leaf in self.leaves
+        ]
+        return (*self.structures.items(), *parts)
+
+    def rebuilt(self, leaves: Iterator[Any]) -> dict[str, Any]:
+        """The arguments by parameter, with other leaves."""
+        return {name: unflatten(part, leaves) for name, part in self.structures.items()}
+
+
+def _is_numpys(leaf: Any) -> TypeGuard[ndarray]:
+    return isinstance(leaf, ndarray)
+
+
+def _is_traced_or_static(value: object) -> bool:
+    # numpy.float64 is a float, and an array.
+    return isinstance(value, Tensor | _STATIC) and not isinstance(value, np.generic)
+
+
+class Tracer:
+    """
+    Traces one function, called `name` in messages, for calls that `options` say what they are compiled for.
+
+    Raises StepwellError for wrong arguments, and for what cannot be traced.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: inspect.Signature,
+        name: str,
+        options: Options,
+    ):
+        self._function = function
+        self._signature = signature
+        self._name = name
+        self._options = options
+
+    def lower(self, call: Call) -> tuple[Lowered, Structure]:
+        """The traced function, and how its results are nested."""
+        start = time.perf_counter()
+        with Trace() as trace:
+            leaves = [
+                trace.argument(leaf.shape, leaf.dtype, name) if _is_numpys(leaf) else leaf
+                for name, leaf in zip(call.names, call.leaves, strict=True)
+            ]
+            bound = inspect.BoundArguments(self._signature, OrderedDict(call.rebuilt(iter(leaves))))
+            try:
+                returned = self._function(*bound.args, **bound.kwargs)
+            except StepwellError as error:
+                error.where = error.where or raise_site_text(error.__traceback__)
+                raise
+            tensors, structure = self._results(returned, trace)
+            module = trace.module(tensors)
+        seconds = time.perf_counter() - start
+        lowered = Lowered(
+            module,
+            level=Level.GRAPH,
+            name=self._name,
+            options=self._options,
+            seconds=[("trace", seconds)],
+        )
+        return lowered, structure
+
+    def _results(self, returned: Any, trace: Trace) -> tuple[list[Tensor], Structure]:
+        """What the function returned as Tensors. Raises StepwellError for anything that is no array."""
+        leaves: list[tuple[str, Any]] = []
+        structure = flatten(returned, "result", leaves)
+        for path, leaf in leaves:
+            if not isinstance(leaf, Tensor) and not is_array(leaf):
+                raise self._error(
+                    f"found '{self._name}' returning a {type(leaf).__name__} as {path}, expected a tensor, or "
+                    "a tuple, list or dictionary of tensors; return what is computed from the arguments"
+                )
+            if isinstance(leaf, Tensor) and leaf.recording is not trace:
+                raise self._error(
+                    f"found '{self._name}' returning a tensor of another traced function as {path}, expected "
+                    "one of its own; pass it as an argument"
+                )
+        if not leaves:
+            raise self._error(
+                f"found '{self._name}' returning no tensor, expected at least one; return one"
+            )
+        return [as_tensor(leaf) for _, leaf in leaves], structure
+
+    def flattened(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        """The arguments by parameter, with every array as NumPy's. Raises StepwellError for wrong ones."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise StepwellError(
+                f"found a wrong call of '{self._name}' ({error}), expected {self._name}{self._signature}; pass "
+                "these arguments",
+                where=call_site_text(),
+            ) from None
+        bound.apply_defaults()
+        leaves: list[tuple[str, Any]] = []
+        structures = {name: flatten(value, name, leaves) for name, value in bound.arguments.items()}
+        return Call(
+            tuple(path for path, _ in leaves),
+            tuple(self._leaf(path, value) for path, value in leaves),
+            structures,
+        )
+
+    def _leaf(self, path: str, value: Any) -> Any:
+        """An argument as it is traced: arrays as NumPy's, static values and Tensors as they are."""
+        if type(value) is ndarray and has_element_type(value.dtype):
+            return value
+        if _is_traced_or_static(value):
+            return value
+        if is_array(value):
+            try:
+                return as_array(value, f"argument '{path}' of '{self._name}'")
+            except StepwellError as error:
+                error.where = call_site_text()
+                raise
+        raise StepwellError(
+            f"found a {type(value).__name__} for argument '{path}' of '{self._name}', expected an array, a "
+            "number, a string, a bool or None, or a tuple, list or dictionary of these; convert it to a NumPy "
+            "array, or let the function capture it",
+            where=call_site_text(),
+        )
+
+    def _error(self, message: str) -> StepwellError:
+        """An error about the function as a whole, at its first line."""
+        code = getattr(self._function, "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}" if code else None
+        return StepwellError(message, where=where)

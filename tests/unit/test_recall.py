@@ -1,0 +1,288 @@
+"""A function that another process has compiled is not traced again, unless anything it depends on is another."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.cache import folder
+from stepwell.cache.store import Store
+from stepwell.frontend.dependencies import dependencies
+
+X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+WEIGHTS = {"w": np.ones((4, 4), np.float32), "scale": 2.0}
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "cache"))
+    found = folder.compiled_store()
+    assert found is not None
+    return found
+
+
+def digest(function: Callable[..., Any]) -> str | None:
+    found = dependencies(function)
+    return None if found is None else found.digest
+
+
+def helper(x: Any) -> Any:
+    return sw.tanh(x) * np.float32(math.pi)
+
+
+def layer(x: Any, bias: float = 0.5) -> Any:
+    rows = [x.shape[0], len("ab")]
+    return helper(sw.reshape(x, (rows[0], -1)) @ WEIGHTS["w"]) + bias
+
+
+def copy_of(function: Any, **changed: Any) -> Any:
+    """The function with other globals or another code."""
+    globals_ = {**function.__globals__, **changed.get("globals", {})}
+    code = function.__code__.replace(**changed.get("code", {}))
+    return FunctionType(code, globals_, function.__name__, function.__defaults__)
+
+
+def test_the_same_function_has_the_same_digest():
+    assert digest(layer) is not None
+    assert digest(copy_of(layer)) == digest(layer)
+    assert digest(copy_of(layer, code={"co_firstlineno": 7})) == digest(layer)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        copy_of(layer, globals={"WEIGHTS": {**WEIGHTS, "w": 2 * np.ones((4, 4), np.float32)}}),
+        copy_of(layer, globals={"WEIGHTS": {**WEIGHTS, "w": np.ones((4, 4))}}),
+        copy_of(layer, globals={"WEIGHTS": {**WEIGHTS, "scale": 2}}),
+        copy_of(layer, globals={"WEIGHTS": {**WEIGHTS, "scale": -0.0}}),
+        copy_of(layer, globals={"helper": lambda x: x}),
+        copy_of(layer, globals={"helper": partial(helper)}),
+        copy_of(layer, code={"co_consts": (None, 1, "ab", "w")}),
+    ],
+)
+def test_whatever_it_depends_on_is_in_the_digest(other: Callable[..., Any]):
+    assert digest(other) not in (None, digest(layer))
+
+
+def test_what_the_functions_that_it_calls_depend_on_is_in_the_digest():
+    before = digest(layer)
+    code = helper.__code__
+    try:
+        helper.__code__ = (lambda x: sw.tanh(x)).__code__
+        assert digest(layer) not in (None, before)
+    finally:
+        helper.__code__ = code
+    assert digest(layer) == before
+
+
+def test_closures_and_defaults_are_in_the_digest():
+    def made(captured: Any, default: Any) -> Any:
+        def inner(x: Any, d: Any = default) -> Any:
+            return x + captured + d
+
+        return inner
+
+    values = [1, 1.0, True, np.ones(3, np.float32), (1,), [1], {"a": 1}, "1", None]
+    digests = {digest(made(value, 0)) for value in values} | {digest(made(0, v)) for v in values}
+    assert None not in digests and len(digests) == 2 * len(values)
+    array = np.ones(3, np.float32)
+    function = made(array, 0)
+    before = digest(function)
+    array[1] = 2
+    assert digest(function) != before
+
+
+class Model:
+    weight = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.weight
+
+
+def reads_a_clock(x: Any) -> Any:
+    return x * time.time()
+
+
+def reads_a_file(x: Any) -> Any:
+    return x * len(open(__file__).read())
+
+
+def loads(x: Any) -> Any:
+    return x * np.load("weights.npy")
+
+
+def draws(x: Any) -> Any:
+    return x * np.random.rand()
+
+
+def draws_again(x: Any) -> Any:
+    return x * random.random()
+
+
+def reads_the_environment(x: Any) -> Any:
+    return x * float(os.environ["FACTOR"])
+
+
+def imports(x: Any) -> Any:
+    from secrets import randbelow
+
+    return x * randbelow(3)
+
+
+def asks_for_its_name(x: Any) -> Any:
+    return x * len(helper.__name__)
+
+
+def asks_where_it_is(x: Any) -> Any:
+    return x * WEIGHTS["w"].ctypes.data
+
+
+def calls_a_model(x: Any) -> Any:
+    return MODEL(x)
+
+
+def loads_a_program(x: Any) -> Any:
+    return sw.load("program.mlir").compile()(x)
+
+
+def evaluates(x: Any) -> Any:
+    return eval("x * 2")
+
+
+MODEL = Model()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        reads_a_clock,
+        reads_a_file,
+        loads,
+        draws,
+        draws_again,
+        reads_the_environment,
+        imports,
+        asks_for_its_name,
+        asks_where_it_is,
+        calls_a_model,
+        loads_a_program,
+        evaluates,
+        MODEL,
+        MODEL.__call__,
+    ],
+)
+def test_what_may_differ_from_process_to_process_has_no_digest(function: Callable[..., Any]):
+    assert digest(function) is None
+
+
+# Programs.
+
+
+def traces(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[bool, Any]:
+    """Whether a new function of the same code is traced when it is called, and its result."""
+    compiled = sw.jit(function, opt="quick", **options)
+    result = compiled(*args)
+    return "_tracer" in vars(compiled), result
+
+
+def test_a_function_is_traced_by_the_first_process_alone(store: Store):
+    traced, first = traces(layer, X)
+    again, second = traces(layer, X)
+    assert traced and not again
+    np.testing.assert_array_equal(first, second)
+    assert traces(layer, X.astype(np.float64))[0]
+    assert traces(layer, X[:2])[0]
+    assert traces(layer, X, 0.25)[0] and not traces(layer, X, 0.25)[0]
+    assert traces(layer, X, threads=1)[0]
+    assert traces(layer, X, fp="strict")[0]
+    assert traces(layer, X, target="x86-64-v2")[0]
+    assert traces(layer, X, cache=False)[0]
+
+
+def test_arrays_are_copied_when_a_program_is_found(store: Store):
+    captured = np.random.default_rng(0).standard_normal(200).astype(np.float32)
+    derived = np.random.default_rng(1).standard_normal(200).astype(np.float32)
+
+    def plus(x: Any) -> Any:
+        return x + captured, x * (derived * 2)
+
+    x = np.ones(200, np.float32)
+    traces(plus, x)
+    compiled = sw.jit(plus, opt="quick")
+    expected = [np.array(part) for part in compiled(x)]
+    captured[:] = 0
+    derived[:] = 0
+    for found, right in zip(compiled(x), expected, strict=True):
+        np.testing.assert_array_equal(found, right)
+    assert "_tracer" not in vars(compiled)
+
+
+def test_a_program_without_its_constants_is_traced(store: Store):
+    derived = np.random.default_rng(1).standard_normal(200).astype(np.float32)
+
+    def times(x: Any) -> Any:
+        return x * (derived * 2)
+
+    x = np.ones(200, np.float32)
+    traces(times, x)
+    kept = [entry for entry in store.entries() if entry.kind == "constants"]
+    assert kept
+    for entry in kept:
+        entry.path.unlink()
+    traced, result = traces(times, x)
+    assert traced
+    np.testing.assert_allclose(result, derived * 2)
+
+
+def test_results_in_containers_are_traced(store: Store):
+    def nested(x: Any) -> Any:
+        return {"twice": x * 2}
+
+    for _ in range(2):
+        traced, result = traces(nested, X)
+        assert traced
+        np.testing.assert_array_equal(result["twice"], X * 2)
+
+
+SECOND = """
+import sys
+import numpy as np, stepwell as sw
+
+SCALE = np.arange(300, dtype=np.float32)
+
+@sw.jit(opt="quick")
+def f(x):
+    return sw.tanh(x) * SCALE
+
+result = f(np.ones((2, 300), np.float32))
+print("xdsl" in sys.modules, result.sum())
+"""
+
+
+def test_a_second_process_loads_nothing_of_the_compiler(store: Store, tmp_path: Path):
+    (tmp_path / "program.py").write_text(SECOND)
+    environment = {**os.environ, folder.VARIABLE: str(store.folder)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, str(tmp_path / "program.py")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    )
+    assert (first[0], second[0]) == ("True", "False")
+    assert first[1] == second[1]
