@@ -15,10 +15,12 @@ from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from .lock import lowering_lock
-from .recall import Recall, recall_for
+from .recall import place_of
 from .structure import LEAF, Node, Structure, flatten, static_key, unflatten
 
 if TYPE_CHECKING:
+    from ..runtime.executable import Executable
+    from ..runtime.program_record import ProgramPlace
     from ..targets.target import Target
     from .lowered import Lowered
     from .tracer import Call, Tracer
@@ -101,7 +103,7 @@ class JitFunction:
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._recalled: set[tuple[Any, ...]] = set()
+        self._looked_for: set[tuple[Any, ...]] = set()
         # The one compiled last, which compares arrays with what it was compiled for by itself.
         self._last: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
@@ -148,8 +150,8 @@ class JitFunction:
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Any call: the first, by name, with static or nested arguments, on Tensors."""
         key = None if kwargs else _quick_key(args, kwargs)
-        recall = None if key is None else self._recall(key, args)
-        run = None if recall is None else recall.program()
+        place = None if key is None else self._place(key, args)
+        run = self._found(place)
         if key is not None and run is not None:
             arrays = [arg for arg in args if type(arg) is ndarray]
             self._remember(key, run, args, kwargs, len(arrays))
@@ -163,20 +165,25 @@ class JitFunction:
             with lowering_lock:
                 run = self._compiled.get(key)
                 if run is None:
-                    run = self._compiled[key] = self._compile(call)
-                    if recall is not None:
-                        recall.keep(run)
+                    run = self._compiled[key] = self._compile(call, place)
         key = _quick_key(args, kwargs)
         if key is not None:
             self._remember(key, run, args, kwargs, len(call.arrays))
         return run(*call.arrays)
 
-    def _recall(self, key: tuple[Any, ...], args: Sequence[Any]) -> Recall | None:
+    def _place(self, key: tuple[Any, ...], args: Sequence[Any]) -> ProgramPlace | None:
         """Where the program for these arguments is kept, when it is asked for the first time."""
-        if key in self._recalled:
+        if key in self._looked_for:
             return None
-        self._recalled.add(key)
-        return recall_for(self._function, args, self._options, self._threads)
+        self._looked_for.add(key)
+        return place_of(self._function, args, self._options, self._threads)
+
+    def _found(self, place: ProgramPlace | None) -> Executable | None:
+        """The program that another process has put there."""
+        if place is None:
+            return None
+        with lowering_lock:
+            return place.find(self._options.machine, quick=self._options.is_quick)
 
     def _remember(
         self,
@@ -207,12 +214,12 @@ class JitFunction:
 
         self._quick[key] = quick
 
-    def _compile(self, call: Call) -> Callable[..., Any]:
+    def _compile(self, call: Call, place: ProgramPlace | None) -> Callable[..., Any]:
+        """The compiled function, which is kept in `place` unless it puts its results into containers."""
         lowered, results = self._tracer.lower(call)
-        run = lowered.compile(threads=self._threads)
         if _as_returned(results):
-            return run
-        return _Compiled(run, results)
+            return lowered.compile(threads=self._threads, place=place)
+        return _Compiled(lowered.compile(threads=self._threads), results)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:

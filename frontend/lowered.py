@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..analysis.memory_plan import MemoryPlan
     from ..runtime.engine import NativeCode
     from ..runtime.executable import Executable
+    from ..runtime.program_record import ProgramPlace
     from ..targets.target import Target
 
 _LEVELS = tuple(Level)
@@ -166,14 +167,16 @@ class Lowered:
         target: str | Target | None = None,
         threads: int | None = None,
         opt: str | None = None,
+        *,
+        place: ProgramPlace | None = None,
     ) -> Executable:
         """
         The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
 
         `target` is `host` or a CPU's name. `threads` is how many run the loops that a schedule marks with
         `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. `opt` is as for
-        `jit`, and what the program was lowered with by default. Raises StepwellError when the code would not run
-        here, and for a wrong number of threads or tier.
+        `jit`, and what the program was lowered with by default. `place` is where the next process looks for
+        it. Raises StepwellError when the code would not run here, and for a wrong number of threads or tier.
         """
         from ..runtime.jit import compile_module
 
@@ -192,6 +195,7 @@ class Lowered:
                 threads=threads,
                 quick=self.options.is_quick,
                 cache=self.options.cache,
+                place=place,
             )
             seconds = time.perf_counter() - start
             self._compilation = [*steps, ("llvm", seconds)]

@@ -21,6 +21,7 @@ from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
 from .executable import Executable
+from .program_record import ProgramPlace
 from .threads import checked_threads
 
 
@@ -32,6 +33,7 @@ def compile_module(
     threads: int | None = None,
     quick: bool = False,
     cache: bool = True,
+    place: ProgramPlace | None = None,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
@@ -39,7 +41,7 @@ def compile_module(
     `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
     many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
     processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. `cache` says whether
-    object code is taken from the store on disk, and kept there. Raises StepwellError when there is no such function, when the module
+    object code is taken from the store on disk, and kept there; the whole program is kept in `place`. Raises StepwellError when there is no such function, when the module
     has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
@@ -57,7 +59,11 @@ def compile_module(
     native = native_code(
         module, target=target, constants="external", threads=threads, quick=quick, cache=cache
     )
-    return Executable(signature, native)
+    source = native.source  # loading lets go of constants
+    executable = Executable(signature, native)
+    if place is not None:
+        place.keep(signature, source)
+    return executable
 
 
 def native_code(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib import import_module
 from typing import Any
@@ -32,67 +32,74 @@ def contents_digest(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def keep_program(
-    store: Store, key: str, executable: Executable, captured: Mapping[str, np.ndarray]
-) -> None:
+@dataclass(frozen=True)
+class ProgramPlace:
     """
-    Keep a program under a key that says all that it was made from.
+    Where a program is kept: under a key that says all that it is made from.
 
-    `captured` are arrays, by the digests of their contents, that a process with that key has: the others that the
+    `captured` are arrays that every process with that key has, by the digests of their contents: the others that the
     program reads are kept beside it.
     """
-    source = executable.native.source
-    constants: dict[str, Any] = {}
-    for name, array in source.external.items():
-        digest = contents_digest(array)
-        constants[name] = {"digest": digest, "dtype": array.dtype.name, "shape": array.shape}
-        if digest not in captured:
-            store.write(CONSTANTS_KIND, digest, np.ascontiguousarray(array).tobytes())
-    record = {
-        "signature": asdict(executable.signature),
-        "text": source.text,
-        "kernels": dict(source.kernels),
-        "imports": source.imports,
-        "constants": constants,
-    }
-    store.write(KIND, key, json.dumps(record, default=_plain).encode())
 
+    store: Store
+    key: str
+    captured: Mapping[str, np.ndarray]
 
-def kept_program(
-    store: Store,
-    key: str,
-    captured: Mapping[str, np.ndarray],
-    target: Target,
-    *,
-    quick: bool = False,
-) -> Executable | None:
-    """The program that was kept under a key; None where there is none, or a constant of it is gone."""
-    data = store.read(KIND, key)
-    if data is None:
-        return None
-    record = json.loads(data)
-    external: dict[str, np.ndarray] = {}
-    for name, constant in record["constants"].items():
-        array = _constant(store, constant, captured)
-        if array is None:
+    def keep(self, signature: FunctionSignature, source: LLVMText) -> None:
+        """Keep a program, whose constants are all there still."""
+        constants: dict[str, Any] = {}
+        for name, array in source.external.items():
+            digest = contents_digest(array)
+            constants[name] = {"digest": digest, "dtype": array.dtype.name, "shape": array.shape}
+            if digest not in self.captured:
+                self.store.write(CONSTANTS_KIND, digest, array.tobytes())
+        record = {
+            "signature": asdict(signature),
+            "text": source.text,
+            "constants": constants,
+            "imports": source.imports,
+            "kernels": dict(source.kernels),
+            "buffers": dict(source.buffers),
+            "load": source.load,
+            "until_loaded": sorted(source.until_loaded),
+        }
+        self.store.write(KIND, self.key, json.dumps(record, default=_plain).encode())
+
+    def find(self, target: Target, *, quick: bool = False) -> Executable | None:
+        """The program; None where there is none, or a constant of it is gone."""
+        data = self.store.read(KIND, self.key)
+        if data is None:
             return None
-        external[name] = array
-    source = LLVMText(record["text"], external, tuple(record["imports"]), record["kernels"])
-    native = NativeCode(source, target, quick=quick, store=store)
-    return Executable(_signature(record["signature"]), native)
+        record = json.loads(data)
+        external: dict[str, np.ndarray] = {}
+        for name, constant in record["constants"].items():
+            array = self._constant(constant)
+            if array is None:
+                return None
+            external[name] = array
+        source = LLVMText(
+            record["text"],
+            external,
+            tuple(record["imports"]),
+            record["kernels"],
+            record["buffers"],
+            tuple(record["load"]),
+            frozenset(record["until_loaded"]),
+        )
+        native = NativeCode(source, target, quick=quick, store=self.store)
+        return Executable(_signature(record["signature"]), native)
 
-
-def _constant(
-    store: Store, said: dict[str, Any], captured: Mapping[str, np.ndarray]
-) -> np.ndarray | None:
-    """A copy of a constant: who has captured an array may change it."""
-    array = captured.get(said["digest"])
-    if array is not None:
-        return np.array(array, order="C").reshape(said["shape"])
-    data = store.read(CONSTANTS_KIND, said["digest"])
-    return (
-        None if data is None else np.frombuffer(data, _dtype(said["dtype"])).reshape(said["shape"])
-    )
+    def _constant(self, said: dict[str, Any]) -> np.ndarray | None:
+        """A copy of a constant: who has captured an array may change it."""
+        array = self.captured.get(said["digest"])
+        if array is not None:
+            return np.array(array, order="C").reshape(said["shape"])
+        data = self.store.read(CONSTANTS_KIND, said["digest"])
+        return (
+            None
+            if data is None
+            else np.frombuffer(data, _dtype(said["dtype"])).reshape(said["shape"])
+        )
 
 
 def _dtype(name: str) -> np.dtype:

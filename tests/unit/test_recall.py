@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -17,9 +19,12 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.call_signature import FunctionSignature
 from stepwell.cache import folder
-from stepwell.cache.store import Store
+from stepwell.cache.store import HEADER_BYTES, Store
 from stepwell.frontend.dependencies import dependencies
+from stepwell.lowering.llvm_text import LLVMText
+from stepwell.runtime.program_record import ProgramPlace
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 WEIGHTS = {"w": np.ones((4, 4), np.float32), "scale": 2.0}
@@ -286,3 +291,25 @@ def test_a_second_process_loads_nothing_of_the_compiler(store: Store, tmp_path: 
     )
     assert (first[0], second[0]) == ("True", "False")
     assert first[1] == second[1]
+
+
+def test_everything_that_a_program_is_linked_with_is_kept(tmp_path: Path):
+    """A field of LLVMText that is not in the record would be missing in the next process."""
+    source = LLVMText(
+        "define void @main() {\n  ret void\n}\n",
+        {"c": np.arange(3, dtype=np.float32)},
+        (),
+        {"k": "define void @k() {\n  ret void\n}\n"},
+        {"b": 64},
+        ("main",),
+        frozenset(("d",)),
+    )
+    assert all(getattr(source, f.name) or f.name == "imports" for f in fields(source))
+    ProgramPlace(Store(tmp_path), "key", {}).keep(
+        FunctionSignature("main", (), (), "marked"), source
+    )
+    (entry,) = [e for e in Store(tmp_path).entries() if e.kind == "programs"]
+    record = json.loads(entry.path.read_bytes()[HEADER_BYTES:])
+    assert record.keys() - {"signature", "constants"} == {f.name for f in fields(source)} - {
+        "external"
+    }
