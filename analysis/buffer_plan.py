@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ..dialects import te
+from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import is_tensor, shape_of
 from .movements import Movement, Piece, movement_of
 from .strided_views import Placing, view_behind, view_through
@@ -50,6 +51,18 @@ class Placed:
 
 
 @dataclass(frozen=True)
+class Straightened:
+    """
+    An operand of a kernel that is read through divisions, as `x[i floordiv 6, i mod 6]`, but whose elements lie at
+    regular distances along the iterators: it is passed as a view with those for axes, and read as `x[i]`.
+    """
+
+    shape: tuple[int, ...]
+    home: Home
+    map: AffineMap
+
+
+@dataclass(frozen=True)
 class BufferPlan:
     """The homes of a function's tensors, and what that leaves of the kernels that move elements."""
 
@@ -61,6 +74,8 @@ class BufferPlan:
     """whose sources are written into the result by what computes them"""
     kept: Mapping[te.KernelOp, str]
     """movements that stay kernels that copy, with the reason"""
+    straightened: Mapping[BlockArgument, Straightened]
+    """of arguments of kernels' bodies"""
     returned: Mapping[int, str]
     """results that are copied to the caller's array at the end, by number, with the reason"""
 
@@ -92,8 +107,20 @@ class _Planner:
         for value in self._tensors():
             if value not in self.homes:
                 self._settle(value, Home(value, Placing.contiguous(shape_of(value))))
+        kernels = [op for op in self.block.ops if isinstance(op, te.KernelOp) and op.inline is None]
+        straightened = {
+            arg: found
+            for op in kernels
+            for arg, value in zip(op.body.block.args, op.inputs, strict=True)
+            if is_tensor(value) and (found := _straightened(arg, self.homes[value])) is not None
+        }
         return BufferPlan(
-            self.homes, frozenset(self.seen_through), self.placed, self.kept, self.returned
+            self.homes,
+            frozenset(self.seen_through),
+            self.placed,
+            self.kept,
+            straightened,
+            self.returned,
         )
 
     def _tensors(self) -> list[SSAValue]:
@@ -139,7 +166,8 @@ class _Planner:
     def _see_through(self, piece: Piece, result: SSAValue) -> str | None:
         """Make the result a view of its source; why it cannot be read as one, or None."""
         home = self._home_of(piece.source)
-        if self._views_of(result, piece.map, home) is None:
+        found = self._views_of(result, piece.map, home)
+        if found is None:
             placing = view_through(piece.map, shape_of(result), home.placing)
             if placing is None:
                 return "its elements are not at regular distances in its source"
@@ -147,6 +175,8 @@ class _Planner:
                 return "its rows are not in order in its source"
             return "something needs its elements next to each other"
         self.views.setdefault(piece.source, []).append((result, piece.map))
+        if piece.source in self.homes:
+            self.homes |= found
         return None
 
     def _home_of(self, value: SSAValue) -> Home:
@@ -203,6 +233,34 @@ class _Planner:
             return "something else needs its elements next to each other"
         self.homes |= found
         return None
+
+
+def _straightened(arg: BlockArgument, home: Home) -> Straightened | None:
+    """How an operand can be read without divisions; None when it is not read with any, or cannot."""
+    found: set[tuple[AffineMap, tuple[int, ...]]] = set()
+    for use in arg.uses:
+        compute = use.operation
+        if not isinstance(compute, te.ComputeOp) or use.index >= len(compute.sources):
+            return None
+        read = compute.reads[use.index]
+        if read.map is None or read.pad is not None:
+            return None
+        found.add((read.map, compute.static_extents))
+    if len(found) != 1:
+        return None
+    ((map_, extents),) = found
+    if all(linear_form(expr, map_.num_dims) is not None for expr in map_.results):
+        return None
+    placing = view_through(map_, extents, home.placing)
+    if placing is None:
+        return None
+    axes = [n for n, stride in enumerate(placing.strides) if stride and extents[n] > 1]
+    shape = tuple(extents[n] for n in axes)
+    placing = Placing(placing.offset, tuple(placing.strides[n] for n in axes))
+    if not axes or not placing.has_unit_rows(shape) or min(placing.strides, default=0) < 0:
+        return None
+    dims = tuple(AffineExpr.dimension(n) for n in axes)
+    return Straightened(shape, Home(home.root, placing), AffineMap(len(extents), 0, dims))
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -23,7 +24,7 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -244,8 +245,28 @@ class _Body:
         reason = self.plan.kept.get(op)
         if reason is not None:
             remark(op, f"'{op.kernel_name.data}' copies: {reason}", missed=True)
+        inputs = [
+            self._straightened(arg, value) or self._operand(value)
+            for arg, value in zip(op.body.block.args, op.inputs, strict=True)
+        ]
         outputs = [self.buffer_of(value) for value in op.outputs]
-        self._insert_kernel(op, op.kernel_name.data, op.inputs, outputs, op.detach_region(op.body))
+        self._insert_kernel(op, op.kernel_name.data, inputs, outputs, op.detach_region(op.body))
+
+    def _straightened(self, arg: BlockArgument, value: SSAValue) -> SSAValue | None:
+        """The view through which a kernel reads an operand without divisions, where the plan has one."""
+        found = self.plan.straightened.get(arg)
+        if found is None:
+            return None
+        for use in [*arg.uses]:
+            compute = use.operation
+            assert isinstance(compute, te.ComputeOp)
+            maps = [*compute.maps]
+            maps[use.index] = AffineMapAttr(found.map)
+            compute.maps = ArrayAttr(maps)
+        type_ = TensorType(tensor_type(value).get_element_type(), found.shape)
+        Rewriter.replace_value_with_new_type(arg, type_)
+        box = Box((0,) * len(found.shape), found.shape)
+        return self._view(value, found.home.root, box, found.home.placing)
 
     def _insert_kernel(
         self,
@@ -255,7 +276,8 @@ class _Body:
         outputs: Sequence[SSAValue],
         body: Region,
     ) -> None:
-        buffers = [self._operand(value) for value in inputs]
+        """Append a kernel over these buffers, and scalars."""
+        buffers = [*inputs]
         for constant in te.tensor_constants(body.block):
             # An argument, so that kernels that differ in their constants alone are equal.
             buffers.append(self._global(constant))
@@ -305,7 +327,7 @@ class _Body:
             remark(op, f"'{name}' copies a part: {reason}", missed=True)
             part = self._view(result, home.root, piece.box, home.placing)
             body = _moving_body(piece.source, piece.map, part)
-            self._insert_kernel(op, f"{name}_part", [piece.source], [part], body)
+            self._insert_kernel(op, f"{name}_part", [self.buffer_of(piece.source)], [part], body)
 
     # Buffers.
 

@@ -234,3 +234,71 @@ func.func @twice(%x: tensor<2x3x5xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
   }
   func.return %b, %b : tensor<6xf32>, tensor<6xf32>
 }
+
+// What is computed from a reshaped operand reads it through a view, and not with divisions.
+// CHECK-LABEL: func.func @straight(
+// CHECK-NEXT:    %x_1 = memref.reinterpret_cast %x to offset: [0], sizes: [3, 8], strides: [8, 1] : memref<4x6xf32> to memref<3x8xf32>
+// CHECK-NEXT:    te.kernel "exp" (%y = %x_1) into (%b) : (memref<3x8xf32>) -> memref<3x8xf32> {
+// CHECK-NEXT:      %z = te.compute [%i = 3, %j = 8] (%v = %y[%i, %j])
+func.func @straight(%x: tensor<4x6xf32>) -> tensor<3x8xf32> {
+  %b = te.kernel "exp" (%y = %x) : (tensor<4x6xf32>) -> tensor<3x8xf32> {
+    %z = te.compute [%i = 3, %j = 8] (%v = %y[(%i * 8 + %j) floordiv 6, (%i * 8 + %j) mod 6]) : (tensor<4x6xf32>) -> tensor<3x8xf32> {
+      %e = math.exp %v : f32
+      te.yield %e : f32
+    }
+    te.yield %z : tensor<3x8xf32>
+  }
+  func.return %b : tensor<3x8xf32>
+}
+
+// Heads side by side are at no regular distance along the merged axis; and what is read in two ways has no view for both.
+// CHECK-LABEL: func.func @divided(
+// CHECK-NOT:     memref.reinterpret_cast
+// CHECK:         te.compute [%i = 4, %j = 6] (%v = %y[%j floordiv 3, %i, %j mod 3])
+// CHECK:         te.compute [%i = 3, %j = 8] (%v = %y[(%i * 8 + %j) floordiv 6, (%i * 8 + %j) mod 6], %w = %y[%i, 0])
+// CHECK:         func.return
+func.func @divided(%x: tensor<2x4x3xf32>, %u: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<3x8xf32>) {
+  %b = te.kernel "exp" (%y = %x) : (tensor<2x4x3xf32>) -> tensor<4x6xf32> {
+    %z = te.compute [%i = 4, %j = 6] (%v = %y[%j floordiv 3, %i, %j mod 3]) : (tensor<2x4x3xf32>) -> tensor<4x6xf32> {
+      %e = math.exp %v : f32
+      te.yield %e : f32
+    }
+    te.yield %z : tensor<4x6xf32>
+  }
+  %c = te.kernel "add" (%y = %u) : (tensor<4x6xf32>) -> tensor<3x8xf32> {
+    %z = te.compute [%i = 3, %j = 8] (%v = %y[(%i * 8 + %j) floordiv 6, (%i * 8 + %j) mod 6], %w = %y[%i, 0]) : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<3x8xf32> {
+      %e = arith.addf %v, %w : f32
+      te.yield %e : f32
+    }
+    te.yield %z : tensor<3x8xf32>
+  }
+  func.return %b, %c : tensor<4x6xf32>, tensor<3x8xf32>
+}
+
+// What is returned can be seen through another shape as well.
+// CHECK-LABEL: func.func @returned_and_viewed(
+// CHECK:         te.kernel "exp" (%y = %x) into (%a)
+// CHECK:         %b = memref.reinterpret_cast %a to offset: [0], sizes: [24], strides: [1]
+// CHECK-NEXT:    te.kernel "sum" (%y = %b) into (%c)
+func.func @returned_and_viewed(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<f32>) {
+  %a = te.kernel "exp" (%y = %x) : (tensor<4x6xf32>) -> tensor<4x6xf32> {
+    %z = te.compute [%i = 4, %j = 6] (%v = %y[%i, %j]) : (tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %e = math.exp %v : f32
+      te.yield %e : f32
+    }
+    te.yield %z : tensor<4x6xf32>
+  }
+  %b = te.kernel "reshape" (%y = %a) : (tensor<4x6xf32>) -> tensor<24xf32> {
+    %z = te.compute [%i = 24] (%v = %y[%i floordiv 6, %i mod 6]) : (tensor<4x6xf32>) -> tensor<24xf32> {
+      te.yield %v : f32
+    }
+    te.yield %z : tensor<24xf32>
+  }
+  %c = te.kernel "sum" (%y = %b) : (tensor<24xf32>) -> tensor<f32> {
+    %z = te.compute [] add [%i = 24] (%v = %y[%i]) : (tensor<24xf32>) -> tensor<f32> {
+      te.yield %v : f32
+    }
+    te.yield %z : tensor<f32>
+  }
+  func.return %a, %c : tensor<4x6xf32>, tensor<f32>
+}
