@@ -88,6 +88,7 @@ class Executable:
         self._count = len(signature.inputs)
         # It takes this object: a function that knew it would be a cycle, and keep the code until GC.
         self._quick = Executable._general if self._in_place else self._quick_call()
+        self._into = None if self._in_place else self._quick_call_into()
         self.native_call = None if self._in_place else self._native_call()
         """the call without Python in between, where there is one; see `runtime/native_call.py`"""
 
@@ -130,6 +131,11 @@ class Executable:
         function = quick_call(self.signature.inputs, self._results, self._function, arenas)
         return function or Executable._general
 
+    def _quick_call_into(self) -> Callable[..., Any] | None:
+        arenas = (self._arenas.take, self._arenas.give_back) if self._arenas else None
+        inputs, results = self.signature.inputs, self._results
+        return quick_call(inputs, results, self._function, arenas, into=True)
+
     def _native_call(self) -> Callable[..., Any] | None:
         address = self._code.addresses[self.signature.name]
         return native_call(
@@ -145,6 +151,8 @@ class Executable:
             args = self._positional(args, by_name)
         if out is None:
             return self._quick(self, *args)
+        if self._into is not None:
+            return self._into(self, out, *args)
         return self._general(*args, out=out)
 
     def _run(self, arguments: list[Any]) -> Any:

@@ -27,19 +27,20 @@ def quick_call(
     results: Sequence[ArgSpec],
     native: Callable[..., Any],
     arenas: tuple[Callable[[], Arena], Callable[[Arena], None]] | None,
+    *,
+    into: bool = False,
 ) -> Callable[..., Any] | None:
     """
-    A function of an Executable and the inputs, in order, that returns the new results.
+    A function of an Executable and the inputs, in order, that returns the new results; or one that takes, before the
+    inputs, what the results are to be written `into`.
 
     It runs `native` on the addresses of inputs and results, and of an arena taken from and given back to
-    `arenas`. None where something is open, by value or empty, or of a dtype that NumPy has from another package.
+    `arenas`. None where something is open, by value or empty.
     """
     if not inputs or any(spec.scalar or not spec.is_static for spec in (*inputs, *results)):
         return None
     if any(0 in spec.shape for spec in (*inputs, *results)):
         return None
-    if any(spec.dtype.kind == "V" for spec in (*inputs, *results)):
-        return None  # bfloat16: the buffer protocol has no such number
     names: dict[str, Any] = {
         "ndarray": np.ndarray,
         "empty": new_array if _has_large(results) else np.empty,
@@ -47,72 +48,139 @@ def quick_call(
         "from_buffer": ctypes.c_char.from_buffer,
         "native": native,
     }
-    for i, spec in enumerate(inputs):
-        names[f"shape{i}"], names[f"dtype{i}"] = spec.shape, spec.dtype
-    for i, spec in enumerate(results):
-        names[f"result_shape{i}"], names[f"result_dtype{i}"] = spec.shape, spec.dtype
+    for letter, specs in (("a", inputs), ("r", results)):
+        for i, spec in enumerate(specs):
+            names[f"shape_{letter}{i}"], names[f"dtype_{letter}{i}"] = spec.shape, spec.dtype
     if arenas is not None:
         names["take_arena"], names["give_back_arena"] = arenas
-    mask = max(spec.dtype.itemsize for spec in inputs) - 1
-    source = _source(len(inputs), len(results), mask, arenas is not None)
+    write = _source_into if into else _source
+    source = write(inputs, results, arenas is not None)
     exec(compile(source, "<stepwell quick call>", "exec"), names)
     return names["call"]
 
 
+def _bytes(spec: ArgSpec) -> int:
+    return math.prod(extent or 0 for extent in spec.shape) * spec.dtype.itemsize
+
+
 def _has_large(results: Sequence[ArgSpec]) -> bool:
-    return any(
-        math.prod(extent or 0 for extent in spec.shape) * spec.dtype.itemsize >= LARGE_BYTES
-        for spec in results
-    )
+    return any(_bytes(spec) >= LARGE_BYTES for spec in results)
 
 
-def _source(inputs: int, results: int, mask: int, with_arena: bool) -> str:
+def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: bool) -> str:
     """
-    The text of the function, for two inputs and one result:
+    The text of the function that makes new results, for two inputs and one result:
 
         def call(self, a0, a1):
-            if (type(a0) is ndarray and a0.shape == shape0 and a0.dtype == dtype0
-                    and type(a1) is ndarray and a1.shape == shape1 and a1.dtype == dtype1):
+            if (type(a0) is ndarray and a0.shape == shape_a0 and a0.dtype == dtype_a0
+                    and type(a1) is ndarray and a1.shape == shape_a1 and a1.dtype == dtype_a1):
                 try:
                     p0 = addressof(from_buffer(a0))
                     p1 = addressof(from_buffer(a1))
                 except (TypeError, ValueError):  # not contiguous, or read-only
                     return self._general(a0, a1)
                 if not (p0 | p1) & 3:
-                    r0 = empty(result_shape0, result_dtype0)
+                    r0 = empty(shape_r0, dtype_r0)
                     native(p0, p1, addressof(from_buffer(r0)))
                     return r0
             return self._general(a0, a1)
 
     `from_buffer` is the quickest public way to an array's address.
     """
-    args = ", ".join(f"a{i}" for i in range(inputs))
-    checks = " and ".join(
-        f"type(a{i}) is ndarray and a{i}.shape == shape{i} and a{i}.dtype == dtype{i}"
-        for i in range(inputs)
-    )
-    addresses = [f"            p{i} = addressof(from_buffer(a{i}))" for i in range(inputs)]
-    allocations = [
-        f"            r{i} = empty(result_shape{i}, result_dtype{i})" for i in range(results)
-    ]
-    passed = [f"p{i}" for i in range(inputs)]
-    passed += [f"addressof(from_buffer(r{i}))" for i in range(results)]
-    returned = "r0" if results == 1 else f"({''.join(f'r{i}, ' for i in range(results))})"
+    args = [f"a{i}" for i in range(len(inputs))]
+    made = [f"r{i}" for i in range(len(results))]
+    pointers = [f"p{i}" for i in range(len(inputs))]
+    general = f"self._general({', '.join(args)})"
     return "\n".join(
         [
-            f"def call(self, {args}):",
-            f"    if {checks}:",
-            "        try:",
-            *addresses,
-            "        except (TypeError, ValueError):",
-            f"            return self._general({args})",
-            f"        if not ({' | '.join(f'p{i}' for i in range(inputs))}) & {mask}:",
-            *allocations,
-            *_native_call(passed, with_arena),
-            f"            return {returned}",
-            f"    return self._general({args})",
+            f"def call(self, {', '.join(args)}):",
+            f"    if {_are_as_expected(args)}:",
+            *_addresses(pointers, args, general),
+            f"        if not ({' | '.join(pointers)}) & {_mask(inputs)}:",
+            *(f"            {name} = empty(shape_{name}, dtype_{name})" for name in made),
+            *_native_call(
+                [*pointers, *(f"addressof(from_buffer({name}))" for name in made)], with_arena
+            ),
+            f"            return {made[0] if len(made) == 1 else ', '.join(made)}",
+            f"    return {general}",
         ]
     )
+
+
+def _source_into(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: bool) -> str:
+    """
+    The text of the function that writes to arrays it is given, for one input and one result of 32 bytes each:
+
+        def call(self, out, a0):
+            r0 = out
+            if (type(a0) is ndarray and a0.shape == shape_a0 and a0.dtype == dtype_a0
+                    and type(r0) is ndarray and r0.shape == shape_r0 and r0.dtype == dtype_r0):
+                try:
+                    p0 = addressof(from_buffer(a0))
+                    q0 = addressof(from_buffer(r0))
+                except (TypeError, ValueError):
+                    return self._general(a0, out=out)
+                if not (p0 | q0) & 3 and (p0 + 32 <= q0 or q0 + 32 <= p0):
+                    native(p0, q0)
+                    return r0
+            return self._general(a0, out=out)
+
+    Of several results, `out` is a tuple.
+    """
+    args = [f"a{i}" for i in range(len(inputs))]
+    given = [f"r{i}" for i in range(len(results))]
+    pointers = [f"p{i}" for i in range(len(inputs))] + [f"q{i}" for i in range(len(results))]
+    sizes = [_bytes(spec) for spec in (*inputs, *results)]
+    apart = [
+        f"({one} + {sizes[i]} <= {other} or {other} + {sizes[j]} <= {one})"
+        for j, other in enumerate(pointers[len(inputs) :], len(inputs))
+        for i, one in enumerate(pointers[:j])
+    ]
+    general = f"self._general({', '.join(args)}, out=out)"
+    unpacked = (
+        ["    r0 = out"]
+        if len(given) == 1
+        else [
+            f"    if type(out) is not tuple or len(out) != {len(given)}:",
+            f"        return {general}",
+            f"    {', '.join(given)} = out",
+        ]
+    )
+    aligned = f"not ({' | '.join(pointers)}) & {_mask((*inputs, *results))}"
+    return "\n".join(
+        [
+            f"def call(self, out, {', '.join(args)}):",
+            *unpacked,
+            f"    if {_are_as_expected([*args, *given])}:",
+            *_addresses(pointers, [*args, *given], general),
+            f"        if {' and '.join([aligned, *apart])}:",
+            *_native_call(pointers, with_arena),
+            f"            return {'r0' if len(given) == 1 else 'out'}",
+            f"    return {general}",
+        ]
+    )
+
+
+def _are_as_expected(arrays: Sequence[str]) -> str:
+    return " and ".join(
+        f"type({a}) is ndarray and {a}.shape == shape_{a} and {a}.dtype == dtype_{a}"
+        for a in arrays
+    )
+
+
+def _addresses(pointers: Sequence[str], arrays: Sequence[str], general: str) -> list[str]:
+    pairs = zip(pointers, arrays, strict=True)
+    return [
+        "        try:",
+        *(f"            {pointer} = addressof(from_buffer({array}))" for pointer, array in pairs),
+        "        except (TypeError, ValueError):",
+        f"            return {general}",
+    ]
+
+
+def _mask(specs: Sequence[ArgSpec]) -> int:
+    """The bits that are 0 in the addresses of aligned arrays."""
+    return max(spec.dtype.itemsize for spec in specs) - 1
 
 
 def _native_call(passed: Sequence[str], with_arena: bool) -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import gc
 import resource
 import threading
 import timeit
+import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
@@ -201,6 +205,72 @@ def test_out(add8: Executable):
     np.testing.assert_array_equal(
         add8(strided[::2], Y, out=strided[:8]), X + Y
     )  # the input was copied
+
+
+def test_out_of_several_results_and_large_arena():
+    """The way of calls that is quick, for which everything must fit: what does not takes the general one."""
+    x = np.arange(30, dtype=np.float32).reshape(5, 6)
+    run = sw.jit(lambda x: (x + 1, sw.softmax(x, axis=-1))).lower(x).compile()
+    out = (np.empty((5, 6), np.float32), np.empty((5, 6), np.float32))
+    results = run(x, out=out)
+    assert results[0] is out[0] and results[1] is out[1]
+    np.testing.assert_array_equal(out[0], x + 1)
+    np.testing.assert_allclose(out[1].sum(axis=-1), 1, rtol=1e-6)
+    assert run(x, out=list(out))[1] is out[1]
+    both = np.zeros((9, 6), np.float32)
+    for wrong in ((both[:5], both[4:]), (out[0], out[0]), (x, out[1])):
+        with pytest.raises(StepwellError, match="overlaps another array"):
+            run(x, out=wrong)
+    assert run(x, out=(both[:5], np.empty((5, 6), np.float32)))[0].base is both
+
+
+class _MallocInfo(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    )
+
+
+def _allocated_bytes() -> int:
+    """What malloc has given out and not got back."""
+    try:
+        function = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        pytest.skip("the C library has no mallinfo2")
+    function.restype = _MallocInfo
+    info = function()
+    return info.uordblks + info.hblkhd
+
+
+@pytest.mark.parametrize("rows", [3, 300])
+def test_calls_allocate_their_results_only(rows: int):
+    w = np.ones((40, 50), np.float32)
+    x = np.ones((rows, 40), np.float32)
+    run = sw.jit(lambda x: sw.softmax(x @ w, axis=-1) @ w.T).lower(x).compile(threads=1)
+    out = np.empty((rows, 40), np.float32)
+    np.testing.assert_array_equal(run(x), run(x, out=out))
+
+    def grown(call: Callable[[], object], calls: int = 200) -> tuple[int, int]:
+        gc.collect()
+        tracemalloc.start()
+        kept = [call() for _ in range(10)]
+        kept.clear()
+        native = _allocated_bytes()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(calls):
+            call()
+        after = tracemalloc.get_traced_memory()[0] - before, _allocated_bytes() - native
+        tracemalloc.stop()
+        return after
+
+    for call in (lambda: run(x), lambda: run(x, out=out)):
+        traced, native = grown(call)
+        assert abs(traced) < 1000 and abs(native) < 5000
 
 
 FROZEN = np.zeros(8, np.float32)
