@@ -33,16 +33,32 @@ class NestGrouping:
             if _is_needed_elsewhere(value)
         }
         """values that something else than a compute needs, or that nothing needs"""
+        self._changed: set[int] = set()
         self._last_reader: dict[tuple[Space, te.Read], int] = {}
 
     def fuse(self) -> None:
         """Inline and join until nothing changes."""
+        numbers = self._computes
         for _ in range(ROUNDS):
             self._last_reader.clear()
-            changed = [self._inline(number) for number in self._computes]
-            changed += [self._join(number) for number in self._computes]
-            if not any(changed):
+            self._changed.clear()
+            for number in numbers:
+                self._inline(number)
+            for number in numbers:
+                self._join(number)
+            numbers = self._near_changes()
+            if not numbers:
                 break
+
+    def _near_changes(self) -> list[int]:
+        """The computes of the nests that have changed, and of those that need them or that they need."""
+        changed = {self.graph.group(number) for number in self._changed} & self._nests.keys()
+        found: set[int] = set()
+        for group in changed:
+            near = [group, *self.readers(group)]
+            near += [n for r in self._nests[group].reads if (n := self._source(r)) is not None]
+            found.update(member for each in near for member in self.graph.members(each))
+        return sorted(found)
 
     def nests(self) -> dict[int, Nest]:
         """The nests by the representatives of their groups, with the results that others need."""
@@ -80,36 +96,38 @@ class NestGrouping:
 
     # Inlining.
 
-    def _inline(self, number: int) -> bool:
+    def _inline(self, number: int) -> None:
         """Evaluate a nest where it is read, if all of its readers can, or those that can where that moves data only."""
         producer = self._nests.get(number)
-        if producer is None or self.graph.group(number) != number or producer.is_reduction:
-            return False
-        readers = self.readers(number)
-        can = [reader for reader in readers if self.why_stored(number, reader) is None]
+        if producer is None or producer.is_reduction:
+            return
         is_kept = any(value in self.kept for value in producer.results)
-        if not producer.is_movement and (is_kept or len(can) < len(readers)):
-            return False
+        if is_kept and not producer.is_movement:
+            return
+        readers = self.readers(number)
         if len(producer.roots) > 1 and len(readers) > 1:
-            return False
+            return
+        can = [reader for reader in readers if self.why_stored(number, reader) is None]
+        if len(can) < len(readers) and not producer.is_movement:
+            return
+        self._changed.update(can)
         for reader in can:
             consumer = self._nests[reader]
             consumer.absorb(producer, consumer.reads_of(producer.results))
             self._bypass(number, reader)
         if can and len(can) == len(readers) and not is_kept:
             self._forget(number)
-        return bool(can)
 
     def why_stored(self, number: int, reader: int) -> str | None:
         """Why a nest is not evaluated where another reads it; None when it may be."""
         producer, consumer = self._nests[number], self._nests[reader]
-        readers = self.readers(number)
+        readers = len(self.readers(number))
         reads = consumer.reads_of(producer.results)
+        is_epilogue = self.is_epilogue(producer)
         for read in reads:
-            is_apart = len(readers) > 1 or not consumer.is_whole(read)
-            if is_apart and self.is_epilogue(producer):
+            if is_epilogue and (readers > 1 or not consumer.is_whole(read)):
                 return "the producer is the epilogue of a reduction"
-            reason = why_stored(consumer, producer, read, len(readers))
+            reason = why_stored(consumer, producer, read, readers)
             if reason is not None:
                 return reason
         return None if reads else "the consumer reads it at computed indices"
@@ -146,11 +164,10 @@ class NestGrouping:
 
     # Joining.
 
-    def _join(self, number: int) -> bool:
+    def _join(self, number: int) -> None:
         """Join a nest with one that it needs, and with one before that reads what it reads."""
         if self.graph.group(number) not in self._nests:
-            return False
-        joined = False
+            return
         for group in self._neighbours(number):
             one, other = self.graph.group(group), self.graph.group(number)
             if one != other and self.why_apart(one, other) is None:
@@ -159,8 +176,7 @@ class NestGrouping:
                 first.join(second)
                 first.results = results
                 self._nests[self.graph.merge(one, other)] = first
-                joined = True
-        return joined
+                self._changed.add(number)
 
     def _neighbours(self, number: int) -> list[int]:
         """The nests that this one might share its loops with: what it needs, and the last reader of the same before."""

@@ -12,7 +12,7 @@ from .grouping import NestGrouping
 from .inlining import why_not_one, why_stored
 from .nests import Nest, identity
 from .plan import Boundary, FusionPlan, KernelPlan
-from .rows import DEFAULT_CACHES, Caches, Unit, refusal
+from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal
 
 
 def plan_fusion(block: Block, caches: Caches = DEFAULT_CACHES) -> FusionPlan:
@@ -43,6 +43,7 @@ class _KernelGrouping:
         for nest in self.number:
             for reader in self.readers[nest]:
                 self.sources[reader].append(nest)
+        self._tensors = Tensors(self.is_needed)
         self._units: dict[int, list[Unit]] = {}
         self._asked: dict[tuple[int, int, int, int, bool], str | None] = {}
 
@@ -116,7 +117,7 @@ class _KernelGrouping:
         asked = (one, len(units), other, len(others), contractions)  # a group only grows
         if asked not in self._asked:
             self._asked[asked] = refusal(
-                units, others, self.caches, self.is_needed, contractions=contractions
+                units, others, self.caches, self._tensors, contractions=contractions
             )
         return self._asked[asked] or self.graph.why_apart(one, other)
 

@@ -93,6 +93,9 @@ class Space:
         return tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in self.every)
 
 
+_Factors = tuple[set[te.Read], set[te.Read]] | None
+
+
 @dataclass(eq=False)
 class Nest:
     """
@@ -116,6 +119,8 @@ class Nest:
     """the reduction of which this is the epilogue"""
     passed_on: tuple[SSAValue, ...] = ()
     """results of the anchor that others need too, which this one stores"""
+    _known: tuple[_Factors] | None = field(default=None, repr=False)
+    """the factors of the products that it sums up, as long as it stays as it is"""
 
     @staticmethod
     def of(compute: te.ComputeOp) -> Nest:
@@ -164,7 +169,7 @@ class Nest:
 
     def absorb(self, producer: Nest, reads: Iterable[te.Read]) -> None:
         """Evaluate what a producer computes where the nest reads it, instead of reading it."""
-        whole = identity(len(producer.space.every))
+        whole, self._known = identity(len(producer.space.every)), None
         for read in reads:
             del self.reads[read]
             inner = (*producer.points, *(Point(root, whole) for root in producer.roots))
@@ -182,7 +187,7 @@ class Nest:
 
     def join(self, other: Nest) -> None:
         """Evaluate the other one's computes, over the same space, in this nest too."""
-        whole = identity(len(self.space.every))
+        whole, self._known = identity(len(self.space.every)), None
         self._add(other.points)
         for root in other.roots:
             self.roots[root] = None
@@ -220,8 +225,13 @@ class Nest:
         parallel = set(range(len(self.space.parallel)))
         return bool((left - right) & parallel) and bool((right - left) & parallel)
 
-    def _factors(self) -> tuple[set[te.Read], set[te.Read]] | None:
+    def _factors(self) -> _Factors:
         """What the factors of the products that it sums up are made from, where that is not the same."""
+        if self._known is None:
+            self._known = (self._found_factors(),)
+        return self._known[0]
+
+    def _found_factors(self) -> _Factors:
         if self.combiners != (Combiner.ADD,):
             return None
         point, product = self._summed()

@@ -28,8 +28,31 @@ CACHE_SPEEDUP = 4.0
 Unit = tuple[Nest, ...]
 """A nest, or a reduction and its epilogue. Only the last one's tensors are stored."""
 
-Needed = Callable[[SSAValue, Collection[Nest]], bool]
-"""Whether something else than those nests needs a tensor."""
+
+class Tensors:
+    """What is asked of the tensors of a program, each once: their sizes, and who needs them."""
+
+    def __init__(self, is_needed: Callable[[SSAValue, Collection[Nest]], bool]):
+        """`is_needed` says whether something else than some nests needs a tensor."""
+        self.is_needed = is_needed
+        self._bytes: dict[SSAValue, int] = {}
+        self._static: dict[Nest, bool] = {}
+
+    def bytes(self, value: SSAValue) -> int:
+        if value not in self._bytes:
+            type_ = tensor_type(value)
+            bits = max(8, bit_width(type_.get_element_type()))
+            self._bytes[value] = prod(type_.get_shape()) * bits // 8
+        return self._bytes[value]
+
+    def is_static(self, nest: Nest) -> bool:
+        """Whether all extents and shapes are numbers."""
+        if nest not in self._static:
+            types = (tensor_type(read.source) for read in nest.reads)
+            self._static[nest] = DYNAMIC_INDEX not in nest.space.numbers and all(
+                type_.has_static_shape() for type_ in types
+            )
+        return self._static[nest]
 
 
 @dataclass(frozen=True)
@@ -57,14 +80,14 @@ class Traffic:
     row: int
 
 
-def shared_rows(nests: Sequence[Nest]) -> tuple[int, ...]:
+def shared_rows(nests: Sequence[Nest], tensors: Tensors) -> tuple[int, ...]:
     """
     The extents of the leading parallel iterators that all nests share.
 
     They are the same in each, and every access of one to another's tensor is the identity on them. Empty
     when there are none, or when an extent is a value.
     """
-    if not all(_is_static(nest) for nest in nests):
+    if not all(map(tensors.is_static, nests)):
         return ()
     shapes = [[n for n in nest.space.parallel if isinstance(n, int)] for nest in nests]
     count = 0
@@ -76,11 +99,6 @@ def shared_rows(nests: Sequence[Nest]) -> tuple[int, ...]:
             if read.source in own:
                 count = min(count, _identical(read.map, nest.space.numbers))
     return tuple(shapes[0][:count])
-
-
-def _is_static(nest: Nest) -> bool:
-    types = [tensor_type(read.source) for read in nest.reads]
-    return DYNAMIC_INDEX not in nest.space.numbers and all(t.has_static_shape() for t in types)
 
 
 def _identical(map_: AffineMap | None, extents: Sequence[int]) -> int:
@@ -101,10 +119,10 @@ def _is_iterator(expr: AffineExpr, dim: int, extents: Sequence[int]) -> bool:
     return dim < len(extents) and extents[dim] == 1 and expr == AffineConstantExpr(0)
 
 
-def traffic(units: Sequence[Unit], caches: Caches, needed: Needed) -> Traffic:
+def traffic(units: Sequence[Unit], caches: Caches, tensors: Tensors) -> Traffic:
     """What is saved and paid when the units, which share rows, are one kernel."""
-    rows = shared_rows([nest for unit in units for nest in unit])
-    accesses = [_Accesses.of(unit, rows) for unit in units]
+    rows = shared_rows([nest for unit in units for nest in unit], tensors)
+    accesses = [_Accesses.of(unit, rows, tensors) for unit in units]
     row = max(access.row_bytes for access in accesses)
     block = max(1, caches.block // max(1, row))
 
@@ -112,21 +130,21 @@ def traffic(units: Sequence[Unit], caches: Caches, needed: Needed) -> Traffic:
         return moved if size > caches.last_level else moved / CACHE_SPEEDUP
 
     saved = sum(
-        cost(_bytes(value) * times, _bytes(value))
-        for value, times in _fewer_transfers(units, accesses, caches, needed).items()
+        cost(tensors.bytes(value) * times, tensors.bytes(value))
+        for value, times in _fewer_transfers(units, accesses, caches, tensors).items()
     )
     read_again = 0.0
     for unit, access in zip(units, accesses, strict=True):
         if any(nest.is_reduction for nest in unit):
             for value, repeats in access.shared.items():
-                size = _bytes(value)
+                size = tensors.bytes(value)
                 slice_ = size * repeats / prod(rows)
                 read_again += cost(size * -(-repeats // block), slice_)
     return Traffic(saved, read_again, row)
 
 
 def _fewer_transfers(
-    units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches, needed: Needed
+    units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches, tensors: Tensors
 ) -> dict[SSAValue, int]:
     """
     How many readings and writings of each tensor one kernel does not do.
@@ -141,11 +159,11 @@ def _fewer_transfers(
     fewer: dict[SSAValue, int] = {}
     for value in dict.fromkeys(value for access in accesses for value in access.rows):
         users = [number for number, access in enumerate(accesses) if value in access.rows]
-        free = _bytes(value) <= caches.block
+        free = tensors.bytes(value) <= caches.block
         counted = [number for number in users if not (free and contracting[number])]
         if value not in writers:
             fewer[value] = max(0, len(counted) - 1)
-        elif not needed(value, nests):
+        elif not tensors.is_needed(value, nests):
             fewer[value] = len(counted)
         else:
             fewer[value] = len(counted) - (writers[value] in counted)
@@ -168,10 +186,12 @@ class _Accesses:
         return sum(self.rows.values())
 
     @staticmethod
-    def of(unit: Unit, extents: Sequence[int]) -> _Accesses:
+    def of(unit: Unit, extents: Sequence[int], tensors: Tensors) -> _Accesses:
         own = {value for nest in unit for value in nest.results}
         count = max(1, prod(extents))
-        rows: dict[SSAValue, int] = {value: _bytes(value) // count for value in unit[-1].stored}
+        rows: dict[SSAValue, int] = {
+            value: tensors.bytes(value) // count for value in unit[-1].stored
+        }
         shared: dict[SSAValue, int] = {}
         for nest in unit:
             for read in nest.reads:
@@ -179,7 +199,7 @@ class _Accesses:
                     continue
                 repeats = prod(_unused(read.map, extents))
                 if repeats == 1:
-                    rows[read.source] = _bytes(read.source) // count
+                    rows[read.source] = tensors.bytes(read.source) // count
                 else:
                     shared[read.source] = max(repeats, shared.get(read.source, 0))
         return _Accesses(rows, shared)
@@ -191,11 +211,6 @@ def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
     return (extent for dim, extent in enumerate(extents) if dim not in used)
 
 
-def _bytes(value: SSAValue) -> int:
-    type_ = tensor_type(value)
-    return prod(type_.get_shape()) * max(8, bit_width(type_.get_element_type())) // 8
-
-
 MAX_NESTS = 16
 """More than these in one kernel make its schedule hard to read, and to find."""
 
@@ -204,7 +219,7 @@ def refusal(
     one: Sequence[Unit],
     other: Sequence[Unit],
     caches: Caches,
-    needed: Needed,
+    tensors: Tensors,
     *,
     contractions: bool = True,
 ) -> str | None:
@@ -227,14 +242,14 @@ def refusal(
             return "one has a contraction, and one several results in one nest"
     if len(nests) > MAX_NESTS:
         return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
-    if not all(_is_static(nest) for nest in nests):
+    if not all(map(tensors.is_static, nests)):
         return "their extents are not all numbers"
-    if prod(shared_rows(nests)) <= 1:
+    if prod(shared_rows(nests, tensors)) <= 1:
         return "they share no leading parallel iterator"
-    together = traffic(units, caches, needed)
+    together = traffic(units, caches, tensors)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"
-    apart = [traffic(part, caches, needed) for part in (one, other) if len(part) > 1]
+    apart = [traffic(part, caches, tensors) for part in (one, other) if len(part) > 1]
     saved = together.saved - sum(part.saved for part in apart)
     read_again = together.read_again - sum(part.read_again for part in apart)
     if saved <= read_again:
