@@ -109,6 +109,29 @@ def is_contraction(compute: te.ComputeOp) -> bool:
     return bool(left) and bool(right) and not left & right
 
 
+def is_outer_reduction(compute: te.ComputeOp) -> bool:
+    """
+    Whether it reduces what is made of two operands, each of which has parallel iterators that the other has not.
+
+    So do products of matrices, and the distances of all points to all: an element of the one operand is used with
+    many of the other, which tiles in registers make the most of.
+    """
+    if len(compute.reads) != 2 or len(compute.combiners) != 1 or compute.combiners[0].is_arg:
+        return False
+    left, right = (
+        set[int]() if read.map is None or read.pad is not None else read.map.used_dims()
+        for read in compute.reads
+    )
+    count = len(compute.parallel)
+    summed = set(range(count, len(compute.extents)))
+    parallel = set(range(count))
+    return (
+        summed <= left & right
+        and bool((left - right) & parallel)
+        and bool((right - left) & parallel)
+    )
+
+
 def reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:
     """The elements that a value of the body is made from."""
     found: set[SSAValue] = set()

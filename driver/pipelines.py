@@ -73,6 +73,9 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
+_BEFORE_SHOWING = {Level.TE: ("te-fuse",)}
+"""Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
+
 _ORDER = tuple(Level)
 
 
@@ -118,3 +121,17 @@ def lower_to(
     with collector_paused():
         manager.run(make_context() if ctx is None else ctx, module)
     return manager.seconds
+
+
+def as_shown(module: ModuleOp, level: Level, options: Options | None = None) -> ModuleOp:
+    """The module, which stands on a level, as it is printed there: at te with its computes in kernels."""
+    passes = _BEFORE_SHOWING.get(level, ())
+    if not passes:
+        return module
+    shown = module.clone()
+    available = multiverse().all_passes
+    options = options or Options()
+    PassManager([make_pass(available[name](), options) for name in passes]).run(
+        make_context(), shown
+    )
+    return shown

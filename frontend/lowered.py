@@ -15,7 +15,7 @@ from ..analysis.levels import Level, level_of
 from ..analysis.verify import verify
 from ..driver.options import DEFAULT_OPT, Options
 from ..driver.pass_manager import module_text
-from ..driver.pipelines import lower_to
+from ..driver.pipelines import as_shown, lower_to
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from .lock import lowering_lock
@@ -150,7 +150,8 @@ class Lowered:
     def as_text(self, level: str = "graph") -> str:
         """
         The program as text: IR at a level (`graph`, `te`, `loop`, `core`, `llvm`), the optimised LLVM IR
-        (`llvm-ir`) or the assembly (`asm`) for its target. IR includes the bytes of its constants.
+        (`llvm-ir`) or the assembly (`asm`) for its target. IR includes the bytes of its constants, and at
+        `te` the kernels that fusion makes.
 
         Raises StepwellError for another name, or a level above the one the program starts at.
         """
@@ -160,7 +161,9 @@ class Lowered:
                 return native.llvm_ir() if level == _LLVM_IR else native.assembly()
             ctx = Context()
             ctx.load_dialect(Builtin)
-            return module_text(self._at(_level_named(level)), ctx).rstrip("\n") + "\n"
+            named = _level_named(level)
+            shown = as_shown(self._at(named), named, self.options)
+            return module_text(shown, ctx).rstrip("\n") + "\n"
 
     def compile(
         self,

@@ -14,7 +14,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ..analysis.cost import SCHEDULED_MULTIPLY_ADDS, is_contraction, multiply_adds
+from ..analysis.cost import (
+    SCHEDULED_MULTIPLY_ADDS,
+    is_contraction,
+    is_outer_reduction,
+    multiply_adds,
+)
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
 from ..dialects.affine_bounds import bounds, box
@@ -130,7 +135,8 @@ class NestBuilder:
     def _is_apart(self, anchor: te.ComputeOp) -> bool:
         if self._apart:
             return not any(combiner.is_arg for combiner in anchor.combiners)
-        return multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS and is_contraction(anchor)
+        is_large = multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS
+        return is_large and (is_contraction(anchor) or is_outer_reduction(anchor))
 
     def _order(self, anchor: te.ComputeOp) -> LoopOrder:
         if self._is_apart(anchor):

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..analysis.levels import Level
 from ..driver.options import Options
 from ..driver.pass_manager import module_text
+from ..driver.pipelines import as_shown
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
@@ -142,8 +143,9 @@ def _emitted(module: ModuleOp, ctx: Context, emit: str, options: Options) -> str
     if emit == _PLAN:
         return Lowered(module, options=options).plan()
     if emit in _MLIR:
-        lower(module, Level(emit), ctx, options)
-        return module_text(module, ctx).rstrip("\n") + "\n"
+        level = Level(emit)
+        lower(module, level, ctx, options)
+        return module_text(as_shown(module, level, options), ctx).rstrip("\n") + "\n"
     native = _native_code(module, ctx, options)
     emitters: dict[str, Callable[[], str | bytes]] = {
         _LLVM_IR: native.llvm_ir,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from stepwell.analysis.levels import Level
 from stepwell.driver.pass_manager import module_text
-from stepwell.driver.pipelines import lower_to
+from stepwell.driver.pipelines import as_shown, lower_to
 from stepwell.frontend.text import parse_file
 
 ROOT = Path(__file__).parents[2]
@@ -31,20 +31,15 @@ def kernel_text(level: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def te_text() -> str:
-    """At te, what fusion has made of the program."""
-    from stepwell.driver.pass_manager import PassManager
-    from stepwell.transforms.te.fuse import TeFusePass
-    from xdsl.context import Context
-
-    module = parse_file(str(ROOT / "examples" / "hidden.mlir"))
-    lower_to(module, Level.TE)
-    PassManager([TeFusePass()]).run(Context(), module)
-    return "\n".join(module_text(op) for op in module.ops) + "\n"
-
-
 def rung(level: str) -> str:
     return te_text() if level == "te" else kernel_text(level)
+
+
+def te_text() -> str:
+    """At te, what fusion has made of the program."""
+    module = parse_file(str(ROOT / "examples" / "hidden.mlir"))
+    lower_to(module, Level.TE)
+    return "\n".join(module_text(op) for op in as_shown(module, Level.TE).ops) + "\n"
 
 
 @pytest.mark.parametrize("level", ["graph", "te", "loop", "core"])

@@ -7,7 +7,7 @@
 // A layer of a network is one kernel: the bias and the activation are the epilogue of the contraction.
 
 // TE-LABEL: func.func @layer
-// TE:         te.compute [%i = 4, %j = 5] add [%k = 6] (%a = %x[%i, %k], %{{.*}} = %w[%k, %j])
+// TE:         te.compute [%i = 4, %j = 5] add [%k = 6] (%a = %x_1[%i, %k], %{{.*}} = %w_1[%k, %j])
 // TE-NEXT:      %[[PRODUCT:.*]] = arith.mulf
 // TE-NEXT:      te.yield %[[PRODUCT]] : f32
 // TE:           arith.addf
