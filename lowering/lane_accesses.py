@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, Region, SSAValue
@@ -29,13 +31,8 @@ class LaneAccesses:
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
         if access.is_contiguous:
-            indices = self._subscripts(op, builder)
-            type_ = self.values.type_of(element)
-            if self.values.mask is None or self._is_private(op):
-                new = builder.emit(vector.LoadOp, (buffer, *indices), type_)
-            else:
-                masked = (buffer, *indices, self.values.mask, self.values.zero(element))
-                new = builder.emit(vector.MaskedLoadOp, masked, type_)
+            mask = None if self._is_private(op) else self.values.mask
+            new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
             self.values.bind(op.result, new)
             return
         result = self.values.zero(element)
@@ -44,6 +41,29 @@ class LaneAccesses:
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
+
+    def load_neighbours(self, op: memref.LoadOp, builder: CoreBuilder) -> None:
+        """A load at computed indices, of which the last one counts the lanes."""
+        *outer, last = op.indices
+        buffer = self.values.scalar.values[op.memref]
+        indices = [self.values.scalar.values[index] for index in outer]
+        indices.append(extract(builder, self.values.vector(builder, last), 0))
+        self.values.bind(op.res, self._vector(builder, buffer, indices, self.values.mask))
+
+    def _vector(
+        self,
+        builder: CoreBuilder,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+        mask: SSAValue | None,
+    ) -> SSAValue:
+        """The elements from an index on, one in each lane that runs."""
+        element = memref_type(buffer).element_type
+        type_ = self.values.type_of(element)
+        if mask is None:
+            return builder.emit(vector.LoadOp, (buffer, *indices), type_)
+        masked = (buffer, *indices, mask, self.values.zero(element))
+        return builder.emit(vector.MaskedLoadOp, masked, type_)
 
     def _guarded_load(self, op: loop.LoadOp, builder: CoreBuilder, lane: int) -> SSAValue:
         """A scalar load where the lane runs, else zero."""

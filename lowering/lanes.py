@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import affine, arith, math, scf, vector
+from xdsl.dialects import affine, arith, math, memref, scf, vector
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -70,6 +70,10 @@ class LaneConverter:
                     self._if(op, builder)
                 case loop.LoadOp():
                     self.accesses.load(op, builder)
+                case memref.LoadOp() if any(self.values.varies(v) for v in op.indices):
+                    self.accesses.load_neighbours(op, builder)
+                case memref.LoadOp():
+                    self.scalar.convert_op(op, builder)
                 case loop.StoreOp():
                     self.accesses.store(op, builder)
                 case affine.ApplyOp() if any(self.values.varies(v) for v in op.operands):

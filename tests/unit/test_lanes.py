@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import stepwell as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stepwell.lowering.lane_count import powers_of_two
@@ -440,3 +441,25 @@ def test_other_widths_are_vectors_of_powers_of_two():
     assert [line.split("vector<")[1][:2] for line in core.splitlines() if "vector.store" in line] == [
         "8x", "4x", "2x",
     ]  # fmt: skip
+
+
+# Rows at computed places
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("columns", [1, 5, 16, 33, 64, 200])
+def test_rows_that_are_looked_up(columns: int, dtype: type):
+    """Of a table's rows neighbours are loaded together; of its columns each element by itself."""
+    rng = np.random.default_rng(columns)
+    table = (10 * rng.standard_normal((50, columns))).astype(dtype)
+    rows = rng.integers(-50, 50, 7)
+    found = sw.jit(lambda t, n: t[n] * 2)(table, rows)
+    np.testing.assert_array_equal(found, table[rows] * 2)
+    turned = np.ascontiguousarray(table.T)
+    np.testing.assert_array_equal(sw.jit(lambda t, n: t[:, n])(turned, rows), turned[:, rows])
+
+
+def test_a_row_that_is_looked_up_is_loaded_in_vectors():
+    table, rows = np.zeros((50, 64), np.float32), np.zeros(7, np.int64)
+    text = sw.jit(lambda t, n: t[n]).lower(table, rows).as_text("core")
+    assert "vector.load" in text and "vector.store" in text
