@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..analysis.buffer_checks import check_kernel_buffers
 from ..analysis.constants import constant_global
 from ..analysis.levels import Level
 from ..dialects import loop, te
@@ -52,6 +53,7 @@ class _Module:
 
     def convert(self) -> None:
         for function in [op for op in self.op.ops if isinstance(op, func.FuncOp)]:
+            check_kernel_buffers(function)
             for block in function.body.blocks:
                 self._convert_block(function, block)
 

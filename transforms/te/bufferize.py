@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.buffer_checks import check_kernel_buffers
 from ...analysis.buffer_plan import BufferPlan, Placed, plan_buffers
 from ...analysis.levels import Level
 from ...analysis.movements import Box
@@ -68,6 +69,7 @@ def bufferize(module: ModuleOp) -> None:
         if function.body.blocks:
             group_loose_computes(function)
             _bufferize_body(function, constants)
+            check_kernel_buffers(function)
         else:
             _bufferize_type(function)
 
