@@ -74,6 +74,8 @@ class BufferPlan:
     """whose sources are written into the result by what computes them"""
     kept: Mapping[te.KernelOp, str]
     """movements that stay kernels that copy, with the reason"""
+    in_place: Mapping[SSAValue, SSAValue]
+    """results of kernels that take over the buffer of an operand that nothing needs any more"""
     straightened: Mapping[BlockArgument, Straightened]
     """of arguments of kernels' bodies"""
     returned: Mapping[int, str]
@@ -119,6 +121,7 @@ class _Planner:
             frozenset(self.seen_through),
             self.placed,
             self.kept,
+            self._in_place(kernels),
             straightened,
             self.returned,
         )
@@ -233,6 +236,65 @@ class _Planner:
             return "something else needs its elements next to each other"
         self.homes |= found
         return None
+
+    # Results in place of operands.
+
+    def _in_place(self, kernels: Sequence[te.KernelOp]) -> dict[SSAValue, SSAValue]:
+        """
+        For results with a buffer of their own, the operand whose buffer they take over.
+
+        The kernel alone reads it, element for element where it writes, and it is the last that does: none of its
+        views is needed later, and it is no argument, constant or result of the function.
+        """
+        taken: dict[SSAValue, SSAValue] = {}
+        position = {op: number for number, op in enumerate(self.block.ops)}
+        last_use: dict[SSAValue | int, int] = {}
+        for value, home in self.homes.items():
+            ends = (position[op] for op in (use.operation for use in value.uses))
+            last_use[home.root] = max(last_use.get(home.root, -1), *ends, -1)
+        for kernel in kernels:
+            for result, yielded in zip(kernel.outputs, kernel.yielded, strict=True):
+                for arg, value in zip(kernel.body.block.args, kernel.inputs, strict=True):
+                    if (
+                        value.type == result.type
+                        and self._has_own_buffer(result)
+                        and self._has_own_buffer(value)
+                        and value not in taken.values()
+                        and last_use[value] == position[kernel]
+                        and not self._is_seen_otherwise(kernel, value)
+                        and _updates_in_place(yielded, arg)
+                    ):
+                        taken[result] = value
+                        break
+        return taken
+
+    def _has_own_buffer(self, value: SSAValue) -> bool:
+        return _is_computed(value) and self.homes[value] == Home(
+            value, Placing.contiguous(shape_of(value))
+        )
+
+    def _is_seen_otherwise(self, kernel: te.KernelOp, value: SSAValue) -> bool:
+        """Whether the kernel also has a view of an operand, or has it twice."""
+        inputs = [other for other in kernel.inputs if is_tensor(other)]
+        return sum(self.homes[other].root is value for other in inputs) > 1
+
+
+def _updates_in_place(result: SSAValue, arg: BlockArgument) -> bool:
+    """
+    Whether what a kernel yields can overwrite an operand: one compute without a reduction makes it, reads the operand
+    at its own point only, and nothing else in the kernel reads it.
+    """
+    compute = result.owner
+    if not isinstance(compute, te.ComputeOp) or compute.combining is not None:
+        return False
+    identity = AffineMap.identity(len(compute.extents))
+    return all(
+        use.operation is compute
+        and use.index < len(compute.sources)
+        and compute.reads[use.index].map == identity
+        and compute.reads[use.index].pad is None
+        for use in arg.uses
+    )
 
 
 def _straightened(arg: BlockArgument, home: Home) -> Straightened | None:

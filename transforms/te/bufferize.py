@@ -251,6 +251,10 @@ class _Body:
             self._straightened(arg, value) or self._operand(value)
             for arg, value in zip(op.body.block.args, op.inputs, strict=True)
         ]
+        for value in op.outputs:
+            if value in self.plan.in_place:
+                name = self.plan.in_place[value].name_hint
+                remark(op, f"'{op.kernel_name.data}' writes its result in place of '{name}'")
         outputs = [self.buffer_of(value) for value in op.outputs]
         self._insert_kernel(op, op.kernel_name.data, inputs, outputs, op.detach_region(op.body))
 
@@ -335,6 +339,8 @@ class _Body:
 
     def buffer_of(self, value: SSAValue) -> SSAValue:
         """The buffer of a tensor, made here where it is the first time that it is needed."""
+        if value in self.plan.in_place:
+            return self.buffer_of(self.plan.in_place[value])
         if value not in self.values:
             home = self.plan.homes[value]
             type_ = tensor_type(value)
