@@ -37,19 +37,20 @@ def quick_call(
     It runs `native` on the addresses of inputs and results, and of an arena taken from and given back to
     `arenas`. None where something is open, by value or empty.
     """
-    if not inputs or any(spec.scalar or not spec.is_static for spec in (*inputs, *results)):
+    specs = (*inputs, *results)
+    if not inputs or any(spec.scalar or not spec.is_static for spec in specs):
         return None
-    if any(0 in spec.shape for spec in (*inputs, *results)):
+    if any(0 in spec.shape for spec in specs):
         return None
     names: dict[str, Any] = {
         "ndarray": np.ndarray,
         "empty": new_array if _has_large(results) else np.empty,
         "addressof": ctypes.addressof,
-        "from_buffer": ctypes.c_char.from_buffer,
+        "from_buffer": _from_bits if any(map(_is_foreign, specs)) else ctypes.c_char.from_buffer,
         "native": native,
     }
-    for letter, specs in (("a", inputs), ("r", results)):
-        for i, spec in enumerate(specs):
+    for letter, own in (("a", inputs), ("r", results)):
+        for i, spec in enumerate(own):
             names[f"shape_{letter}{i}"], names[f"dtype_{letter}{i}"] = spec.shape, spec.dtype
     if arenas is not None:
         names["take_arena"], names["give_back_arena"] = arenas
@@ -57,6 +58,17 @@ def quick_call(
     source = write(inputs, results, arenas is not None)
     exec(compile(source, "<stepwell quick call>", "exec"), names)
     return names["call"]
+
+
+def _is_foreign(spec: ArgSpec) -> bool:
+    """Whether the dtype is one that buffers do not have: bfloat16."""
+    return spec.dtype.kind == "V"
+
+
+def _from_bits(array: np.ndarray) -> Any:
+    """`from_buffer` of an array, some of which are of such a dtype."""
+    bits: Any = array.view(np.uint16) if array.dtype.kind == "V" else array
+    return ctypes.c_char.from_buffer(bits)
 
 
 def _bytes(spec: ArgSpec) -> int:
