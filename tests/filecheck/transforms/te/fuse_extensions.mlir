@@ -1,0 +1,42 @@
+// RUN: stepwell-opt %s -p te-fuse | filecheck %s
+
+// What extends the elements of an operand is a part of the product, whose plan does it while it packs them. What computes
+// more is stored, as each element would be computed many times.
+// CHECK-LABEL: func.func @product(
+// CHECK:         te.kernel "b"
+// CHECK:         %[[R:.*]] = te.compute [%i = 16, %j = 24] add [%k = 32] (%m = %{{.*}}[%k, %j], %e = %{{.*}}[%i, %k]) : (tensor<32x24xi32>, tensor<16x32xi8>) -> tensor<16x24xi32> {
+// CHECK-NEXT:      %w = arith.extsi %e : i8 to i32
+// CHECK-NEXT:      %p = arith.muli %w, %m : i32
+func.func @product(%x: tensor<16x32xi8>, %y: tensor<32x24xi8>) -> tensor<16x24xi32> {
+  %a = te.compute [%i = 16, %j = 32] (%e = %x[%i, %j]) : (tensor<16x32xi8>) -> tensor<16x32xi32> {
+    %w = arith.extsi %e : i8 to i32
+    te.yield %w : i32
+  }
+  %b = te.compute [%i = 32, %j = 24] (%e = %y[%i, %j]) : (tensor<32x24xi8>) -> tensor<32x24xi32> {
+    %w = arith.extsi %e : i8 to i32
+    %v = arith.addi %w, %w : i32
+    te.yield %v : i32
+  }
+  %r = te.compute [%i = 16, %j = 24] add [%k = 32] (%l = %a[%i, %k], %m = %b[%k, %j]) : (tensor<16x32xi32>, tensor<32x24xi32>) -> tensor<16x24xi32> {
+    %p = arith.muli %l, %m : i32
+    te.yield %p : i32
+  }
+  func.return %r : tensor<16x24xi32>
+}
+
+// Nor is it a part of a sum that reads each element several times, and packs none.
+// CHECK-LABEL: func.func @window(
+// CHECK:         te.kernel "a"
+// CHECK:           arith.extf
+// CHECK:         te.compute [%i = 30] add [%k = 3] (%l = %{{.*}}[%i + %k]) : (tensor<32xf32>) -> tensor<30xf32> {
+// CHECK-NEXT:      te.yield %l : f32
+func.func @window(%x: tensor<32xbf16>) -> tensor<30xf32> {
+  %a = te.compute [%i = 32] (%e = %x[%i]) : (tensor<32xbf16>) -> tensor<32xf32> {
+    %w = arith.extf %e : bf16 to f32
+    te.yield %w : f32
+  }
+  %r = te.compute [%i = 30] add [%k = 3] (%l = %a[%i + %k]) : (tensor<32xf32>) -> tensor<30xf32> {
+    te.yield %l : f32
+  }
+  func.return %r : tensor<30xf32>
+}
