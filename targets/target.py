@@ -206,6 +206,15 @@ class Target:
         features = _host_features()
         return all(features.get(feature, False) for feature in needed)
 
+    @property
+    def converts_f16(self) -> bool:
+        """Whether instructions convert f16 from and to f32: those of F16C on x86, of the base set on AArch64."""
+        if not self.triple.startswith("x86_64"):
+            return True
+        if self.features:
+            return "+f16c" in self.features.split(",")
+        return "f16c" in _LEVEL_FEATURES.get(self.cpu, _V3)
+
     def machine(self, opt: int = 3) -> binding.TargetMachine:
         """
         A new LLVM target machine, whose code generator takes as much trouble as `opt` says, from 0 to 3.

@@ -37,6 +37,7 @@ from ...dialects.upstream.llvm import (
     VectorFCmpOp,
     VectorLlvmSelectOp,
 )
+from ...errors import StepwellError
 from .emitter import Emitter, Handler, unsupported
 from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, is_vector
@@ -146,8 +147,20 @@ def _integer(kind: type[Operation]) -> Handler:
     return convert
 
 
+def check_floats(op: Operation) -> None:
+    """Raise the error of an operation that computes with bf16, which is only bits here."""
+    for value in (*op.operands, *op.results):
+        if isinstance(get_element_type_or_self(value.type), BFloat16Type):
+            raise StepwellError(
+                f"found '{op.name}' on {value.type}, expected no arithmetic on bf16 at this level; run "
+                "core-expand-narrow-floats before",
+                op=op,
+            )
+
+
 def _floating(kind: type[Operation]) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
+        check_floats(op)
         properties = {"fastmathFlags": fastmath_of(op)}
         e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op), properties))
 
@@ -177,6 +190,7 @@ def _convert_cmpi(e: Emitter, op: Operation) -> None:
 def _convert_cmpf(e: Emitter, op: Operation) -> None:
     """xDSL does not print the fast-math flags of a comparison: permissions that are not taken here."""
     assert isinstance(op, arith.CmpfOp | VectorCmpfOp)
+    check_floats(op)
     properties = {"predicate": op.predicate, "fastmathFlags": NO_FASTMATH}
     a, b = e.values(op.operands)
     compare = VectorFCmpOp if is_vector(a.type) else llvm.FCmpOp
@@ -314,6 +328,7 @@ def _compared(e: Emitter, predicate: str, a: SSAValue, b: SSAValue, lanes: Attri
 
 def _cast(kind: type[Operation]) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
+        check_floats(op)
         e.bind(op.results[0], e.emit(kind, (e.value(op.operands[0]),), result_type(op)))
 
     return convert

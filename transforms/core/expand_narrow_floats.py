@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     VectorType,
     bf16,
+    f16,
     f32,
     i16,
     i32,
@@ -26,6 +27,7 @@ from ...analysis.levels import Level
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.scalar import EXACT
 from ...dialects.upstream.arith_casts import CASTS
+from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from .polynomials.lanes import Lanes
@@ -42,7 +44,8 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
     Before: `arith.addf %a, %b : bf16`. After: both extended, added as f32 and rounded. A bf16 is the upper half of an
     f32, so that one is extended by a shift, and rounded, to nearest and ties to even, by an addition of integers: vector
     code on every machine. (Those that have an instruction for it take denormal numbers for 0.) f64 is rounded to odd in
-    f32 first, so that there is one rounding in effect.
+    f32 first, so that there is one rounding in effect. Conversions of f16 are instructions, but for a `target` that has
+    none.
 
     `fp` is the numerical contract. Unless it is `strict` a value that is rounded and extended again stays as it was: C
     says of such contracted expressions that rounding errors implied by the source are omitted.
@@ -54,6 +57,7 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
     numerics: ClassVar[NumericalEffect] = "reassociates"
 
     fp: str = DEFAULT_FP
+    target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
@@ -63,9 +67,11 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
             for inner in list(op.walk()):
                 if isinstance(inner, arith.ExtFOp):
                     _forget_rounding(inner)
-        for inner in list(op.walk()):
-            if isinstance(inner, arith.ExtFOp | arith.TruncFOp):
-                _expand_conversion(inner)
+        conversions = [o for o in op.walk() if isinstance(o, arith.ExtFOp | arith.TruncFOp)]
+        narrow = [o for o in conversions if _is_narrow(o.input.type) or _is_narrow(o.result.type)]
+        expands_f16 = bool(narrow) and not Target.of(self.target).converts_f16
+        for conversion in narrow:
+            _expand_conversion(conversion, expands_f16)
 
 
 # Arithmetic.
@@ -132,27 +138,24 @@ def _forget_rounding(op: arith.ExtFOp) -> None:
 # Conversions.
 
 
-def _expand_conversion(op: arith.ExtFOp | arith.TruncFOp) -> None:
+def _expand_conversion(op: arith.ExtFOp | arith.TruncFOp, expands_f16: bool) -> None:
     narrow, wide = (op.input, op.result) if isinstance(op, arith.ExtFOp) else (op.result, op.input)
     is_bf16 = isinstance(get_element_type_or_self(narrow.type), BFloat16Type)
     is_double = isinstance(get_element_type_or_self(wide.type), Float64Type)
-    if not _is_narrow(narrow.type) or not (is_bf16 or is_double):
+    by_bits = is_bf16 or expands_f16
+    if not (by_bits or is_double):
         return
     builder = Builder(InsertPoint.before(op))
     single = Lanes(builder, _with_element(narrow.type, f32))
     value = op.input
     if isinstance(op, arith.ExtFOp):
-        value = (
-            _extended(single, value) if is_bf16 else single.emit(arith.ExtFOp(value, single.type))
-        )
+        extend = _extended if is_bf16 else _extended_half
+        value = extend(single, value) if by_bits else single.emit(arith.ExtFOp(value, single.type))
         value = single.emit(arith.ExtFOp(value, op.result.type)) if is_double else value
     else:
         value = _rounded_to_odd(single, value) if is_double else value
-        value = (
-            _rounded(single, value)
-            if is_bf16
-            else single.emit(arith.TruncFOp(value, op.result.type))
-        )
+        to, shorten = op.result.type, _rounded if is_bf16 else _rounded_half
+        value = shorten(single, value) if by_bits else single.emit(arith.TruncFOp(value, to))
     value.name_hint = op.result.name_hint
     Rewriter.replace_op(op, [], [value])
 
@@ -182,6 +185,41 @@ def _rounded(lanes: Lanes, value: SSAValue) -> SSAValue:
     chosen = lanes.select_bits(is_nan, lanes.ior(upper, 0x40), lanes.shift_right_zeros(carried, 16))
     low = _cast(lanes, arith.TruncIOp, chosen, _with_element(lanes.type, i16))
     return lanes.emit(arith.BitcastOp(low, _with_element(lanes.type, bf16)))
+
+
+def _extended_half(lanes: Lanes, value: SSAValue) -> SSAValue:
+    """An f16 as f32: its bits moved into place are the number times 2^-112, denormal numbers included."""
+    bits = lanes.emit(arith.BitcastOp(value, _with_element(lanes.type, i16)))
+    low = _cast(lanes, arith.ExtUIOp, bits, _with_element(lanes.type, i32))
+    magnitude = lanes.iand(low, 0x7FFF)
+    scaled = lanes.bits(lanes.mul(lanes.from_bits(lanes.shl(magnitude, 13)), 2.0**112))
+    is_infinite = lanes.where_negative(lanes.isub(0x7BFF, magnitude))  # or NaN
+    exponent = lanes.iand(is_infinite, lanes.format.infinity)
+    sign = lanes.shl(lanes.iand(low, 0x8000), 16)
+    return lanes.from_bits(lanes.ior(lanes.ior(scaled, exponent), sign))
+
+
+def _rounded_half(lanes: Lanes, value: SSAValue) -> SSAValue:
+    """
+    An f32 as f16: to nearest, ties to even. What is denormal there is rounded by a sum with 0.5, whose last bit is
+    that of the denormal numbers. (F. Giesen, "Float to half conversion", 2012: `float_to_half_fast3_rtne`.)
+    """
+    bits = lanes.bits(value)
+    magnitude = lanes.iand(bits, 0x7FFFFFFF)
+    rebiased = lanes.iadd(magnitude, ((15 - 127) << 23) + 0xFFF)
+    last = lanes.iand(lanes.shift_right_zeros(magnitude, 13), 1)
+    normal = lanes.shift_right_zeros(lanes.iadd(rebiased, last), 13)
+    half = lanes.bits(lanes.add(lanes.from_bits(magnitude), 0.5))
+    denormal = lanes.isub(half, lanes.format.bits(0.5))
+    is_denormal = lanes.where_negative(lanes.isub(magnitude, lanes.format.bits(2.0**-14)))
+    is_large = lanes.where_negative(lanes.isub(lanes.format.bits(65536.0) - 1, magnitude))
+    is_nan = lanes.where_negative(lanes.isub(lanes.format.infinity, magnitude))
+    finite = lanes.select_bits(is_denormal, denormal, normal)
+    infinite = lanes.ior(0x7C00, lanes.iand(is_nan, 0x0200))
+    chosen = lanes.select_bits(is_large, infinite, finite)
+    sign = lanes.iand(lanes.shift_right_zeros(bits, 16), 0x8000)
+    low = _cast(lanes, arith.TruncIOp, lanes.ior(chosen, sign), _with_element(lanes.type, i16))
+    return lanes.emit(arith.BitcastOp(low, _with_element(lanes.type, f16)))
 
 
 def _rounded_to_odd(lanes: Lanes, value: SSAValue) -> SSAValue:

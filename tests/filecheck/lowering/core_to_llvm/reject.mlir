@@ -63,3 +63,11 @@ func.func @entry(%c: i1) {
   sym_name = "open", sym_visibility = "private", type = memref<?xf32>, initial_value, constant
 }> : () -> ()
 // CHECK: reject.mlir:62:1: found 'memref.global' of type memref<?xf32>, which is not static with identity layout, expected
+
+// -----
+
+func.func @brain(%a: bf16) -> bf16 {
+  %r = arith.addf %a, %a : bf16
+  func.return %r : bf16
+}
+// CHECK: 'arith.addf' on bf16, expected no arithmetic on bf16 at this level; run core-expand-narrow-floats before
