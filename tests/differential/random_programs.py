@@ -19,13 +19,14 @@ from stepwell.dialects import graph
 from stepwell.dialects.dtypes import numpy_dtype
 from stepwell.dialects.graph.base import FLOATS, OPERATIONS, GraphOp, shape_of
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from . import monte_carlo
 from .monte_carlo import Value
 from .random_operations import (
+    STORED,
     Maker,
     broadcast_partner_shape,
     element_of,
@@ -76,9 +77,6 @@ class Program:
     def expected(self) -> list[Value]:
         return monte_carlo.returned(self.function, self.inputs)
 
-
-STORED = (f16, bf16)
-"""Types for storage: what rounds where depends on what is fused, which a comparison here does not know."""
 
 MOVEMENTS = (
     graph.BroadcastToOp,
