@@ -15,7 +15,7 @@ from io import StringIO
 from typing import TextIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ShrinkException
@@ -135,7 +135,8 @@ def module_text(module: ModuleOp, ctx: Context | None = None) -> str:
     printer = Printer(stream)
     printer.print_op(module)
     if ctx is not None:
-        printer.print_metadata(ctx.loaded_dialects)
+        # A context may not have loaded the dialect yet that has the resources.
+        printer.print_metadata([Builtin, *ctx.loaded_dialects])
     return stream.getvalue()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import stepwell as sw
 from stepwell.analysis.levels import Level, level_of
 from stepwell.frontend.text import parse_file
 from stepwell.tools.cli import main
@@ -191,6 +192,17 @@ def test_a_shared_library_can_be_called(folder: Path) -> None:
     array = np.arange(6, dtype=np.int32)
     ctypes.CDLL(str(folder / "libdouble.so")).double(ctypes.c_void_p(array.ctypes.data))
     np.testing.assert_array_equal(array, 2 * np.arange(6))
+
+
+def test_compile_writes_the_bytes_of_constants(folder: Path) -> None:
+    Path("weights.py").write_text(
+        "import numpy as np\nW = np.arange(200, dtype=np.float32).reshape(20, 10)\n\n\ndef f(x):\n    return x @ W\n"
+    )
+    args = ["compile", "weights.py:f", "--shape", "x=3x20xf32", "--emit", "te", "-o", "f.mlir"]
+    assert main(args) == 0
+    x = np.ones((3, 20), np.float32)
+    w = np.arange(200, dtype=np.float32).reshape(20, 10)
+    np.testing.assert_array_equal(sw.load("f.mlir").compile()(x), x @ w)
 
 
 def test_compile_traces_a_python_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
