@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
 
 EXTERNAL_ALIGNMENT = 64
 """Bytes; of the arrays that external constants are bound to, which runtime/engine.py sees to."""
@@ -27,7 +30,7 @@ class LLVMText:
     """
 
     text: str
-    external: Mapping[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    external: Mapping[str, np.ndarray] = field(default_factory=dict[str, "np.ndarray"])
     """constants"""
     imports: tuple[str, ...] = ()
     kernels: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from .codegen import CodeGenerator
+from .side_by_side import compile_modules
 
 KIND = "objects"
 
@@ -21,13 +22,14 @@ def objects_of(
     """
     keys = {text: object_key(text, generator) for text in modules}
     found = {text: store.read(KIND, key) if store else None for text, key in keys.items()}
-    objects: dict[str, bytes] = {}
-    for text, code in found.items():
-        if code is None:
-            code = generator.object_code(text)
-            if store is not None:
-                store.write(KIND, keys[text], code)
+    objects = {text: code for text, code in found.items() if code is not None}
+
+    def keep(text: str, code: bytes) -> None:
         objects[text] = code
+        if store is not None:
+            store.write(KIND, keys[text], code)
+
+    compile_modules([text for text in keys if text not in objects], generator, keep)
     return [objects[text] for text in modules]
 
 

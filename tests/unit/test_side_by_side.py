@@ -1,0 +1,125 @@
+"""Kernels are compiled in processes side by side: the same code, whatever becomes of a process."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stepwell.cache.store import Store
+from stepwell.errors import StepwellError
+from stepwell.runtime import side_by_side
+from stepwell.runtime.codegen import CodeGenerator
+from stepwell.runtime.objects import objects_of
+from stepwell.targets.target import Target
+
+HOST = Target.host()
+GENERATOR = CodeGenerator(HOST.triple, HOST.cpu, HOST.features, quick=True)
+TEXTS = [
+    f"define i64 @f{n}(i64 %x) {{\n  %y = add i64 %x, {n}\n  ret i64 %y\n}}\n" for n in range(6)
+]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that compile in this test: two, however small the modules are."""
+    processes: list[subprocess.Popen[bytes]] = []
+    start = side_by_side._started  # pyright: ignore[reportPrivateUsage]
+
+    def watched(generator: CodeGenerator) -> subprocess.Popen[bytes]:
+        processes.append(start(generator))
+        return processes[-1]
+
+    monkeypatch.setattr(side_by_side, "_started", watched)
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    return processes
+
+
+def have_ended(processes: list[subprocess.Popen[bytes]]) -> bool:
+    return bool(processes) and all(process.poll() is not None for process in processes)
+
+
+def slowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lets other processes start before this one is done; what this one compiles."""
+    here: list[str] = []
+    plain = CodeGenerator.object_code
+
+    def slow(self: CodeGenerator, text: str) -> bytes:
+        here.append(text)
+        time.sleep(1 if len(here) == 1 else 0)
+        return plain(self, text)
+
+    monkeypatch.setattr(CodeGenerator, "object_code", slow)
+    return here
+
+
+def test_processes_make_the_same_code(
+    started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+):
+    expected = [GENERATOR.object_code(text) for text in TEXTS]
+    here = slowed(monkeypatch)
+    assert objects_of(TEXTS, GENERATOR) == expected
+    assert have_ended(started) and len(here) < len(TEXTS)
+
+
+def test_what_a_process_does_not_answer_is_compiled_here(monkeypatch: pytest.MonkeyPatch):
+    def dies(_: CodeGenerator) -> subprocess.Popen[bytes]:
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, "-c", "print('no object')"], **pipes)
+
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "_started", dies)
+    expected = [GENERATOR.object_code(text) for text in TEXTS]
+    assert objects_of(TEXTS, GENERATOR) == expected
+
+
+def test_a_refused_module_is_one_error(started: list[subprocess.Popen[bytes]]):
+    with pytest.raises(StepwellError, match="LLVM does not accept the emitted IR"):
+        objects_of([*TEXTS, "define void @f() {"], GENERATOR)
+    assert have_ended(started)
+
+
+def test_an_interrupt_ends_the_processes_and_leaves_no_file(
+    started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def interrupted(_: CodeGenerator, __: str) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CodeGenerator, "object_code", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        objects_of(TEXTS, GENERATOR, Store(tmp_path))
+    assert have_ended(started)
+    assert all(entry.path.suffix != ".new" for entry in Store(tmp_path).entries())
+
+
+def test_small_modules_and_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
+    large = ["x" * side_by_side.START_BYTES] * 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.5, 0, 0))
+    assert side_by_side.process_count(large) == 2
+    assert side_by_side.process_count(TEXTS) == 0
+    assert side_by_side.process_count([]) == 0
+    monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 0, 0))
+    assert side_by_side.process_count(large) == 0
+    monkeypatch.setattr(os, "getloadavg", lambda: (0, 0, 0))
+    monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
+    assert side_by_side.process_count(large) == 0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "START_BYTES", 1)
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        objects_of(TEXTS, GENERATOR)
+        assert ("compiling kernels" in stream.getvalue()) == stream.isatty()
