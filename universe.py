@@ -97,6 +97,7 @@ _PASSES: dict[str, str] = {
     "loop-outline-packing": "transforms.loop.outline_packing:LoopOutlinePackingPass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
+    "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-expand-narrow-floats": (
         "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"

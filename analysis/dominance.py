@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from xdsl.ir import Block, Region
 
 
-def _successors(block: Block) -> Iterator[Block]:
+def successors_of(block: Block) -> Iterator[Block]:
+    """The blocks that the end of a block may branch to."""
     last = block.last_op
     return iter(()) if last is None else iter(last.successors)
 
@@ -25,7 +26,7 @@ def reachable_order(region: Region) -> list[Block]:
         return []
     postorder: list[Block] = []
     seen = {entry}
-    pending = [(entry, _successors(entry))]
+    pending = [(entry, successors_of(entry))]
     while pending:
         block, successors = pending[-1]
         successor = next((block for block in successors if block not in seen), None)
@@ -34,7 +35,7 @@ def reachable_order(region: Region) -> list[Block]:
             pending.pop()
         else:
             seen.add(successor)
-            pending.append((successor, _successors(successor)))
+            pending.append((successor, successors_of(successor)))
     return postorder[::-1]
 
 
@@ -45,7 +46,7 @@ def dominator_tree(order: list[Block]) -> dict[Block, list[Block]]:
     number = {block: position for position, block in enumerate(order)}
     predecessors: list[list[int]] = [[] for _ in order]
     for block in order:
-        for successor in _successors(block):
+        for successor in successors_of(block):
             if successor in number:
                 predecessors[number[successor]].append(number[block])
     dominator = _immediate_dominators(predecessors)

@@ -59,6 +59,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "loop-outline-packing",
             "loop-plan-memory",
             "convert-loop-to-core",
+            "core-mem2reg",
         ),
     ),
     Stage(

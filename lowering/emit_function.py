@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeAlias
@@ -12,7 +12,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 
 from ..analysis.dominance import reachable_order
+from ..analysis.natural_loops import innermost_loops
 from .emit_values import symbol, type_text, untranslatable
+from .llvm_text import VECTOR
 
 Handler: TypeAlias = "Callable[[FunctionWriter, Operation], None]"
 
@@ -30,6 +32,8 @@ class ModuleParts:
     called: set[str] = field(default_factory=set[str])
     addressed: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """symbols whose address is taken, and the functions that do"""
+    has_scalar_loops: bool = False
+    """whether there is a loop without others inside that does not work on vectors"""
     generated: set[str] = field(default_factory=set[str])
     """C functions that instructions become calls of"""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
@@ -108,7 +112,12 @@ class FunctionWriter:
             self._block = self._blocks[block]
             for op in block.ops:
                 self._write(op)
+        if any(not self._has_vectors(blocks) for blocks in innermost_loops(order)):
+            self.module.has_scalar_loops = True
         return [line for block in order for line in self._text_of(block)]
+
+    def _has_vectors(self, blocks: Iterable[Block]) -> bool:
+        return any(VECTOR.search(line) for block in blocks for line in self._blocks[block].lines)
 
     def _write(self, op: Operation) -> None:
         handler = self._handlers.get(type(op))

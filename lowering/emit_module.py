@@ -16,7 +16,7 @@ from .emit_function import FunctionWriter, ModuleParts
 from .emit_globals import bytes_without_contents, elements, global_line
 from .emit_operations import HANDLERS
 from .emit_values import type_of, untranslatable
-from .llvm_text import EXTERNAL_ALIGNMENT
+from .llvm_text import EXTERNAL_ALIGNMENT, SCALAR_LOOPS
 
 Constants: TypeAlias = Literal["external", "embedded"]
 """
@@ -56,6 +56,7 @@ def module_lines(
                 raise untranslatable(op, "is not of level 5; run convert-core-to-llvm first")
     for function in functions:
         lines += _function(function, parts)
+    lines += [SCALAR_LOOPS] if parts.has_scalar_loops else []
     lines += parts.intrinsics.values()
     lines += (f"!{number} = {node}" for number, node in enumerate(parts.metadata))
     return lines

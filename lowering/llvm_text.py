@@ -52,6 +52,18 @@ class LLVMText:
         return [self.text, *self.kernels.values()]
 
 
+VECTOR = re.compile(r"<\d+ x ")
+"""A vector type."""
+
+SCALAR_LOOPS = "; a loop without others inside is on scalars"
+"""A comment in a module: LLVM may find vectors there."""
+
+
 def has_vectors(text: str) -> bool:
-    """Whether a module works on vectors: a schedule has made them, and LLVM need not look for more."""
-    return re.search(r"<\d+ x ", text) is not None
+    """Whether a module works on vectors: a schedule has made them."""
+    return VECTOR.search(text) is not None
+
+
+def is_on_vectors(text: str) -> bool:
+    """Whether every loop of a module works on vectors, so that LLVM need not look for any."""
+    return has_vectors(text) and SCALAR_LOOPS not in text

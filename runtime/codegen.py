@@ -14,7 +14,7 @@ from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from ..errors import StepwellError
-from ..lowering.llvm_text import has_vectors
+from ..lowering.llvm_text import has_vectors, is_on_vectors
 from ..targets.llvm import target_machine
 
 
@@ -71,7 +71,7 @@ def parsed(text: str, machine: binding.TargetMachine) -> Generator[binding.Modul
 
 @contextmanager
 def optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
-    """LLVM IR as `parsed`, and run through LLVM's O3 pipeline for the machine."""
+    """LLVM IR as `parsed`, and run through LLVM's passes for the machine."""
     with parsed(text, machine) as module:
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
@@ -79,13 +79,31 @@ def optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.Mo
         options.loop_interleaving = True
         options.loop_unrolling = True
         builder = binding.create_pass_builder(machine, options)
-        passes = builder.getModulePassManager()
+        passes = _few_passes() if is_on_vectors(text) else builder.getModulePassManager()
         passes.run(module, builder)
         # close() would free nothing, a leak of 60 KB: llvmlite's class takes the empty _dispose of
         # its first base.
         NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
         passes.detach()
         yield module
+
+
+def _few_passes() -> binding.ModulePassManager:
+    """
+    What there is left to do for LLVM where every loop is on vectors, as schedules make it.
+
+    Level 4 shares common subexpressions and moves invariants out of loops. All of O3 finds nothing more that makes
+    kernels faster, in six times as long. These do the arithmetic of addresses, keep buffers in registers whose
+    subscripts are then known, and write out loops of few iterations.
+    """
+    passes = binding.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_unroll_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
 
 
 def _parse(text: str) -> binding.ModuleRef:
