@@ -18,13 +18,14 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
@@ -105,12 +106,12 @@ def _count(type_: Attribute) -> int:
 
 def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
     """The slot that each access to a buffer uses; None when the buffer stays in memory."""
-    type_ = cast("MemRefType[Attribute]", alloca.memref.type)
+    type_ = alloca.memref.type
     if not type_.has_static_shape() or not isinstance(type_.layout, NoneAttr):
         return None
     found: dict[Operation, Slot] = {}
     for use in alloca.memref.uses:
-        slot = _slot_of(use.operation, use.index, type_)
+        slot = _slot_of(use.operation, type_)
         if slot is None or not _is_structured(use.operation, alloca.parent):
             return None
         found[use.operation] = slot
@@ -121,9 +122,9 @@ def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
     return None if overlap or len(slots) > MOST_SLOTS else found
 
 
-def _slot_of(op: Operation, operand: int, type_: MemRefType[Attribute]) -> Slot | None:
-    """What an operation uses of the buffer that is its operand of this number; None when that is not known."""
-    if not isinstance(op, (*_LOADS, *_STORES)) or op.operands[operand] is not _base(op):
+def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
+    """What an operation uses of the buffer of this type; None when that is not known."""
+    if not isinstance(op, (*_LOADS, *_STORES)):
         return None
     indices = [_constant(value) for value in op.indices]
     value_type = op.results[0].type if op.results else _stored(op).type
@@ -136,10 +137,6 @@ def _slot_of(op: Operation, operand: int, type_: MemRefType[Attribute]) -> Slot 
     # Lanes that do not run may be outside of the row.
     is_inside = isinstance(op, _MASKED) or column + _count(value_type) <= width
     return Slot(row, column, value_type) if is_inside else None
-
-
-def _base(op: Operation) -> SSAValue:
-    return op.memref if isinstance(op, memref.LoadOp | memref.StoreOp) else op.base  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
 def _stored(op: Operation) -> SSAValue:
@@ -302,12 +299,7 @@ class _Promotion:
 
     def _zero(self, type_: Attribute) -> SSAValue:
         if type_ not in self._undefined:
-            element = type_.element_type if isinstance(type_, VectorType) else type_
-            value: Attribute = Combiner.ADD.identity(element)
-            if isinstance(type_, VectorType):
-                zero = 0.0 if is_float(element) else 0
-                value = DenseIntOrFPElementsAttr.from_list(type_, [zero])  # pyright: ignore
-            constant = arith.ConstantOp(value)
+            constant = arith.ConstantOp(_zero_of(type_))
             Rewriter.insert_op(constant, InsertPoint.at_start(self._root))
             self._undefined[type_] = constant.result
         return self._undefined[type_]
@@ -337,8 +329,6 @@ class _Promotion:
         for slot in carried:
             inside[slot] = self._named(slot, body.insert_arg(self._types[slot], len(body.args)))
         self._rewrite(body, live_inside, inside)
-        for slot in _bits(effects.written):
-            values.pop(slot, None)
         if not carried:
             return
         _yield_also(body, [inside[slot] for slot in carried])
@@ -357,13 +347,12 @@ class _Promotion:
                 self._rewrite(block, live, inside)
                 if changed:
                     _yield_also(block, [self._value(slot, inside) for slot in changed])
-        for slot in _bits(written):
-            values.pop(slot, None)
         if not changed:
             return
         types = [*op.result_types, *(self._types[slot] for slot in changed)]
-        regions: list[Region] = [op.detach_region(region) for region in list(op.regions)]
-        self._replace(op, scf.IfOp(op.cond, types, *regions), changed, values)
+        then, other = op.true_region, op.false_region  # by name while both are there
+        then, other = op.detach_region(then), op.detach_region(other)
+        self._replace(op, scf.IfOp(op.cond, types, then, other), changed, values)
 
     def _replace(
         self, op: Operation, new: Operation, slots: Sequence[int], values: dict[int, SSAValue]
@@ -387,7 +376,13 @@ class _Promotion:
 
 
 def _is_unseen(value: SSAValue, mask: SSAValue) -> bool:
-    """Whether the lanes that the mask leaves out reach nothing but operations that leave them out too."""
+    """
+    Whether the lanes that the mask leaves out reach nothing but operations that leave them out too.
+
+    Of floats: what an integer division does there must not change.
+    """
+    if not is_float(cast("VectorType[Attribute]", value.type).element_type):
+        return False
     pending, seen = [value], set[SSAValue]()
     while pending:
         current = pending.pop()
@@ -405,6 +400,14 @@ def _is_unseen(value: SSAValue, mask: SSAValue) -> bool:
             elif op.results[0] not in seen:
                 return False
     return True
+
+
+def _zero_of(type_: Attribute) -> IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr:
+    if not isinstance(type_, VectorType):
+        return Combiner.ADD.identity(type_)
+    of_vectors = cast("VectorType[Attribute]", type_)
+    zero = 0.0 if is_float(of_vectors.element_type) else 0
+    return DenseIntOrFPElementsAttr.from_list(of_vectors, [zero])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
 def _bits(slots: int) -> Iterator[int]:
