@@ -5,12 +5,12 @@ that does not depend on it: no later pass has to look for them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -42,6 +42,7 @@ class CoreBuilder:
         self._around = around
         self._loop = loop
         self._shared: dict[tuple[Hashable, ...], SSAValue] = {}
+        self._loaded: dict[tuple[Hashable, ...], SSAValue] = {}
 
     def inside(self, block: Block) -> CoreBuilder:
         """For a block of the operation that comes next."""
@@ -104,11 +105,43 @@ class CoreBuilder:
         made = home._shared[key] = new.results[0]
         return made
 
-    def _home(self, operands: Sequence[SSAValue]) -> tuple[CoreBuilder, scf.ForOp | None]:
+    def load(
+        self,
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        may_leave: Callable[[scf.ForOp], bool],
+    ) -> SSAValue:
+        """
+        An element of a buffer, which with its subscripts are the operands.
+
+        It is loaded before the loops that it does not depend on and that it `may_leave`, once for each of these.
+        """
+        home, loop = self._home(operands, may_leave)
+        if loop is None:
+            return self.emit(memref.LoadOp, operands, result)
+        key = (loop, *operands)
+        known = home._loaded.get(key)
+        if known is None:
+            new = memref.LoadOp.create(operands=operands, result_types=(result,))
+            home.block.insert_op_before(new, loop)
+            known = home._loaded[key] = new.results[0]
+        return known
+
+    def is_invariant(self, value: SSAValue) -> bool:
+        """Whether it does not depend on the loop whose body the block is."""
+        return self._loop is not None and _block_of(value) is not self.block
+
+    def _home(
+        self,
+        operands: Sequence[SSAValue],
+        may_leave: Callable[[scf.ForOp], bool] = lambda _: True,
+    ) -> tuple[CoreBuilder, scf.ForOp | None]:
         """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
         needed = {_block_of(value) for value in operands}
         builder, loop = self, None
         while builder._loop is not None and builder.block not in needed:
+            if not may_leave(builder._loop):
+                break
             assert builder._around is not None
             builder, loop = builder._around, builder._loop
         return builder, loop

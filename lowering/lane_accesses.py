@@ -74,7 +74,7 @@ class LaneAccesses:
         """The element that all lanes read. When none of them runs it need not exist."""
         condition = (
             None
-            if self.values.mask is None or self._exists(op)
+            if self.values.mask is None or self.values.scalar.is_inside(op)
             else any_lane(builder, self.values.mask)
         )
         self.values.bind(op.result, self._load_where(op, builder, condition))
@@ -85,7 +85,7 @@ class LaneAccesses:
         buffer = self.values.scalar.values[self._access(op).buffer]
         element = memref_type(buffer).element_type
         if condition is None:
-            return builder.emit(memref.LoadOp, (buffer, *self._subscripts(op, builder)), element)
+            return self.values.scalar.load_element(op, builder)
         then, other = builder.inside(Block()), builder.inside(Block())
         value = then.emit(memref.LoadOp, (buffer, *self._subscripts(op, then)), element)
         then.append(scf.YieldOp, (value,))
@@ -107,15 +107,6 @@ class LaneAccesses:
             known = LaneAccess(op.buffer, subscripts, operands, varies, is_contiguous)
             self.values.loop.accesses[op] = known
         return known
-
-    def _exists(self, op: loop.LoadOp) -> bool:
-        """Whether the subscripts are inside the buffer's shape whatever the conditions say."""
-        new = [self.values.scalar.values[v] for v in op.operands_]
-        for expr, size in zip(op.map.data.results, memref_type(op.buffer).get_shape(), strict=True):
-            low, high = self.values.scalar.expander.range_of(expr, new)
-            if low is None or high is None or low < 0 or not high < size:
-                return False
-        return True
 
     def _is_private(self, op: loop.LoadOp | loop.StoreOp) -> bool:
         """Whether the elements of all lanes exist, those that do not run included, and nobody else's are."""

@@ -25,6 +25,7 @@ from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_count import is_written_out, powers_of_two
 from .lane_values import LaneValues, ScalarConverter, both, extract, inserted
+from .reciprocals import may_multiply, shared_reciprocal
 
 
 def convert_lanes(
@@ -94,6 +95,8 @@ class LaneConverter:
             self.scalar.convert_op(op, builder)
         elif isinstance(op, _ON_SCALARS):
             self._by_lane(op, builder)
+        elif isinstance(op, arith.DivfOp) and self._has_reciprocal(op, builder):
+            self._divide(op, builder)
         else:
             new = _ON_VECTORS.get(type(op), type(op)).create(
                 operands=[self.values.vector(builder, v) for v in op.operands],
@@ -102,6 +105,21 @@ class LaneConverter:
                 attributes=op.attributes,
             )
             self.values.bind(op.results[0], builder.insert(new).results[0])
+
+    def _has_reciprocal(self, op: arith.DivfOp, builder: CoreBuilder) -> bool:
+        return (
+            may_multiply(op)
+            and not self.values.varies(op.rhs)
+            and builder.is_invariant(self.scalar.values[op.rhs])
+        )
+
+    def _divide(self, op: arith.DivfOp, builder: CoreBuilder) -> None:
+        """Every lane by the same number: the product with its reciprocal."""
+        divisor = self.scalar.values[op.rhs]
+        reciprocal = shared_reciprocal(builder, self.scalar.expander, op, divisor)
+        sides = (self.values.vector(builder, op.lhs), self.values.spread(builder, reciprocal))
+        product = builder.emit(arith.MulfOp, sides, sides[0].type, {"fastmath": op.fastmath})
+        self.values.bind(op.result, product)
 
     def _by_lane(self, op: Operation, builder: CoreBuilder) -> None:
         """An operation that there is on scalars only."""

@@ -26,6 +26,8 @@ from .affine_to_arith import AffineExpander
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
 from .lane_count import is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
+from .loop_writes import LoopWrites
+from .reciprocals import may_multiply, shared_reciprocal
 from .transposed import convert_transposed
 from .vector_loops import VectorLoop
 
@@ -46,6 +48,10 @@ class FunctionConverter:
         default_factory=dict[Operation, ReductionUpdate]
     )
     """the reductions of the function; needed where it has vector loops"""
+    writes: LoopWrites | None = None
+    """what its loops store to; None where it has none"""
+    _sources: dict[scf.ForOp, loop.ForOp] = field(default_factory=dict[scf.ForOp, loop.ForOp])
+    """the loops that those of this level come from"""
     _lanes: dict[loop.ForOp, int | None] = field(default_factory=dict[loop.ForOp, int | None])
     _vector_loops: dict[loop.ForOp, VectorLoop] = field(
         default_factory=dict[loop.ForOp, VectorLoop]
@@ -81,6 +87,8 @@ class FunctionConverter:
                 self._apply(op, builder)
             case arith.ConstantOp():
                 self._constant(op)
+            case arith.DivfOp() if may_multiply(op) and builder.is_invariant(self.values[op.rhs]):
+                self._multiply(op, builder)
             case _:
                 self._clone(op, builder)
 
@@ -123,6 +131,12 @@ class FunctionConverter:
         expr = map_.results[0].replace_dims_and_symbols(dims, symbols)
         value = self.expander.expand(builder, expr, [self.values[v] for v in op.mapOperands])
         self.values[op.result] = value
+
+    def _multiply(self, op: arith.DivfOp, builder: CoreBuilder) -> None:
+        """A division, as the product with the reciprocal."""
+        reciprocal = shared_reciprocal(builder, self.expander, op, self.values[op.rhs])
+        sides, flags = (self.values[op.lhs], reciprocal), {"fastmath": op.fastmath}
+        self._named(op.result, builder.emit(arith.MulfOp, sides, reciprocal.type, flags))
 
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
         lanes = self._lanes_of(op)
@@ -201,6 +215,7 @@ class FunctionConverter:
             builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
             return builder.inside(body)
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
+        self._sources[new] = op
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
         if loop.UNROLLED in op.attributes:
@@ -234,9 +249,31 @@ class FunctionConverter:
         return self.values[op.buffer], indices
 
     def _load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
+        self._named(op.result, self.load_element(op, builder))
+
+    def load_element(self, op: loop.LoadOp, builder: CoreBuilder) -> SSAValue:
+        """The element that a load is of, for the values that its operands have here."""
         buffer, indices = self._subscripts(op, builder)
-        element = memref_type(buffer).element_type
-        self._named(op.result, builder.emit(memref.LoadOp, (buffer, *indices), element))
+
+        def may_leave(core_loop: scf.ForOp) -> bool:
+            source = self._sources.get(core_loop)
+            return (
+                source is not None
+                and self.writes is not None
+                and not self.writes.may_change(source, op.buffer)
+                and self.is_inside(op)
+            )
+
+        return builder.load((buffer, *indices), memref_type(buffer).element_type, may_leave)
+
+    def is_inside(self, op: loop.LoadOp) -> bool:
+        """Whether the element exists whatever the conditions around the load say."""
+        new = [self.values[v] for v in op.operands_]
+        for expr, size in zip(op.map.data.results, memref_type(op.buffer).get_shape(), strict=True):
+            low, high = self.expander.range_of(expr, new)
+            if low is None or high is None or low < 0 or not high < size:
+                return False
+        return True
 
     def _store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
         buffer, indices = self._subscripts(op, builder)
@@ -325,10 +362,11 @@ def _empty_copy(region: Region) -> list[Block]:
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     updates = find_updates(function) if has_lanes else {}
+    writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
-    converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates)
+    converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates, writes=writes)
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()
     old.drop_all_references()

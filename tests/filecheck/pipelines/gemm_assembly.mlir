@@ -19,20 +19,20 @@
 // Fourteen rows of two.
 // V4-COUNT-28:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}
 // V4-NOT:        vfmadd
-// V4:            jne
+// V4:            {{j(ne|b)}}
 
 // V4-STACK:         vbroadcastss {{.*}}, %zmm
 // V4-STACK-NOT:     (%rsp)
-// V4-STACK:         jne
+// V4-STACK:         {{j(ne|b)}}
 
 // Eight rows of three.
 // NEON-COUNT-24:   fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.
 // NEON-NOT:        fmla
-// NEON:            b.ne
+// NEON:            b.{{ne|lo}}
 
 // NEON-STACK:         fmla
 // NEON-STACK-NOT:     [sp
-// NEON-STACK:         b.ne
+// NEON-STACK:         b.{{ne|lo}}
 func.func @main(%a: tensor<672x672xf32>, %b: tensor<672x672xf32>) -> tensor<672x672xf32> {
   %matmul = graph.matmul %a, %b : tensor<672x672xf32>, tensor<672x672xf32> -> tensor<672x672xf32>
   func.return %matmul : tensor<672x672xf32>
