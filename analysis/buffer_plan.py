@@ -250,7 +250,8 @@ class _Planner:
         position = {op: number for number, op in enumerate(self.block.ops)}
         last_use: dict[SSAValue | int, int] = {}
         for value, home in self.homes.items():
-            ends = (position[op] for op in (use.operation for use in value.uses))
+            users = (self.block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+            ends = (position[op] for op in users if op is not None)
             last_use[home.root] = max(last_use.get(home.root, -1), *ends, -1)
         for kernel in kernels:
             for result, yielded in zip(kernel.outputs, kernel.yielded, strict=True):
