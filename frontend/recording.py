@@ -71,7 +71,7 @@ class Recording:
         if known is None:
             hint = name_of(value) or "constant"
             array = as_array(value, f"'{hint}'")
-            array = array if dtype is None else array.astype(dtype)
+            array = array if dtype is None else array.astype(dtype, copy=False)
             tensor = self._constant(array, hint) if array.ndim else self.scalar(array)
             known = self._constants[key] = (value, tensor)
         return known[1]
@@ -124,7 +124,7 @@ class EagerRecording(Recording):
 
     def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
         array = as_array(value, "an operand")
-        return self._constant(array if dtype is None else array.astype(dtype), "")
+        return self._constant(array if dtype is None else array.astype(dtype, copy=False), "")
 
     def _constant(self, array: np.ndarray, hint: str) -> Tensor:
         tensor = self.new_value(array.shape, array.dtype, "arg")
