@@ -8,11 +8,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects import loop
+from ..dialects import loop, te
 
 Structure = tuple[Hashable, ...]
 
-_NAMES = frozenset(("sym_name", "buffer_name"))
+_NAMES = frozenset(("sym_name", "buffer_name", "kernel_name"))
 """Properties of operations that only name them."""
 
 
@@ -23,21 +23,32 @@ def structure(function: func.FuncOp, *, loop_names: bool = True) -> Structure:
     Left out are the names of the function and its buffers, locations, and the loops' names where these are not
     wanted.
     """
-    return _Reader(function, loop_names).read()
+    return _Reader(loop_names=loop_names).function(function)
+
+
+def kernel_structure(op: te.KernelOp) -> Structure:
+    """
+    As `structure`, of a kernel over buffers: what it computes, and which of its buffers are one.
+
+    Left out are also the names of the kernel and of its iterators.
+    """
+    outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
+    passed = tuple(outside.index(value) for value in (*op.inputs, *op.destinations))
+    types = tuple(value.type for value in outside)
+    said = _items(op.attributes), len(op.inputs)
+    return (said, types, passed, _Reader(loop_names=False).block(op.body.block))
 
 
 class _Reader:
-    def __init__(self, function: func.FuncOp, loop_names: bool):
-        self._function = function
+    def __init__(self, *, loop_names: bool):
         self._left_out = _NAMES if loop_names else _NAMES | {"loop_name"}
         self._numbers: dict[SSAValue, int] = {}
 
-    def read(self) -> Structure:
-        function = self._function
+    def function(self, function: func.FuncOp) -> Structure:
         attributes = function.arg_attrs or ArrayAttr[DictionaryAttr](())
         arguments = tuple(_items(attrs.data, {loop.BUFFER_NAME}) for attrs in attributes)
         said = _items(function.properties, {*self._left_out, "arg_attrs"})
-        return (said, arguments, self._block(function.body.block))
+        return (said, arguments, self.block(function.body.block))
 
     def _operation(self, op: Operation) -> Structure:
         said = (_items(op.properties, self._left_out), _items(op.attributes))
@@ -46,11 +57,11 @@ class _Reader:
         for result in op.results:
             self._numbers[result] = len(self._numbers)
         regions = tuple(
-            tuple(self._block(block) for block in region.blocks) for region in op.regions
+            tuple(self.block(block) for block in region.blocks) for region in op.regions
         )
         return (type(op), said, operands, types, regions)
 
-    def _block(self, block: Block) -> Structure:
+    def block(self, block: Block) -> Structure:
         for arg in block.args:
             self._numbers[arg] = len(self._numbers)
         types = tuple(arg.type for arg in block.args)

@@ -30,6 +30,7 @@ from xdsl.rewriter import InsertPoint
 from ..analysis.buffer_checks import check_kernel_buffers
 from ..analysis.constants import constant_global
 from ..analysis.levels import Level
+from ..analysis.structure import Structure, kernel_structure
 from ..dialects import loop, te
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
@@ -47,6 +48,10 @@ class _Module:
     op: ModuleOp
     fp: FpContract
     constants: ConstantGlobals = field(init=False)
+    _kernels: dict[tuple[Structure, ArrayAttr[DictionaryAttr]], str] = field(
+        default_factory=dict[tuple[Structure, ArrayAttr[DictionaryAttr]], str]
+    )
+    """the functions made so far, by what they compute"""
 
     def __post_init__(self) -> None:
         self.constants = ConstantGlobals(self.op)
@@ -77,19 +82,32 @@ class _Module:
             op.erase()
 
     def add_kernel(self, prefix: str, op: te.KernelOp, before: func.FuncOp) -> str:
-        """Add a kernel's function to the module, before another; its symbol."""
+        """Add a kernel's function to the module, before another, if there is no equal one; its symbol."""
+        outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
+        marks = ArrayAttr(_argument_attributes(op, value) for value in outside)
+        key = (kernel_structure(op), marks)
+        if key not in self._kernels:
+            self._kernels[key] = self._new_kernel(prefix, op, outside, marks, before)
+        return self._kernels[key]
+
+    def _new_kernel(
+        self,
+        prefix: str,
+        op: te.KernelOp,
+        outside: Sequence[SSAValue],
+        marks: ArrayAttr[DictionaryAttr],
+        before: func.FuncOp,
+    ) -> str:
         # With a dot in it, so that it is not the name of a C function, which code may call.
         name = unique_symbol(self.op, f"{prefix}.{op.kernel_name.data}")
-        outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
         block = Block(arg_types=[value.type for value in outside])
         of = dict(zip(outside, block.args, strict=True))
-        marks = [_argument_attributes(op, value) for value in outside]
         function = func.FuncOp(
             name,
             FunctionType.from_lists([arg.type for arg in block.args], []),
             Region(block),
             visibility="private",
-            arg_attrs=ArrayAttr(marks),
+            arg_attrs=marks,
         )
         function.attributes |= op.attributes
         function.location = op.location

@@ -33,7 +33,7 @@ func.func @constants() -> (tensor<4xf32>, tensor<2x2xf32>) {
   func.return %d, %0 : tensor<4xf32>, tensor<2x2xf32>
 }
 
-// Kernels are private functions with names of their own; scalars pass through; sizes are known.
+// Kernels are private functions with names of their own, one for those that are equal; scalars pass through; sizes are known.
 // CHECK:       func.func private @kernels.k(%a: memref<4xf32>, %n2: index, %s: memref<4xf32> {stepwell.result}, %a_1: memref<4xf32> {stepwell.result, stepwell.name = "a_1"}) attributes {note = "kept"} {
 // CHECK-NEXT:    loop.for parallel "i" %i = 0 to 4 {
 // CHECK:         "memref.copy"(%a, %a_1)
@@ -45,7 +45,8 @@ func.func @constants() -> (tensor<4xf32>, tensor<2x2xf32>) {
 // CHECK-NEXT:    %k_1 = loop.alloc arena : memref<4xf32>
 // CHECK-NEXT:    func.call @kernels.k(%x, %n, %k, %k_1)
 // CHECK:         func.call @kernels.k_1(%k, %l)
-// CHECK:         func.call @"kernels.a b"(%l, %m)
+// CHECK:         func.call @kernels.k_1(%l, %same)
+// CHECK:         func.call @"kernels.a b"(%same, %m)
 // CHECK:         %d = memref.dim %x, %zero
 // CHECK-NEXT:    func.return %d : index
 func.func @kernels(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index {note = "kept"}) {
@@ -54,7 +55,8 @@ func.func @kernels(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index {note 
     te.yield %s, %a : tensor<4xf32>, tensor<4xf32>
   }
   %l = te.kernel "k" (%a = %k#0) : (tensor<4xf32>) -> tensor<4xf32> { te.yield %a : tensor<4xf32> }
-  %m = te.kernel "a b" (%a = %l) : (tensor<4xf32>) -> tensor<4xf32> { te.yield %a : tensor<4xf32> }
+  %same = te.kernel "another name" (%v = %l) : (tensor<4xf32>) -> tensor<4xf32> { te.yield %v : tensor<4xf32> }
+  %m = te.kernel "a b" (%a = %same) : (tensor<4xf32>) -> tensor<4xf32> attributes {note = "other"} { te.yield %a : tensor<4xf32> }
   %zero = arith.constant 0 : index
   %d = tensor.dim %x, %zero : tensor<4xf32>
   func.return %m, %d : tensor<4xf32>, index
