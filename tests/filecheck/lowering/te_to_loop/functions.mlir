@@ -68,7 +68,7 @@ func.func @kernels(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index {note 
 // CHECK:         func.call @nested.outer(
 func.func @nested(%x: tensor<4xf32>) -> tensor<4xf32> {
   %k = te.kernel "outer" (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
-    %l = te.kernel "inner" (%b = %a) : (tensor<4xf32>) -> tensor<4xf32> { te.yield %b : tensor<4xf32> }
+    %l = te.kernel "inner" (%b = %a) : (tensor<4xf32>) -> tensor<4xf32> attributes {note = "inner"} { te.yield %b : tensor<4xf32> }
     te.yield %l : tensor<4xf32>
   }
   func.return %k : tensor<4xf32>
