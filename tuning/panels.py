@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..analysis.facts import Access, Contraction
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer
+from ..transforms.step_support.nest import loops_around
 from .session import Session
 
 COPIED_ROWS = 8
@@ -111,6 +112,16 @@ def _is_whole(packing: Packing, panel: LoopHandle) -> str:
     return f"{packing.extent - packing.size} - {packing.size} * {panel.name}{start} >= 0"
 
 
+def _order(s: Session, *loops: LoopHandle) -> None:
+    """Order loops as `Session.order`; those between that are not named stand around the last two."""
+    innermost = max(loops, key=lambda handle: len(loops_around(handle.op)))
+    nest = [*loops_around(innermost.op), innermost.op]
+    first = min(nest.index(handle.op) for handle in loops)
+    named = {handle.op for handle in loops}
+    between = [s.handle(op) for op in nest[first:] if op not in named]
+    s.order(*loops[:-2], *between, *loops[-2:])
+
+
 def _blocks_to_transpose(
     s: Session, panel: LoopHandle | None, stored: LoopHandle, summed: LoopHandle, width: int
 ) -> LoopHandle | None:
@@ -120,10 +131,10 @@ def _blocks_to_transpose(
     if count is None:
         return None
     if count <= width:
-        s.order(*first, summed, stored)
+        _order(s, *first, summed, stored)
         return summed
     block, lane = s.cut(summed, width, "block", "lane")
-    s.order(*first, block, lane, stored)
+    _order(s, *first, block, lane, stored)
     if count % width:
         s.peel(block, back=1)
     return lane

@@ -179,12 +179,12 @@ def test_stack_buffers_belong_to_the_iteration() -> None:
 
 def test_buffers_of_upstreams_loops_belong_to_the_iteration() -> None:
     text = """
-func.func @f(%A: memref<8xf32>, %lower: index, %upper: index, %step: index, %v: f32) {
+func.func @f(%A: memref<8xf32>, %lower: index, %upper: index, %step: index, %n: index, %v: f32) {
   "scf.parallel"(%lower, %upper, %step) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
   ^bb0(%i: index):
     %T = loop.alloc stack : memref<8xf32>
-    loop.store %v, %T[0] : memref<8xf32>
-    %w = loop.load %T[0] : memref<8xf32>
+    loop.store %v, %T[%n] : memref<8xf32>
+    %w = loop.load %T[%n] : memref<8xf32>
     memref.store %w, %A[%i] : memref<8xf32>
     scf.reduce
   }) : (index, index, index) -> ()
