@@ -1,0 +1,39 @@
+"""Which modules of LLVM IR have nothing left that LLVM could make vectors of."""
+
+from __future__ import annotations
+
+import pytest
+from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
+from stepwell.lowering.emit import emit_llvm
+from stepwell.lowering.llvm_text import has_vectors, is_on_vectors
+
+SCALARS = "%v = memref.load %x[%i] : memref<64xf32>\n memref.store %v, %y[%i] : memref<64xf32>"
+VECTORS = (
+    "%v = vector.load %x[%i] : memref<64xf32>, vector<8xf32>\n"
+    "vector.store %v, %y[%i] : memref<64xf32>, vector<8xf32>"
+)
+
+
+def nest(body: str, *, twice: bool = True) -> str:
+    """A loop, or one in another, around the body."""
+    inner = f"scf.for %i = %c0 to %c64 step %c8 {{\n{body}\n}}"
+    return f"scf.for %j = %c0 to %c64 step %c8 {{\n{inner}\n}}" if twice else inner
+
+
+@pytest.mark.parametrize(
+    ("loops", "expected"),
+    [
+        ([nest(VECTORS)], True),
+        ([nest(VECTORS, twice=False)], True),
+        ([nest(SCALARS)], False),
+        ([nest(VECTORS), nest(SCALARS, twice=False)], False),
+    ],
+)
+def test_every_innermost_loop_must_be_on_vectors(loops: list[str], expected: bool) -> None:
+    constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in (0, 8, 64))
+    text = f"func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {{\n{constants}\n"
+    text += "\n".join((*loops, "func.return\n}"))
+    emitted = emit_llvm(Lowered(parse_text(text)).module("llvm")).text
+    assert is_on_vectors(emitted) == expected
+    assert has_vectors(emitted) == (VECTORS in text)
