@@ -32,7 +32,8 @@ class Options:
     What is decided once for a whole compilation. A pass reads from it the options that it has under the same
     name (`make_pass`), so that a new one is a field here and a field of the passes that it is for.
 
-    Raises StepwellError for an `fp` that is no numerical contract, and an `opt` that is no tier.
+    Raises StepwellError for an `fp` that is no numerical contract, an `opt` that is no tier, and a `cache` that is no
+    bool.
     """
 
     target: str | Target = "host"
@@ -54,6 +55,10 @@ class Options:
         if self.opt not in OPT_TIERS:
             raise StepwellError(
                 f"found opt='{self.opt}', expected one of {', '.join(OPT_TIERS)}; choose one of them"
+            )
+        if not isinstance(self.cache, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise StepwellError(
+                f"found cache={self.cache!r}, expected True or False; STEPWELL_CACHE names a folder"
             )
 
     @property

@@ -395,3 +395,8 @@ def test_the_command_line_turns_it_off(store: Store, tmp_path: Path, compiled: l
     assert compiled and not store.entries()
     assert main(words) == 0
     assert store.entries()
+
+
+def test_cache_is_a_bool() -> None:
+    with pytest.raises(sw.StepwellError, match="found cache='no', expected True or False"):
+        sw.jit(lambda x: x, cache="no")  # pyright: ignore[reportArgumentType, reportCallIssue]
