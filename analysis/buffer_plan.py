@@ -250,8 +250,7 @@ class _Planner:
         position = {op: number for number, op in enumerate(self.block.ops)}
         last_use: dict[SSAValue | int, int] = {}
         for value, home in self.homes.items():
-            users = (self.block.find_ancestor_op_in_block(use.operation) for use in value.uses)
-            ends = (position[op] for op in users if op is not None)
+            ends = (position[use.operation] for use in value.uses)
             last_use[home.root] = max(last_use.get(home.root, -1), *ends, -1)
         for kernel in kernels:
             for result, yielded in zip(kernel.outputs, kernel.yielded, strict=True):

@@ -106,8 +106,22 @@ def _check_function(function: func.FuncOp) -> None:
                 op=op,
             )
         _check_shapes(op, [value.type for value in (*op.operands, *op.results)])
+    for block in function.body.blocks:
+        for op in block.ops:
+            _check_has_buffers(op)
     function_type = function.function_type
     _check_shapes(function, (*function_type.inputs, *function_type.outputs))
+
+
+def _check_has_buffers(op: Operation) -> None:
+    known = te.KernelOp | te.ComputeOp | tensor.DimOp | func.CallOp | func.ReturnOp
+    is_constant = isinstance(op, arith.ConstantOp) and is_tensor(op.result)
+    if not (isinstance(op, known) or is_constant) and _touches_tensors(op):
+        raise StepwellError(
+            f"found '{op.name}' on tensors, which te-bufferize has no buffers for; "
+            "express it with te.compute",
+            op=op,
+        )
 
 
 def _check_shapes(op: Operation, types: Sequence[Attribute]) -> None:
@@ -215,12 +229,6 @@ class _Body:
             self._set(op.result, self.builder.insert(size).result)
         elif isinstance(op, func.CallOp):
             self._convert_call(op)
-        elif _touches_tensors(op):
-            raise StepwellError(
-                f"found '{op.name}' on tensors, which te-bufferize has no buffers for; "
-                "express it with te.compute",
-                op=op,
-            )
         else:
             self.builder.insert(op.clone(self.values))
 
