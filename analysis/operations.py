@@ -1,8 +1,8 @@
-"""The operations inside of others."""
+"""The operations inside of others, and what these take from around."""
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 
 def operations_in(op: Operation) -> list[Operation]:
@@ -17,6 +17,17 @@ def operations_in(op: Operation) -> list[Operation]:
         for block in region.blocks:
             _add(block, found)
     return found
+
+
+def used_from_above(region: Region) -> list[SSAValue]:
+    """The values that are used in a region and defined above it, in order: MLIR's `getUsedValuesDefinedAbove`."""
+    used: dict[SSAValue, None] = {}
+    own: set[SSAValue] = {arg for block in region.blocks for arg in block.args}
+    for op in region.walk():
+        used |= dict.fromkeys(op.operands)
+        own.update(op.results)
+        own.update(arg for inner in op.regions for block in inner.blocks for arg in block.args)
+    return [value for value in used if value not in own]
 
 
 def _add(block: Block, found: list[Operation]) -> None:

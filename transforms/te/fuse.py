@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
 from ...analysis.levels import Level
+from ...analysis.operations import used_from_above
 from ...dialects import te
 from ...dialects.shaped import tensor_type
 from ..remarks import remark
@@ -113,18 +114,8 @@ def _used_from_outside(nests: Iterable[Nest]) -> Iterable[SSAValue]:
         computes = dict.fromkeys([*(point.compute for point in nest.points), *nest.roots])
         used |= {value: None for root in nest.roots for value in root.dynamic_extents}
         for compute in computes:
-            used |= _used_in_body(compute)
+            used |= dict.fromkeys(used_from_above(compute.body))
     return used
-
-
-def _used_in_body(compute: te.ComputeOp) -> dict[SSAValue, None]:
-    own: set[SSAValue] = set(compute.body.block.args)
-    used: dict[SSAValue, None] = {}
-    for op in compute.body.walk():
-        used |= dict.fromkeys(op.operands)
-        own.update(op.results)
-        own.update(arg for region in op.regions for block in region.blocks for arg in block.args)
-    return {value: None for value in used if value not in own}
 
 
 class _Body:

@@ -9,6 +9,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.operations import used_from_above
 from ...dialects import te
 
 
@@ -24,7 +25,7 @@ def group_loose_computes(function: func.FuncOp) -> None:
 
 
 def _group(name: str, computes: Sequence[te.ComputeOp]) -> None:
-    inputs = used_from_outside(computes)
+    inputs = _used_from_outside(computes)
     block = Block(arg_types=[value.type for value in inputs])
     mapping: dict[SSAValue, SSAValue] = {}
     for value, arg in zip(inputs, block.args, strict=True):
@@ -52,15 +53,12 @@ def _group(name: str, computes: Sequence[te.ComputeOp]) -> None:
         compute.erase()
 
 
-def used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
+def _used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
     """What the computes use and do not define, in their bodies too."""
-    own: set[SSAValue] = set()
-    used: list[SSAValue] = []
-    for compute in computes:
-        for op in compute.walk():
-            used += op.operands
-            own.update(op.results)
-            own.update(
-                arg for region in op.regions for block in region.blocks for arg in block.args
-            )
-    return [value for value in dict.fromkeys(used) if value not in own]
+    own = {result for compute in computes for result in compute.results}
+    used = dict.fromkeys(
+        value
+        for compute in computes
+        for value in (*compute.operands, *used_from_above(compute.body))
+    )
+    return [value for value in used if value not in own]
