@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
-from ..analysis.plans.contraction_cost import ContractionPlan
+from ..analysis.plans.contraction_plan import ContractionPlan
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer

@@ -20,7 +20,7 @@ from ..analysis.facts import (
 )
 from ..analysis.plans import contraction as tiles
 from ..analysis.plans import dot_products, row_blocks, rows
-from ..analysis.plans.contraction_cost import ContractionPlan
+from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
 from ..analysis.plans.threads import team

@@ -14,7 +14,8 @@ from heapq import nsmallest
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction_cost import ContractionPlan, Innermost, Model, Problem, problem_of
+from .contraction_cost import Model, Problem, problem_of
+from .contraction_plan import ContractionPlan, Innermost
 from .cost import Cost, balanced, round_up
 from .threads import dealt
 

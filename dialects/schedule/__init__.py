@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .ops import STEP_OPS, Schedule, ScriptOp, StepOp, op_for
-from .steps import STEPS, TAILS, Named, Step
+from .step import Named, Step
+from .steps import STEPS, TAILS
 
 __all__ = [
     "STEPS",

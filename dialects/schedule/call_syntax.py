@@ -15,7 +15,8 @@ from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
 from .ops import LIST_STEPS, expected_text, fits, no_parameter
 from .other_words import other_word
-from .steps import STEPS, Step, spelled
+from .step import Step, spelled
+from .steps import STEPS
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
 

@@ -25,7 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...spelling import did_you_mean, few_names
 from ..int64 import is_int64
-from .steps import STEPS, Step
+from .step import Step
+from .steps import STEPS
 
 LIST_STEPS = "help(stepwell.Schedule) and `stepwell-opt --list-passes` list the steps"
 """What to do when no step is like the one that was named."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import Field, fields
 from typing import Any
 
-from .steps import TAILS, Step
+from .step import Step
+from .steps import TAILS
 
 _TAILS = ", ".join(f'"{tail}"' for tail in TAILS)
 

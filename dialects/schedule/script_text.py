@@ -23,7 +23,7 @@ from ...spelling import did_you_mean, one_line
 from ..ir_parser import PARSER_GIVES_UP, IRParser
 from .ops import LIST_STEPS, STEP_OPS, ScriptOp
 from .other_words import other_word
-from .steps import Step
+from .step import Step
 
 
 def script_text(steps: Sequence[Step]) -> str:

@@ -11,86 +11,16 @@ Loops are named `"function/loop"`, buffers `"function/buffer"`.
 
 from __future__ import annotations
 
-import operator
-from abc import ABC, abstractmethod
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
 
-Scalar = str | int | bool
-Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
+from .step import Step
 
 TAILS = ("guard", "peel", "pad", "perfect")
 """
 What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of
 its own (`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
 """
-
-
-class Named(ABC):
-    """What a parameter takes in the place of a name: a handle, which knows the name as it is now."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name of the loop or buffer."""
-
-    @property
-    @abstractmethod
-    def target(self) -> str:
-        """`"function/name"`, as the first parameter of a step has it."""
-
-
-def spelled(value: Any, *, is_target: bool) -> Any:
-    """
-    A parameter as scripts have it: names in the place of handles, tuples in the place of lists, Python's
-    integers in the place of NumPy's.
-    """
-    if isinstance(value, Named):
-        return value.target if is_target else value.name
-    if isinstance(value, list | tuple):
-        return tuple(spelled(each, is_target=False) for each in cast("list[Any]", value))
-    if isinstance(value, int | str):
-        return value
-    with suppress(TypeError):
-        return operator.index(value)
-    return value
-
-
-class Step:
-    """One named transformation with its parameters. A handle given as one stands for its name."""
-
-    keyword: ClassVar[str]
-    """The word for it in schedules, e.g. `unroll_and_jam`; with dashes, after `loop-`, the pass."""
-
-    def __post_init__(self) -> None:
-        for number, f in enumerate(fields(self)):  # pyright: ignore[reportArgumentType]
-            value = spelled(getattr(self, f.name), is_target=number == 0)
-            object.__setattr__(self, f.name, value)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults, in order."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)  # pyright: ignore[reportArgumentType]
-            if getattr(self, f.name) != f.default
-        }
-
-    @classmethod
-    def first_parameter(cls) -> str:
-        """The name of the parameter that says what it is about: `loop`, `buffer`, or `function` for all of one."""
-        return fields(cls)[0].name  # pyright: ignore[reportArgumentType]
-
-    @property
-    def target(self) -> str:
-        """What it is about, as it is written: `"function/name"`, `"name"`, or the name of a function."""
-        return getattr(self, self.first_parameter())
-
-    def with_target(self, target: str) -> Step:
-        """The same about something else."""
-        return replace(self, **{self.first_parameter(): target})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
-
 
 STEPS: dict[str, type[Step]] = {}
 """Every step by its keyword."""

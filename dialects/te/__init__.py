@@ -13,8 +13,9 @@ reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j].
 from xdsl.ir import Dialect
 
 from ..combiner import Combiner
-from .compute import CombinerAttr, ComputeOp, Iterator, Read, YieldOp, compute_block
+from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
 from .kernel import KernelOp, tensor_constants
+from .terms import YieldOp
 
 Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])
 

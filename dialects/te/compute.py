@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -23,7 +22,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     Block,
-    Operation,
     OpResult,
     Region,
     SpacedOpaqueSyntaxAttribute,
@@ -45,14 +43,14 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..combiner import Combiner
-from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
 from ..shaped import Tensor, tensor_type
+from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
     Number,
     parse_combiners,
@@ -90,60 +88,6 @@ class Read:
     source: SSAValue
     map: AffineMap | None
     pad: Number | None = None
-
-
-def _verify_element(what: str, element: Attribute) -> None:
-    if not is_element_type(element) or element != signless(element):
-        names = ", ".join(str(type_) for type_ in ELEMENT_TYPES if type_ == signless(type_))
-        raise VerifyException(f"found {what} of type {element}, expected one of {names}; cast it")
-
-
-def _verify_term(element: Attribute, combiner: Combiner | None, types: Sequence[Attribute]) -> None:
-    """What is yielded for a result with such elements."""
-    if combiner is not None and combiner.is_arg:
-        is_index = not is_float(element) and not is_bool(element)
-        if len(types) != 2 or types[1] != element or not is_index:
-            raise VerifyException(
-                f"found an {combiner} that yields ({types_text(types)}) for elements of "
-                f"{element}, expected a value and an index of that type, an integer; mend it"
-            )
-    elif list(types) != [element]:
-        raise VerifyException(
-            f"found a body that yields ({types_text(types)}), expected one value of {element}; "
-            "cast it or mend the result type"
-        )
-    _verify_element("a yielded value", types[0])
-    if combiner is not None and not combiner.is_defined_on(types[0]):
-        raise VerifyException(
-            f"found combiner '{combiner}' over values of {types[0]}, expected one defined on them; "
-            "choose another"
-        )
-
-
-_T = TypeVar("_T")
-
-
-def _dealt(
-    yielded: Sequence[_T], combiners: Sequence[Combiner], count: int
-) -> tuple[tuple[_T, ...], ...]:
-    """What is yielded, by results: two values for an arg-reduction, one for any other."""
-    sizes = [1 + combiner.is_arg for combiner in combiners] or [1] * count
-    values = iter(yielded)
-    return tuple(tuple(islice(values, size)) for size in sizes)
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """Ends the body of a compute with the element's value, or of a kernel with its results."""
-
-    name = "te.yield"
-
-    values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
-    assembly_format = "attr-dict ($values^ `:` type($values))?"
-
-    def __init__(self, *values: SSAValue | Operation):
-        super().__init__(operands=[values])
 
 
 @irdl_op_definition
@@ -286,7 +230,7 @@ class ComputeOp(IRDLOperation):
 
     def deal(self, values: Sequence[SSAValue]) -> tuple[tuple[SSAValue, ...], ...]:
         """Values for those that the body yields, by results."""
-        return _dealt(values, self.combiners, len(self.outputs))
+        return dealt(values, self.combiners, len(self.outputs))
 
     # Verification.
 
@@ -345,12 +289,12 @@ class ComputeOp(IRDLOperation):
                     f"found a result of shape {shape_text(shape)}, expected {shape_text(expected)}, the "
                     "extents of the parallel iterators; make them agree"
                 )
-            _verify_element("a result", output.type.get_element_type())
+            verify_element("a result", output.type.get_element_type())
 
     def _verify_read(self, number: int, read: Read) -> None:
         source_type = tensor_type(read.source)
         element = source_type.get_element_type()
-        _verify_element(f"operand {number}", element)
+        verify_element(f"operand {number}", element)
         if read.pad is not None and read.pad.type != element:
             raise VerifyException(
                 f"found the 'else' value {read.pad} on operand {number}, expected one of type {element}, "
@@ -423,10 +367,10 @@ class ComputeOp(IRDLOperation):
                 f"found a body that yields ({types_text(types)}), expected {expected} values for the "
                 f"{count} results; yield what is missing"
             )
-        dealt = [types] if count == 1 else _dealt(types, self.combiners, count)
+        parts = [types] if count == 1 else dealt(types, self.combiners, count)
         combiners = self.combiners or (None,) * count
-        for output, combiner, own in zip(self.outputs, combiners, dealt, strict=True):
-            _verify_term(output.type.get_element_type(), combiner, own)
+        for output, combiner, own in zip(self.outputs, combiners, parts, strict=True):
+            verify_term(output.type.get_element_type(), combiner, own)
 
     # Text.
 

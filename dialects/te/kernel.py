@@ -29,7 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..shaped import is_tensor, memref_type
-from .compute import YieldOp
+from .terms import YieldOp
 from .text import types_text
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.plans.contraction_cost import ContractionPlan
+from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.driver.options import Options
 from stepwell.interpreters.harness import interpret
 from stepwell.targets.target import Target

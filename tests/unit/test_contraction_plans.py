@@ -7,7 +7,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
-from stepwell.analysis.plans.contraction_cost import ContractionPlan
+from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
 from stepwell.tuning.families import FAMILIES

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.plans.contraction_cost import ContractionPlan
+from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels, proposals
 

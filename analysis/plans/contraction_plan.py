@@ -1,0 +1,69 @@
+"""How a contraction is tiled, blocked, ordered and packed: the domains of its family of plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Innermost = Literal["m", "n"]
+
+
+@dataclass(frozen=True)
+class ContractionPlan:
+    """
+    C[M, N] += A[M, K] · B[K, N] in register tiles of MR × NR, whose sums stay in registers over KC terms.
+
+    Around a tile, outermost first:
+
+    - `innermost="m"`: blocks of NC columns (if fewer than N), blocks of MC rows (if fewer than M), tiles of NR
+      columns, tiles of MR rows. A panel of B (KC × NR) stays near while all tiles of a block of rows use it.
+      This is Goto and van de Geijn's order ("Anatomy of High-Performance Matrix Multiplication", 2008).
+    - `innermost="n"`: blocks of NC columns, tiles of MR rows, tiles of NR columns. A sliver of A (MR × K) stays in
+      L1 while all tiles of a block of B, which stays in L2, use it.
+
+    Where KC < K, C is read and written once for each block of KC terms. These blocks are between the tiles of
+    columns and those of rows or, with `k_outside`, right inside of the blocks of NC columns: then both operands
+    are packed block by block, B of KC × NC and A of MC × KC. With tiles of M innermost that is the order of BLIS.
+    """
+
+    turned: bool
+    """Cᵀ = Bᵀ Aᵀ is computed: rows in vector lanes"""
+    mr: int
+    nr: int
+    mc: int
+    nc: int
+    kc: int
+    innermost: Innermost
+    pack_left: bool
+    pack_right: bool
+    peel_m: bool
+    """the last rows, fewer than MR, have a tile of their own"""
+    peel_n: bool
+    """the last columns, fewer than NR, have a tile of their own"""
+    prefetch: bool
+    """the next panel of B is asked for while one is used"""
+    prefetch_result: bool = False
+    """the next tile's part of C is asked for while one is computed"""
+    k_outside: bool = False
+    """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
+    sums_in: str = ""
+    """the type in which KC products of integers are added up, where that is exact; else their own"""
+
+    def __str__(self) -> str:
+        packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]
+        peeled = [name for name, on in (("M", self.peel_m), ("N", self.peel_n)) if on]
+        words = [
+            f"tile {self.mr}x{self.nr}",
+            f"MC {self.mc}",
+            f"NC {self.nc}",
+            f"KC {self.kc}",
+            f"{self.innermost.upper()} tiles innermost",
+            f"packs {' and '.join(packed)}" if packed else "packs nothing",
+        ]
+        words += [f"peels {' and '.join(peeled)}"] if peeled else []
+        words += ["K blocks outside of M"] if self.k_outside else []
+        asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]
+        words += [f"prefetches {' and '.join(asked)}"] if asked else []
+        words += ["rows in lanes"] if self.turned else []
+        words += [f"adds up integers in {self.sums_in}"] if self.sums_in else []
+        return ", ".join(words)
