@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stepwell.cache import folder
+from stepwell.cache.store import Store
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
 from stepwell.runtime.executable import Executable
@@ -42,3 +44,12 @@ def compiled() -> Callable[..., Executable]:
         return compile_module(again, entry=entry)
 
     return compile_text
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The store that compilations use in this test."""
+    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "cache"))
+    found = folder.compiled_store()
+    assert found is not None
+    return found

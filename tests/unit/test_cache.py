@@ -28,15 +28,6 @@ V = np.random.default_rng(1).standard_normal((40, 40)).astype(np.float32)
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """The store that compilations use in this test."""
-    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "cache"))
-    found = folder.compiled_store()
-    assert found is not None
-    return found
-
-
-@pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The modules that LLVM compiles during the test."""
     texts: list[str] = []

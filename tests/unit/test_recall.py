@@ -30,14 +30,6 @@ X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 WEIGHTS = {"w": np.ones((4, 4), np.float32), "scale": 2.0}
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv(folder.VARIABLE, str(tmp_path / "cache"))
-    found = folder.compiled_store()
-    assert found is not None
-    return found
-
-
 def digest(function: Callable[..., Any]) -> str | None:
     found = dependencies(function)
     return None if found is None else found.digest
