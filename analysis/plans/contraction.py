@@ -14,8 +14,9 @@ from heapq import nsmallest
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction_cost import Model, Problem, problem_of
+from .contraction_cost import Model
 from .contraction_plan import ContractionPlan, Innermost
+from .contraction_problem import Problem, problem_of
 from .cost import Cost, balanced, round_up
 from .threads import dealt
 

@@ -9,7 +9,7 @@ from math import log2
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction_cost import Problem, problem_of
+from .contraction_problem import Problem, problem_of
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes, restart_seconds
 
 

@@ -1,0 +1,95 @@
+"""What the model of a contraction's plans asks of it, as numbers: equal problems have equal plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dialects.dtypes import bit_width
+from ..facts import Access, Contraction, Home
+
+
+@dataclass(frozen=True)
+class Operand:
+    """
+    What the model asks of an operand: bytes, strides along its rows' or columns' axis and along K.
+
+    Elements that are extended to a wider type are so while they are packed, or by each tile that reads them.
+    """
+
+    element_bytes: int
+    """of an element that is computed with, and of a packed one"""
+    stored_bytes: int
+    along: int | None
+    """elements from one row (of A) or column (of B) to the next"""
+    summed: int | None
+    """elements from one term to the next"""
+    is_constant: bool
+    is_everybodys: bool
+    """whether all entries of the batch read the same elements"""
+
+    @property
+    def is_extended(self) -> bool:
+        return self.stored_bytes != self.element_bytes
+
+    def read_bytes(self, *, is_packed: bool) -> int:
+        """Bytes of an element where tiles read it."""
+        return self.element_bytes if is_packed else self.stored_bytes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A contraction as the model sees it; equal problems have equal plans."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    left: Operand
+    right: Operand
+    result_bytes: int
+    result_along_n: int | None
+    sums: int
+    """the axes that are summed over"""
+    is_finished: bool
+    """whether another statement works on the result tile by tile"""
+    reassociates: bool
+    exact_terms: int = 0
+    """how many products of integers have a sum that is exact in f32"""
+
+    @property
+    def updates_in_place(self) -> bool:
+        """Whether tiles of the result may be read and written again for each block of the sum."""
+        return not self.is_finished and self.result_along_n == 1
+
+
+def problem_of(contraction: Contraction) -> Problem:
+    """What the plan of a contraction depends on. Tiles are of the innermost axes of M and of N."""
+    outer = (*contraction.batch, *contraction.m[:-1], *contraction.n[:-1])
+    m, n = contraction.m[-1:], contraction.n[-1:]
+    return Problem(
+        contraction.extent(m),
+        contraction.extent(n),
+        contraction.extent(contraction.k),
+        contraction.extent(outer),
+        _operand(contraction, contraction.left, m[0], outer),
+        _operand(contraction, contraction.right, n[0], outer),
+        contraction.result_bytes,
+        contraction.stride(contraction.result, n[0]),
+        len(contraction.k),
+        contraction.finished is not None,
+        contraction.statement.reassociates,
+        contraction.exact_terms,
+    )
+
+
+def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
+    stored = contraction.facts.element_bytes(access)
+    extension = access.extension
+    return Operand(
+        stored if extension is None else bit_width(extension.element) // 8,
+        stored,
+        contraction.stride(access, own),
+        contraction.stride(access, contraction.k[-1]),
+        contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
+        not any(access.moves_along(axis) for axis in outer),
+    )
