@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
 if TYPE_CHECKING:
     from .scalar import ScalarBuilder
+    from .te.builder import TeBuilder
 
 Array = np.ndarray[Any, Any]
 
@@ -50,16 +50,12 @@ class Elementwise(ABC):
         """
 
 
-class Decomposable(ABC):
-    """An operation that can be said with simpler operations of the same dialect."""
+class DefinedInTe(ABC):
+    """An operation that says itself element by element, as `te.compute`."""
 
     @abstractmethod
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """
-        Insert the simpler operations; the values that replace the results, of the same types.
-
-        Raises StepwellError when an extent it needs is `?`.
-        """
+    def define(self, te: TeBuilder) -> SSAValue | Sequence[SSAValue]:
+        """Insert computes; the value of the result, or one for each of several."""
 
 
 class HasCost(ABC):

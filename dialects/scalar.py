@@ -287,8 +287,11 @@ class ScalarBuilder:
     def round_even(self, a: SSAValue) -> SSAValue:
         return self.emit(math.RoundEvenOp(a)) if self.is_float else a
 
-    def exp(self, a: SSAValue) -> SSAValue:
-        return self.emit(math.ExpOp(a))
+    def exp(self, a: SSAValue, *, is_nonpositive: bool = False) -> SSAValue:
+        op = math.ExpOp(a)
+        if is_nonpositive:
+            op.attributes[NONPOSITIVE] = UnitAttr()
+        return self.emit(op)
 
     def log(self, a: SSAValue) -> SSAValue:
         return self.emit(math.LogOp(a))

@@ -27,12 +27,13 @@ from xdsl.rewriter import InsertPoint
 from ..analysis.levels import Level
 from ..dialects.graph import GraphOp
 from ..dialects.graph.shapes import is_static
+from ..dialects.interfaces import DefinedInTe
 from ..dialects.loop import UNSIGNED
 from ..dialects.shaped import Tensor, shape_of
+from ..dialects.te.builder import TeBuilder, signless_tensor
 from ..errors import StepwellError
 from ..transforms.graph.decompose import decompose_all
 from ..transforms.stepwell_pass import StepwellPass
-from .graph_to_te_rules import Emitter, convert_operation, signless_tensor
 
 
 class ConvertGraphToTePass(StepwellPass):
@@ -93,17 +94,16 @@ def _convert_function(function: func.FuncOp) -> None:
         return
     old = function.body.block
     block = Block(arg_types=[_signless(arg.type) for arg in old.args])
-    emitter = Emitter(Builder(InsertPoint.at_end(block)))
+    te = TeBuilder(Builder(InsertPoint.at_end(block)))
     for old_arg, arg in zip(old.args, block.args, strict=True):
         arg.name_hint = old_arg.name_hint
         arg.location = old_arg.location
-        emitter.values[old_arg] = arg
+        te.values[old_arg] = arg
     for op in old.ops:
-        emitter.source = op
-        values = convert_operation(op, emitter)
-        if values is None:
-            values = _carry_over(op, emitter)
-        emitter.values.update(zip(op.results, values, strict=True))
+        te.source = op
+        values = op.define(te) if isinstance(op, DefinedInTe) else _carry_over(op, te)
+        values = (values,) if isinstance(values, SSAValue) else values
+        te.values.update(zip(op.results, values, strict=True))
     old_body = function.detach_region(function.body)
     function.add_region(Region(block))
     old_body.drop_all_references()
@@ -117,9 +117,9 @@ def _erase_unused_constants(block: Block) -> None:
             block.erase_op(op)
 
 
-def _carry_over(op: Operation, emitter: Emitter) -> Sequence[SSAValue]:
+def _carry_over(op: Operation, te: TeBuilder) -> Sequence[SSAValue]:
     """An operation of another dialect, with the new operands and signless result types."""
-    copy = op.clone(value_mapper=emitter.values)
+    copy = op.clone(value_mapper=te.values)
     types = [_signless(result.type) for result in op.results]
     if types != [result.type for result in op.results]:
         copy = type(op).create(
@@ -132,7 +132,7 @@ def _carry_over(op: Operation, emitter: Emitter) -> Sequence[SSAValue]:
         )
     for old, new in zip(op.results, copy.results, strict=True):
         new.name_hint = old.name_hint
-    emitter.insert(copy)
+    te.insert(copy)
     return copy.results
 
 

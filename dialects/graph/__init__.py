@@ -7,6 +7,9 @@ Level 1, `graph`: what a model computes, with NumPy's semantics on ranked tensor
 Operands of one operation have one element type; casts are explicit. Extents may be `?`.
 """
 
+# Each operation is named here once, by its import.
+# pyright: reportUnusedImport=false
+
 from .base import EVERY, FLOATS, INTEGERS, NUMBERS, GraphDialect, GraphOp, graph_op
 from .binary import (
     AddOp,
@@ -31,8 +34,10 @@ from .binary import (
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
 from .conversion import CastOp
-from .elementwise import BinaryElementwiseOp, ComparisonOp, UnaryElementwiseOp
-from .indexing import ConcatOp, GatherOp, PadOp, SliceOp, SplitOp
+from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
+from .gather import GatherOp
+from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
+from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from .normalization import LayerNormOp, LogSoftmaxOp, SoftmaxOp
 from .reductions import (
@@ -40,7 +45,6 @@ from .reductions import (
     ArgminOp,
     ArgReductionOp,
     MaxOp,
-    MeanOp,
     MinOp,
     ProdOp,
     ReductionOp,
@@ -74,86 +78,3 @@ from .unary import (
 )
 
 Graph = GraphDialect("graph", [], [], [GraphConstantMaterialization()])
-
-__all__ = [
-    "EVERY",
-    "FLOATS",
-    "INTEGERS",
-    "NUMBERS",
-    "AbsOp",
-    "AddOp",
-    "AndOp",
-    "ArgReductionOp",
-    "ArgmaxOp",
-    "ArgminOp",
-    "BinaryElementwiseOp",
-    "BroadcastToOp",
-    "CastOp",
-    "CeilOp",
-    "ClipOp",
-    "ComparisonOp",
-    "ConcatOp",
-    "ConstantOp",
-    "CosOp",
-    "DivOp",
-    "EqOp",
-    "ErfOp",
-    "ExpOp",
-    "ExpandDimsOp",
-    "FloorDivOp",
-    "FloorOp",
-    "GatherOp",
-    "GeOp",
-    "GeluOp",
-    "Graph",
-    "GraphConstantMaterialization",
-    "GraphDialect",
-    "GraphOp",
-    "GtOp",
-    "HardSigmoidOp",
-    "IotaOp",
-    "LayerNormOp",
-    "LeOp",
-    "LeakyReluOp",
-    "LogOp",
-    "LogSoftmaxOp",
-    "LtOp",
-    "MatmulOp",
-    "MaxOp",
-    "MaximumOp",
-    "MeanOp",
-    "MinOp",
-    "MinimumOp",
-    "ModOp",
-    "MulOp",
-    "NeOp",
-    "NegOp",
-    "NotOp",
-    "OrOp",
-    "PadOp",
-    "PowOp",
-    "ProdOp",
-    "ReciprocalOp",
-    "ReductionOp",
-    "ReluOp",
-    "ReshapeOp",
-    "RoundOp",
-    "RsqrtOp",
-    "SigmoidOp",
-    "SignOp",
-    "SiluOp",
-    "SinOp",
-    "SliceOp",
-    "SoftmaxOp",
-    "SplitOp",
-    "SqrtOp",
-    "SqueezeOp",
-    "SubOp",
-    "SumOp",
-    "TanhOp",
-    "TransposeOp",
-    "UnaryElementwiseOp",
-    "WhereOp",
-    "XorOp",
-    "graph_op",
-]

@@ -7,27 +7,30 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     IntegerAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AnyAttr, ParamAttrConstraint, VarConstraint, prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from ..dtypes import is_element_type, numpy_dtype
-from ..interfaces import Array
-from ..resources import ElementsAttr, elements_to_numpy, tensor_elements
+from ..interfaces import Array, DefinedInTe
+from ..resources import ElementsAttr, elements_to_numpy, retyped, tensor_elements
+from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
+from ..te.builder import TeBuilder, signless_tensor
 from .base import EVERY, NUMBERS, GraphOp, graph_op
 from .shapes import is_static, normalized_axis, require_canonical_axis
 
 
 @graph_op
-class ConstantOp(GraphOp):
+class ConstantOp(GraphOp, DefinedInTe):
     """
     A tensor known at compile time; large ones are resources, named here and kept beside the text.
 
@@ -73,12 +76,19 @@ class ConstantOp(GraphOp):
     def numpy(self) -> Array:
         return self.array()
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_ = signless_tensor(tensor_type(self.result))
+        attr = self.value if type_ == self.result.type else retyped(self.value, type_)
+        constant = te.insert(arith.ConstantOp(attr, type_))
+        constant.result.name_hint = self.result.name_hint
+        return constant.result
+
     def flops(self) -> int:
         return 0
 
 
 @graph_op
-class IotaOp(GraphOp):
+class IotaOp(GraphOp, DefinedInTe):
     """
     Counts 0, 1, 2, … along one axis (`numpy.arange` broadcast); integers wrap.
 
@@ -115,6 +125,14 @@ class IotaOp(GraphOp):
         count = np.arange(shape[axis]).astype(numpy_dtype(type_.get_element_type()))
         along = count.reshape([-1 if i == axis else 1 for i in range(len(shape))])
         return np.broadcast_to(along, shape)
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        def count(
+            b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+        ) -> SSAValue:
+            return b.from_index(iterators[self.axis.value.data])
+
+        return te.compute(tensor_type(self.result), [], count)
 
     def flops(self) -> int:
         return 0

@@ -6,16 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def
 
-from ..interfaces import Array
+from ..combiner import Combiner
+from ..dtypes import is_bool
+from ..interfaces import Array, DefinedInTe
+from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
+from ..te.builder import Access, TeBuilder
+from ..te.compute import Iterator
+from ..te.index_maps import broadcast_indices, dims
 from .base import GraphOp, Value, graph_op
 from .shapes import element_count, matmul
 
 
+def product(
+    b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+) -> SSAValue:
+    """The body of a contraction."""
+    return b.mul(*elements)
+
+
 @graph_op
-class MatmulOp(GraphOp):
+class MatmulOp(GraphOp, DefinedInTe):
     """
     `numpy.matmul`: matrices, vectors and broadcast batches; integers wrap; on i1 a disjunction of
     conjunctions.
@@ -45,6 +59,28 @@ class MatmulOp(GraphOp):
 
     def numpy(self, x: Array, y: Array) -> Array:
         return np.matmul(x, y)
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        """r[…, i, j] = sum over k of x[…, i, k] · y[…, k, j]; a vector has no i or j."""
+        lhs, rhs, result = shape_of(self.lhs), shape_of(self.rhs), tensor_type(self.result)
+        shape = result.get_shape()
+        has_row, has_column = len(lhs) > 1, len(rhs) > 1
+        batch_rank = len(shape) - has_row - has_column
+        batch_names = ["b"] if batch_rank == 1 else [f"b{axis}" for axis in range(batch_rank)]
+        exprs = dims(len(shape) + 1)
+        batch, inner = exprs[:batch_rank], exprs[-1]
+        row = [exprs[batch_rank]] if has_row else []
+        column = [exprs[-2]] if has_column else []
+        x = [*broadcast_indices(lhs[:-2], shape[:batch_rank], batch), *row, inner]
+        y = [*broadcast_indices(rhs[:-2], shape[:batch_rank], batch), inner, *column]
+        return te.compute(
+            result,
+            [Access(self.lhs, x), Access(self.rhs, y)],
+            product,
+            names=[*batch_names, *(["i"] if has_row else []), *(["j"] if has_column else [])],
+            reduction=[Iterator("k", lhs[-1])],
+            combiner=Combiner.OR if is_bool(result.get_element_type()) else Combiner.ADD,
+        )
 
     def flops(self) -> int | None:
         count = element_count((*shape_of(self.result), shape_of(self.lhs)[-1]))

@@ -20,10 +20,11 @@ from ..dtypes import (
     numpy_dtype,
     significand_bits,
 )
-from ..interfaces import Array, Elementwise
+from ..interfaces import Array
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
-from .base import EVERY, INTEGERS, GraphOp, Value, graph_op
+from .base import EVERY, INTEGERS, Value, graph_op
+from .elementwise import ElementwiseOp
 
 
 def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:
@@ -43,7 +44,7 @@ def saturating_cast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 @graph_op
-class CastOp(GraphOp, Elementwise):
+class CastOp(ElementwiseOp):
     """
     Another element type. Integers wrap; floats become integers by truncation, saturating, NaN becoming
     0; anything but zero becomes true.

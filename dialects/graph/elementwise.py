@@ -1,4 +1,4 @@
-"""The bases of element-wise operations: one operand, or two that are broadcast."""
+"""The bases of element-wise operations: any operands that are broadcast, one operand, or two."""
 
 from __future__ import annotations
 
@@ -7,16 +7,49 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyAttr, VarConstraint, operand_def, result_def
 
-from ..interfaces import Elementwise
-from ..shaped import Tensor, tensor_type
-from .base import GraphOp, Value
+from ..interfaces import DefinedInTe, Elementwise
+from ..scalar import ScalarBuilder
+from ..shaped import Tensor, shape_of, tensor_type
+from ..te.builder import Access, TeBuilder
+from ..te.index_maps import broadcast_indices, dims
+from .base import GraphOp, Value, splat_number
 from .shapes import broadcast
 
 
-class UnaryElementwiseOp(GraphOp, Elementwise, ABC):
+class ElementwiseOp(GraphOp, Elementwise, DefinedInTe, ABC):
+    """Operands that are broadcast to the shape of the only result. A subclass gives `scalar`."""
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        """A constant whose elements are all equal is a number in the body, not a tensor that is read."""
+        result = tensor_type(self.results[0])
+        shape = result.get_shape()
+        own = dims(len(shape))
+        numbers = [splat_number(value) for value in self.operands]
+        accesses = [
+            Access(value, broadcast_indices(shape_of(value), shape, own))
+            for value, number in zip(self.operands, numbers, strict=True)
+            if number is None
+        ]
+
+        def body(
+            b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+        ) -> SSAValue:
+            remaining = iter(elements)
+            args = [
+                next(remaining)
+                if number is None
+                else b.of_type(tensor_type(value).get_element_type()).constant(number)
+                for value, number in zip(self.operands, numbers, strict=True)
+            ]
+            return self.scalar(b.of_type(self.body_type), *args)
+
+        return te.compute(result, accesses, body)
+
+
+class UnaryElementwiseOp(ElementwiseOp, ABC):
     """
     One operand, and a result of the same type. A subclass gives a name, `numpy(x)` and `scalar(b, x)`.
 
@@ -44,7 +77,7 @@ class UnaryElementwiseOp(GraphOp, Elementwise, ABC):
         return tensor_type(self.operand).get_element_type()
 
 
-class BinaryElementwiseOp(GraphOp, Elementwise, ABC):
+class BinaryElementwiseOp(ElementwiseOp, ABC):
     """
     Two operands of one element type, broadcast as NumPy does. A subclass gives a name, `numpy(x, y)` and
     `scalar(b, x, y)`.

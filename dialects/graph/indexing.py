@@ -1,4 +1,4 @@
-"""Operations that join, cut and pick: concat, split, slice, pad, gather."""
+"""Operations that join and cut: concat, split, slice, pad."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     TensorType,
-    i32,
     i64,
 )
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ..interfaces import Array
+from ..interfaces import Array, DefinedInTe
+from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
+from ..te.builder import Access, TeBuilder
+from ..te.index_maps import dims
 from .base import GraphOp, Value, graph_op, number_attr, number_of, verify_same_element
-from .shapes import concatenated, element_count, normalized_axis, require_canonical_axis, shape_text
+from .shapes import concatenated, normalized_axis, require_canonical_axis, shape_text
 
 
 @graph_op
-class ConcatOp(GraphOp):
+class ConcatOp(GraphOp, DefinedInTe):
     """
     Tensors joined along an axis (`numpy.concatenate`).
 
@@ -69,6 +72,35 @@ class ConcatOp(GraphOp):
     def numpy(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, axis=self.axis.value.data)
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        """
+        Every input is read where the result's index falls into it (elsewhere the read gives 0, not used), and the
+        index decides between them.
+        """
+        result, axis = tensor_type(self.result), self.axis.value.data
+        parts = [value for value in self.inputs if shape_of(value)[axis] != 0] or self.inputs[:1]
+        zero = number_attr(0, result.get_element_type()) if len(parts) > 1 else None
+        ends: list[int] = []
+        accesses: list[Access] = []
+        for value in parts:
+            indices = dims(result.get_num_dims())
+            offset = ends[-1] if ends else 0
+            indices[axis] = indices[axis] - offset
+            accesses.append(Access(value, indices, zero))
+            ends.append(offset + shape_of(value)[axis])
+
+        def body(
+            b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+        ) -> SSAValue:
+            index = b.of_type(IndexType())
+            chosen = elements[-1]
+            for element, end in list(zip(elements, ends, strict=True))[-2::-1]:
+                inside = index.compare("lt", iterators[axis], index.constant(end))
+                chosen = b.select(inside, element, chosen)
+            return chosen
+
+        return te.compute(result, accesses, body)
+
     def simplified(self) -> SSAValue | None:
         """concat(x) → x"""
         return self.inputs[0] if len(self.inputs) == 1 else None
@@ -78,7 +110,7 @@ class ConcatOp(GraphOp):
 
 
 @graph_op
-class SplitOp(GraphOp):
+class SplitOp(GraphOp, DefinedInTe):
     """
     A tensor cut along an axis into parts of these sizes.
 
@@ -137,6 +169,16 @@ class SplitOp(GraphOp):
     def numpy(self, x: Array) -> tuple[Array, ...]:
         return tuple(np.split(x, self.offsets()[1:], axis=self.axis.value.data))
 
+    def define(self, te: TeBuilder) -> Sequence[SSAValue]:
+        axis = self.axis.value.data
+        values: list[SSAValue] = []
+        for part, offset in zip(self.parts, self.offsets(), strict=True):
+            indices = dims(tensor_type(part).get_num_dims())
+            indices[axis] = indices[axis] + offset
+            hint = part.name_hint or "part"
+            values.append(te.compute(tensor_type(part), [Access(self.operand, indices)], hint=hint))
+        return values
+
     def simplified(self) -> SSAValue | None:
         """A split into one part → the operand"""
         return self.operand if len(self.parts) == 1 else None
@@ -146,7 +188,7 @@ class SplitOp(GraphOp):
 
 
 @graph_op
-class SliceOp(GraphOp):
+class SliceOp(GraphOp, DefinedInTe):
     """
     Every step-th element from start up to, without, stop, on each axis. Starts and stops are counted
     from 0: those of Python's `slice.indices`, so a stop of -1 with a negative step is before the first.
@@ -236,6 +278,14 @@ class SliceOp(GraphOp):
     def numpy(self, x: Array) -> Array:
         return x[tuple(slice(a, None if b < 0 else b, step) for a, b, step in self.bounds)]
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        bounds = self.bounds
+        indices = [
+            expr * step + start
+            for expr, (start, _, step) in zip(dims(len(bounds)), bounds, strict=True)
+        ]
+        return te.compute(tensor_type(self.result), [Access(self.operand, indices)])
+
     def simplified(self) -> SSAValue | None:
         """A slice of everything → the operand"""
         everything = all(
@@ -279,7 +329,7 @@ def _sliced_extent(axis: int, extent: int, start: int, stop: int, step: int) -> 
 
 
 @graph_op
-class PadOp(GraphOp):
+class PadOp(GraphOp, DefinedInTe):
     """
     A constant put before and after the elements of each axis (`numpy.pad`).
 
@@ -340,77 +390,14 @@ class PadOp(GraphOp):
         # numpy.pad of a scalar wants no amounts at all, and gives it back.
         return np.pad(x, amounts, constant_values=number_of(self.value)) if amounts else x
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        low = self.low.get_values()
+        indices = [expr - amount for expr, amount in zip(dims(len(low)), low, strict=True)]
+        return te.compute(tensor_type(self.result), [Access(self.operand, indices, self.value)])
+
     def simplified(self) -> SSAValue | None:
         """A pad by nothing → the operand"""
         return None if any((*self.low.get_values(), *self.high.get_values())) else self.operand
-
-    def flops(self) -> int:
-        return 0
-
-
-@graph_op
-class GatherOp(GraphOp):
-    """
-    The slices of an axis named by a tensor of indices (`numpy.take` along an axis). A negative index
-    counts from the end; one out of range is moved to the nearest in range, where NumPy raises.
-
-        %r = graph.gather %x, %i axis = 0 : tensor<9x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
-    """
-
-    name = "graph.gather"
-    COMPUTES: ClassVar = False
-
-    operand = operand_def()
-    indices = operand_def()
-    axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def()
-
-    assembly_format = (
-        "$operand `,` $indices `axis` `=` $axis attr-dict "
-        "`:` type($operand) `,` type($indices) `->` type($result)"
-    )
-
-    def __init__(self, operand: Value, indices: Value, axis: int = 0):
-        type_ = tensor_type(operand)
-        axis = normalized_axis(axis, type_.get_num_dims())
-        super().__init__(
-            operands=[operand, indices],
-            properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[self.infer_type(type_, tensor_type(indices), axis)],
-        )
-
-    @classmethod
-    def infer_type(cls, operand: Tensor, indices: Tensor, axis: int) -> Tensor:
-        """The result type: the operand's shape with that of the indices in place of the axis."""
-        if indices.get_element_type() not in (i32, i64):
-            raise VerifyException(
-                f"found indices of element type {indices.get_element_type()}, expected i32 or i64; cast them "
-                "with graph.cast"
-            )
-        shape = operand.get_shape()
-        result = (*shape[:axis], *indices.get_shape(), *shape[axis + 1 :])
-        if shape[axis] == 0 and element_count(result) != 0:
-            raise VerifyException(
-                f"found no elements on axis {axis} of shape {shape_text(shape)}, expected some to take "
-                "from; give the axis elements"
-            )
-        return TensorType(operand.get_element_type(), result)
-
-    def inferred_types(self) -> Sequence[Tensor]:
-        type_ = tensor_type(self.operand)
-        require_canonical_axis(self.axis.value.data, type_.get_num_dims())
-        return (self.infer_type(type_, tensor_type(self.indices), self.axis.value.data),)
-
-    def checked_operands(self) -> Sequence[SSAValue]:
-        return (self.operand,)
-
-    def numpy(self, x: Array, indices: Array) -> Array:
-        axis = self.axis.value.data
-        extent = x.shape[axis]
-        if extent == 0:
-            return np.empty((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
-        from_end = np.where(indices < 0, indices + extent, indices)
-        return np.take(x, np.clip(from_end, 0, extent - 1), axis=axis)
 
     def flops(self) -> int:
         return 0

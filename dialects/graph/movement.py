@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.utils.exceptions import VerifyException
 
-from ..interfaces import Array
+from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, shape_of, tensor_type
+from ..te.builder import Access, TeBuilder
+from ..te.index_maps import broadcast_indices, dims, reshape_indices
 from .base import GraphOp, Value, graph_op
 from .shapes import (
     broadcasts_to,
@@ -27,8 +30,8 @@ from .shapes import (
 )
 
 
-class MovementOp(GraphOp, ABC):
-    """One operand, the same elements at other indices."""
+class MovementOp(GraphOp, DefinedInTe, ABC):
+    """One operand, the same elements at other indices. A subclass gives `numpy` and `source_indices`."""
 
     COMPUTES: ClassVar = False
 
@@ -37,12 +40,28 @@ class MovementOp(GraphOp, ABC):
 
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
+    @abstractmethod
+    def source_indices(self, indices: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        """Which element of the operand the element of the result at `indices` is."""
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        result = tensor_type(self.result)
+        indices = self.source_indices(dims(result.get_num_dims()))
+        return te.compute(result, [Access(self.operand, indices)])
+
     def flops(self) -> int:
         return 0
 
 
+class _ReshapingOp(MovementOp, ABC):
+    """The elements in the same order under a shape that has as many."""
+
+    def source_indices(self, indices: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        return reshape_indices(shape_of(self.operand), shape_of(self.result), indices)
+
+
 @graph_op
-class ReshapeOp(MovementOp):
+class ReshapeOp(_ReshapingOp):
     """
     The elements in row-major order under another shape.
 
@@ -143,6 +162,10 @@ class TransposeOp(MovementOp):
     def numpy(self, x: Array) -> Array:
         return np.transpose(x, self.permutation)
 
+    def source_indices(self, indices: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        perm = self.permutation
+        return [indices[perm.index(axis)] for axis in range(len(perm))]
+
     def simplified(self) -> SSAValue | None:
         """A transpose that moves no axis → the operand"""
         perm = self.permutation
@@ -167,7 +190,7 @@ class TransposeOfTranspose(RewritePattern):
 
 
 @graph_op
-class ExpandDimsOp(MovementOp):
+class ExpandDimsOp(_ReshapingOp):
     """
     New axes of extent 1, at these positions of the result (`numpy.expand_dims`).
 
@@ -211,7 +234,7 @@ class ExpandDimsOp(MovementOp):
 
 
 @graph_op
-class SqueezeOp(MovementOp):
+class SqueezeOp(_ReshapingOp):
     """
     Without these axes, whose extent is 1 (`numpy.squeeze`).
 
@@ -306,6 +329,9 @@ class BroadcastToOp(MovementOp):
             if target[axis] == DYNAMIC_INDEX:
                 target[axis] = x.shape[axis]
         return np.broadcast_to(x, target)
+
+    def source_indices(self, indices: Sequence[AffineExpr]) -> Sequence[AffineExpr]:
+        return broadcast_indices(shape_of(self.operand), shape_of(self.result), indices)
 
     def simplified(self) -> SSAValue | None:
         """A broadcast to the operand's shape → the operand"""

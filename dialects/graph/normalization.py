@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f64, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
@@ -20,14 +19,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..dtypes import numpy_dtype
-from ..interfaces import Array, Decomposable
+from ..interfaces import Array
 from ..scalar import NONPOSITIVE
 from ..shaped import Tensor, shape_of, tensor_type
 from .base import FLOATS, GraphOp, Value, graph_op
-from .binary import AddOp, DivOp, MulOp, SubOp
-from .constants import ConstantOp
-from .reductions import MaxOp, MeanOp, SumOp
+from .expressions import Decomposable, Expr, log, rsqrt
+from .means import MeanOp
 from .shapes import (
     broadcasts_to,
     element_count,
@@ -35,13 +32,7 @@ from .shapes import (
     require_canonical_axis,
     shape_text,
 )
-from .unary import ExpOp, LogOp, RsqrtOp
-
-
-def _insert(builder: Builder, op: Operation, hint: str) -> SSAValue:
-    builder.insert(op)
-    op.results[0].name_hint = hint
-    return op.results[0]
+from .unary import ExpOp
 
 
 class _AlongAxisOp(GraphOp, Decomposable, ABC):
@@ -70,17 +61,15 @@ class _AlongAxisOp(GraphOp, Decomposable, ABC):
         require_canonical_axis(self.axis.value.data, type_.get_num_dims())
         return (type_,)
 
-    def shifted(self, builder: Builder) -> SSAValue:
+    def shifted(self, x: Expr) -> Expr:
         """x - max(x): at most 0, so that its exponential does not overflow."""
-        axis = self.axis.value.data
-        greatest = _insert(builder, MaxOp(self.operand, axis, keepdims=True), "max")
-        return _insert(builder, SubOp(self.operand, greatest), "shifted")
+        return (x - x.max(self.axis.value.data, keepdims=True)).named("shifted")
 
-    def exponential(self, builder: Builder, shifted: SSAValue) -> SSAValue:
+    def exponential(self, shifted: Expr) -> Expr:
         """exp of what `shifted` gives, marked as that of numbers up to 0."""
-        op = ExpOp(shifted)
+        op = ExpOp(shifted.value)
         op.attributes[NONPOSITIVE] = UnitAttr()
-        return _insert(builder, op, "exp")
+        return shifted.made(op)
 
     def is_empty(self) -> bool:
         return element_count(shape_of(self.operand)) == 0
@@ -108,13 +97,12 @@ class SoftmaxOp(_AlongAxisOp):
         exponentials = np.exp(x - np.max(x, axis=axis, keepdims=True))
         return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
 
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose(self, x: Expr) -> Expr:
         """softmax(x) → e / sum(e) with e = exp(x - max(x))"""
         if self.is_empty():
-            return (self.operand,)
-        exp = self.exponential(builder, self.shifted(builder))
-        total = _insert(builder, SumOp(exp, self.axis.value.data, keepdims=True), "sum")
-        return (_insert(builder, DivOp(exp, total), "softmax"),)
+            return x
+        e = self.exponential(self.shifted(x))
+        return (e / e.sum(self.axis.value.data, keepdims=True)).named("softmax")
 
 
 @graph_op
@@ -134,15 +122,13 @@ class LogSoftmaxOp(_AlongAxisOp):
         shifted = x - np.max(x, axis=axis, keepdims=True)
         return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose(self, x: Expr) -> Expr:
         """log_softmax(x) → s - log(sum(exp(s))) with s = x - max(x)"""
         if self.is_empty():
-            return (self.operand,)
-        shifted = self.shifted(builder)
-        exp = self.exponential(builder, shifted)
-        total = _insert(builder, SumOp(exp, self.axis.value.data, keepdims=True), "sum")
-        log = _insert(builder, LogOp(total), "log_sum")
-        return (_insert(builder, SubOp(shifted, log), "log_softmax"),)
+            return x
+        s = self.shifted(x)
+        total = self.exponential(s).sum(self.axis.value.data, keepdims=True)
+        return (s - log(total).named("log_sum")).named("log_softmax")
 
 
 @graph_op
@@ -229,27 +215,18 @@ class LayerNormOp(GraphOp, Decomposable):
         result = result if scale is None else result * scale
         return result if bias is None else result + bias
 
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+    def decompose(self, x: Expr, scale: Expr | None = None, bias: Expr | None = None) -> Expr:
         """layer_norm(x) → c · rsqrt(mean(c · c) + epsilon) [· scale] [+ bias] with c = x - mean(x)"""
-        centered = _insert(
-            builder, SubOp(self.operand, self._mean(builder, self.operand)), "centered"
-        )
-        square = _insert(builder, MulOp(centered, centered), "square")
-        variance = self._mean(builder, square)
-        variance.name_hint = "variance"
-        number = numpy_dtype(tensor_type(self.operand).get_element_type()).type
-        epsilon = _insert(builder, ConstantOp(number(self.epsilon.value.data)), "epsilon")
-        guarded = _insert(builder, AddOp(variance, epsilon), "guarded")
-        deviation = _insert(builder, RsqrtOp(guarded), "rsqrt")
-        result = _insert(builder, MulOp(centered, deviation), "normalized")
-        if self.scale is not None:
-            result = _insert(builder, MulOp(result, self.scale), "scaled")
-        if self.bias is not None:
-            result = _insert(builder, AddOp(result, self.bias), "shifted")
-        return (result,)
+        centered = (x - self._mean(x)).named("centered")
+        variance = self._mean((centered * centered).named("square")).named("variance")
+        epsilon = x.constant(self.epsilon.value.data, "epsilon")
+        result = (centered * rsqrt((variance + epsilon).named("guarded"))).named("normalized")
+        if scale is not None:
+            result = (result * scale).named("scaled")
+        return result if bias is None else (result + bias).named("shifted")
 
-    def _mean(self, builder: Builder, value: SSAValue) -> SSAValue:
-        return _insert(builder, MeanOp(value, self.axes, keepdims=True), "mean")
+    def _mean(self, x: Expr) -> Expr:
+        return x.made(MeanOp(x.value, self.axes, keepdims=True))
 
     def flops(self) -> int | None:
         count = element_count(shape_of(self.operand))

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     TensorType,
     UnitAttr,
+    i8,
     i64,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...errors import StepwellError
-from ..dtypes import numpy_dtype
-from ..interfaces import Array, Decomposable
+from ..combiner import Combiner
+from ..dtypes import is_bool, is_unsigned
+from ..interfaces import Array, DefinedInTe
+from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
-from .base import EVERY, FLOATS, NUMBERS, GraphOp, Value, graph_op
-from .binary import DivOp
-from .constants import ConstantOp
+from ..te.builder import Access, TeBuilder
+from ..te.compute import Iterator
+from ..te.text import axis_names
+from .base import EVERY, NUMBERS, GraphOp, Value, graph_op
 from .shapes import (
     element_count,
     normalized_axes,
@@ -36,8 +40,33 @@ from .shapes import (
     shape_text,
 )
 
+_OF_UNSIGNED = {Combiner.MAX: Combiner.UMAX, Combiner.MIN: Combiner.UMIN}
 
-class ReductionOp(GraphOp, ABC):
+
+@dataclass(frozen=True)
+class _Space:
+    """The iterators of a reduction and the operand's index over them."""
+
+    names: tuple[str, ...]
+    reduction: tuple[Iterator, ...]
+    indices: tuple[AffineExpr, ...]
+
+    @staticmethod
+    def of(shape: Sequence[int], axes: Sequence[int], keepdims: bool) -> _Space:
+        """Every axis keeps its letter; a kept axis of extent 1 is called `u`, for unit."""
+        letters = axis_names(len(shape))
+        kept = [axis for axis in range(len(shape)) if keepdims or axis not in axes]
+        names = [letters[a] if a not in axes else f"u{a}" if len(axes) > 1 else "u" for a in kept]
+        position = {axis: kept.index(axis) for axis in kept if axis not in axes}
+        position |= {axis: len(kept) + number for number, axis in enumerate(axes)}
+        return _Space(
+            tuple(names),
+            tuple(Iterator(letters[axis], shape[axis]) for axis in axes),
+            tuple(AffineExpr.dimension(position[axis]) for axis in range(len(shape))),
+        )
+
+
+class ReductionOp(GraphOp, DefinedInTe, ABC):
     """
     Joins the elements along any axes. The element type stays: cast first to accumulate in a wider one.
 
@@ -45,6 +74,9 @@ class ReductionOp(GraphOp, ABC):
     """
 
     ELEMENTS: ClassVar = NUMBERS
+    COMBINER: ClassVar[Combiner]
+    """What joins two elements, where they are signed numbers."""
+
     HAS_IDENTITY: ClassVar[bool] = True
     """Whether the result over no elements is defined."""
 
@@ -103,6 +135,26 @@ class ReductionOp(GraphOp, ABC):
             return np.empty(reduced(x.shape, self.axis_tuple, keepdims), x.dtype)
         return self.ufunc().reduce(x, axis=self.axis_tuple, keepdims=keepdims, dtype=x.dtype)
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_ = tensor_type(self.operand)
+        space = _Space.of(type_.get_shape(), self.axis_tuple, self.keepdims is not None)
+        return te.compute(
+            tensor_type(self.result),
+            [Access(self.operand, space.indices)],
+            names=space.names,
+            reduction=space.reduction,
+            combiner=self._combiner(type_.get_element_type()) if space.reduction else None,
+        )
+
+    def _combiner(self, element: Attribute) -> Combiner:
+        if is_bool(element):
+            return Combiner.OR if self.COMBINER is Combiner.MAX else Combiner.AND
+        return (
+            _OF_UNSIGNED.get(self.COMBINER, self.COMBINER)
+            if is_unsigned(element)
+            else self.COMBINER
+        )
+
     @abstractmethod
     def ufunc(self) -> np.ufunc:
         """The NumPy function that joins two elements."""
@@ -129,6 +181,7 @@ class SumOp(ReductionOp):
     """The sum; of nothing, 0; integers wrap."""
 
     name = "graph.sum"
+    COMBINER: ClassVar = Combiner.ADD
 
     def ufunc(self) -> np.ufunc:
         return np.add
@@ -139,6 +192,7 @@ class ProdOp(ReductionOp):
     """The product; of nothing, 1; integers wrap."""
 
     name = "graph.prod"
+    COMBINER: ClassVar = Combiner.MUL
 
     def ufunc(self) -> np.ufunc:
         return np.multiply
@@ -149,6 +203,7 @@ class MaxOp(ReductionOp):
     """The greatest; NaN if there is one; on i1, whether any is true. Of nothing: not defined."""
 
     name = "graph.max"
+    COMBINER: ClassVar = Combiner.MAX
     ELEMENTS: ClassVar = EVERY
     HAS_IDENTITY: ClassVar = False
 
@@ -161,6 +216,7 @@ class MinOp(ReductionOp):
     """The least; NaN if there is one; on i1, whether all are true. Of nothing: not defined."""
 
     name = "graph.min"
+    COMBINER: ClassVar = Combiner.MIN
     ELEMENTS: ClassVar = EVERY
     HAS_IDENTITY: ClassVar = False
 
@@ -168,44 +224,14 @@ class MinOp(ReductionOp):
         return np.minimum
 
 
-@graph_op
-class MeanOp(ReductionOp, Decomposable):
-    """The sum divided by the number of elements; floats only; of nothing, NaN."""
-
-    name = "graph.mean"
-    ELEMENTS: ClassVar = FLOATS
-
-    def ufunc(self) -> np.ufunc:
-        return np.add
-
-    def numpy(self, x: Array) -> Array:
-        count = np.prod([x.shape[axis] for axis in self.axis_tuple], dtype=np.int64)
-        return super().numpy(x) / x.dtype.type(count)
-
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """mean(x) → sum(x) / count"""
-        shape = shape_of(self.operand)
-        count = element_count([shape[axis] for axis in self.axis_tuple])
-        if count is None:
-            raise StepwellError(
-                f"found shape {shape_text(shape)} in {self.name}, expected static extents along axes "
-                f"{list(self.axis_tuple)}; give the extents",
-                op=self,
-            )
-        total = builder.insert(SumOp(self.operand, self.axis_tuple, self.keepdims is not None))
-        total.result.name_hint = "sum"
-        number = numpy_dtype(tensor_type(self.operand).get_element_type()).type(count)
-        divisor = builder.insert(ConstantOp(number))
-        divisor.result.name_hint = "count"
-        return (builder.insert(DivOp(total, divisor)).result,)
-
-
-class ArgReductionOp(GraphOp, ABC):
+class ArgReductionOp(GraphOp, DefinedInTe, ABC):
     """
     Where along one axis the extreme element is, as i64: of equal ones the first, of NaNs the first.
 
         %r = graph.argmax %x axis = 1 : tensor<2x3xf32> -> tensor<2xi64>
     """
+
+    COMBINER: ClassVar[Combiner]
 
     operand = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
@@ -243,8 +269,34 @@ class ArgReductionOp(GraphOp, ABC):
             require_elements(type_.get_shape(), (axis,), inferred.get_shape(), self.name)
         return (inferred,)
 
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_ = tensor_type(self.operand)
+        element = type_.get_element_type()
+        space = _Space.of(type_.get_shape(), (self.axis.value.data,), self.keepdims is not None)
+
+        def body(
+            b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+        ) -> tuple[SSAValue, SSAValue]:
+            return _in_signed_order(b.of_type(element), elements[0]), b.from_index(iterators[-1])
+
+        return te.compute(
+            tensor_type(self.result),
+            [Access(self.operand, space.indices)],
+            body,
+            names=space.names,
+            reduction=space.reduction,
+            combiner=self.COMBINER,
+        )
+
     def flops(self) -> int | None:
         return element_count(shape_of(self.operand))
+
+
+def _in_signed_order(b: ScalarBuilder, value: SSAValue) -> SSAValue:
+    """The value as one whose order among signed numbers is its own: with the top bit flipped if it is unsigned."""
+    if b.is_bool:
+        return b.cast_to(value, i8)
+    return b.bit_xor(value, b.constant(1 << (b.width - 1))) if b.is_unsigned else value
 
 
 @graph_op
@@ -252,6 +304,7 @@ class ArgmaxOp(ArgReductionOp):
     """Where the greatest element is."""
 
     name = "graph.argmax"
+    COMBINER: ClassVar = Combiner.ARGMAX
 
     def numpy(self, x: Array) -> Array:
         axis, keepdims = self.axis.value.data, self.keepdims is not None
@@ -265,6 +318,7 @@ class ArgminOp(ArgReductionOp):
     """Where the least element is."""
 
     name = "graph.argmin"
+    COMBINER: ClassVar = Combiner.ARGMIN
 
     def numpy(self, x: Array) -> Array:
         axis, keepdims = self.axis.value.data, self.keepdims is not None

@@ -11,15 +11,16 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ..interfaces import Array, Elementwise
+from ..interfaces import Array
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
-from .base import GraphOp, Value, graph_op, splat_number
+from .base import Value, graph_op, splat_number
+from .elementwise import ElementwiseOp
 from .shapes import broadcast
 
 
 @graph_op
-class WhereOp(GraphOp, Elementwise):
+class WhereOp(ElementwiseOp):
     """
     `numpy.where`: x where the condition holds, y elsewhere; all three broadcast.
 

@@ -15,7 +15,7 @@ from xdsl.irdl import opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array
-from ..scalar import ScalarBuilder
+from ..scalar import NONPOSITIVE, ScalarBuilder
 from ..shaped import tensor_type
 from .base import (
     BITS,
@@ -139,7 +139,7 @@ class ExpOp(UnaryElementwiseOp):
         return np.exp(x)
 
     def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
-        return b.exp(x)
+        return b.exp(x, is_nonpositive=NONPOSITIVE in self.attributes)
 
 
 @graph_op

@@ -13,6 +13,7 @@ reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j].
 from xdsl.ir import Dialect
 
 from ..combiner import Combiner
+from .builder import Access, TeBuilder
 from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
 from .kernel import KernelOp, tensor_constants
 from .terms import YieldOp
@@ -20,12 +21,14 @@ from .terms import YieldOp
 Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])
 
 __all__ = [
+    "Access",
     "Combiner",
     "ComputeOp",
     "Iterator",
     "KernelOp",
     "Read",
     "Te",
+    "TeBuilder",
     "YieldOp",
     "compute_block",
     "tensor_constants",

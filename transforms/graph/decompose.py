@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
-from ...dialects.interfaces import Decomposable
+from ...dialects.graph.expressions import Decomposable, Expr, built_before
 from ..stepwell_pass import StepwellPass
 
 
@@ -24,15 +23,14 @@ def decompose(op: Operation) -> None:
     if not isinstance(op, Decomposable):
         return
     inserted: list[Operation] = []
-    builder = Builder(InsertPoint.before(op))
+    builder = built_before(op)
     builder.operation_insertion_handler.append(inserted.append)
-    values = op.decompose(builder)
-    for new_op in inserted:
-        new_op.location = op.location
+    found = op.decompose(*(Expr(value, builder) for value in op.operands))
+    values = [e.value for e in ((found,) if isinstance(found, Expr) else found)]
     for value, old in zip(values, op.results, strict=True):
         if value.owner in inserted and old.name_hint is not None:
             value.name_hint = old.name_hint
-    Rewriter.replace_op(op, [], list(values))
+    Rewriter.replace_op(op, [], values)
     for new_op in inserted:
         decompose(new_op)
 

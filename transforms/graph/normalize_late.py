@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
-from ...dialects.graph import MatmulOp, MulOp, ReciprocalOp, SoftmaxOp, SumOp
+from ...dialects.graph import MatmulOp, SoftmaxOp
+from ...dialects.graph.expressions import Expr, built_before, reciprocal
 from ...dialects.graph.shapes import element_count
 from ...dialects.shaped import shape_of
 from ..numerics import DEFAULT_FP, fp_contract
@@ -30,15 +29,12 @@ def normalize_late(softmax: SoftmaxOp) -> bool:
     matmul = softmax.result.get_user_of_unique_use()
     if not isinstance(matmul, MatmulOp) or not _pays(softmax, matmul):
         return False
-    before_product = Builder(InsertPoint.before(softmax))
-    exp = softmax.exponential(before_product, softmax.shifted(before_product))
-    total = SumOp(exp, softmax.axis.value.data, keepdims=True)
-    total = _inserted(before_product, total, "sum", softmax)
-    inverse = _inserted(before_product, ReciprocalOp(total), "inverse", softmax)
-    after = Builder(InsertPoint.before(matmul))
-    product = _inserted(after, MatmulOp(exp, matmul.rhs), matmul.result.name_hint, matmul)
-    result = _inserted(after, MulOp(product, inverse), matmul.result.name_hint, matmul)
-    Rewriter.replace_op(matmul, [], [result])
+    name = matmul.result.name_hint or "product"
+    with_softmax, with_product = built_before(softmax), built_before(matmul)
+    e = softmax.exponential(softmax.shifted(Expr(softmax.operand, with_softmax)))
+    inverse = reciprocal(e.sum(softmax.axis.value.data, keepdims=True)).named("inverse")
+    product = (Expr(e.value, with_product) @ Expr(matmul.rhs, with_product)).named(name)
+    Rewriter.replace_op(matmul, [], [(product * inverse).named(name).value])
     Rewriter.erase_op(softmax)
     return True
 
@@ -52,13 +48,6 @@ def _pays(softmax: SoftmaxOp, matmul: MatmulOp) -> bool:
         return False
     before, after = element_count(shape), element_count(shape_of(matmul.result))
     return before is not None and after is not None and after < before
-
-
-def _inserted(builder: Builder, op: Operation, hint: str | None, source: Operation) -> SSAValue:
-    builder.insert(op)
-    op.results[0].name_hint = hint
-    op.location = source.location
-    return op.results[0]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which element of an operand an element of the result is: affine maps over the result's iterators."""
+"""Which element of an operand an element of a result is: affine maps over the iterators of the result."""
 
 from __future__ import annotations
 
