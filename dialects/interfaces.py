@@ -69,5 +69,9 @@ class HasCost(ABC):
         """
 
     @abstractmethod
+    def multiply_adds(self) -> int | None:
+        """The multiply-adds of a product or convolution, which `flops` counts as two each; else 0."""
+
+    @abstractmethod
     def bytes_moved(self) -> int | None:
         """Bytes of all operands and results, each once. None when an extent is `?`."""

@@ -13,6 +13,7 @@ from .._version import __version__
 from . import bench as bench_command
 from . import cache as cache_command
 from . import compile as compile_command
+from . import cost as cost_command
 from . import probe as probe_command
 from . import run as run_command
 from .diagnostics import OneLineArgumentParser, run_tool
@@ -31,6 +32,7 @@ def _run(args: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run_command.register(commands)
     compile_command.register(commands)
+    cost_command.register(commands)
     probe_command.register(commands)
     bench_command.register(commands)
     cache_command.register(commands)

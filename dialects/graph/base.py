@@ -214,6 +214,9 @@ class GraphOp(
     def flops(self) -> int | None:
         return element_count(shape_of(self.results[0]))
 
+    def multiply_adds(self) -> int | None:
+        return 0
+
     def bytes_moved(self) -> int | None:
         total = 0
         for value in (*self.operands, *self.results):

@@ -82,6 +82,9 @@ class MatmulOp(GraphOp, DefinedInTe):
             combiner=Combiner.OR if is_bool(result.get_element_type()) else Combiner.ADD,
         )
 
+    def multiply_adds(self) -> int | None:
+        return element_count((*shape_of(self.result), shape_of(self.lhs)[-1]))
+
     def flops(self) -> int | None:
-        count = element_count((*shape_of(self.result), shape_of(self.lhs)[-1]))
+        count = self.multiply_adds()
         return None if count is None else 2 * count
