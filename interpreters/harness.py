@@ -177,7 +177,8 @@ def _argument(value: np.ndarray, spec: ArgSpec, type_: Attribute) -> Any:
     array = np.array(value, spec.dtype, order="C")
     if spec.scalar:
         return int(array[()]) if isinstance(type_, IndexType) else array[()]
-    return array.view(value_dtype(element_of(type_)))
+    # Not a view of another dtype, which memref operations would take for a view of a buffer of that dtype.
+    return array.view(value_dtype(element_of(type_))).copy()
 
 
 def _result(value: Any, spec: ArgSpec) -> np.ndarray:

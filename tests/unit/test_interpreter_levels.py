@@ -301,6 +301,20 @@ def test_unsigned_bytes_at_the_boundary():
     assert list(found) == [200, 100]
 
 
+def test_unsigned_bytes_through_a_view():
+    """The view is one of signless memory, to which large numbers of unsigned memory cannot be assigned."""
+    text = """
+    func.func @main(%x: memref<1x2xi8> {stepwell.unsigned}, %y: memref<2xi8> {stepwell.result, stepwell.unsigned}) {
+      %v = memref.reinterpret_cast %x to offset: [0], sizes: [2], strides: [1] : memref<1x2xi8> to memref<2xi8>
+      loop.for parallel "i" %i = 0 to 2 {
+        %a = loop.load %v[%i] : memref<2xi8>
+        loop.store %a, %y[%i] : memref<2xi8>
+      }
+      func.return
+    }"""
+    assert list(run(text, np.array([[200, 3]], np.uint8))) == [200, 3]
+
+
 def test_zero_sizes_and_rank_zero():
     text = """
     func.func @main(%x: tensor<0x3xf32>, %s: tensor<f32>) -> (tensor<3xf32>, tensor<f32>) {
