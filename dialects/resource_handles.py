@@ -49,13 +49,20 @@ def handle_of(name: str) -> StringAttr:
 
 
 def _forget(name: str, handle: weakref.ref[StringAttr]) -> None:
-    """Called when a handle is gone, maybe after the resource has got another one."""
+    """Let go of a resource whose handle is gone, unless it has got another one."""
     if _handles.get(name) is not handle:
         return
     del _handles[name]
     _decoded.pop(name, None)
     # xDSL 0.74 offers no way to take a resource out.
     storage()._blob_storage.pop(name, None)  # pyright: ignore[reportPrivateUsage]
+
+
+def forget(name: str) -> None:
+    """Let go of the bytes of a resource, though attributes may refer to it."""
+    handle = _handles.get(name)
+    if handle is not None:
+        _forget(name, handle)
 
 
 def decoded(name: str, blob: str) -> Any:

@@ -6,14 +6,17 @@ bytes beside it. A name ends in a digest of the contents, so that equal names me
 keeps the blobs in one table for the whole process, where modules would otherwise overwrite each
 other's.
 
-See resource_handles.py for how long they are kept.
+See resource_handles.py for how long they are kept, and `Loan` for when they are not copied.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self, TypeAlias, cast
+from zlib import crc32
 
 import numpy as np
 from xdsl.dialects import memref
@@ -30,7 +33,7 @@ from xdsl.ir import Attribute
 
 from ..errors import StepwellError
 from .dtypes import element_type, numpy_dtype
-from .resource_handles import decoded, handle_of, remember, storage
+from .resource_handles import decoded, forget, handle_of, remember, storage
 
 INLINE_LIMIT = 64
 """Constants of more elements than this, unless all are equal, are kept beside the text."""
@@ -66,10 +69,12 @@ class _BlobText(str):
     """
 
     raw: np.ndarray
+    checksum_when_lent: int | None
+    """of bytes that belong to a `Loan`"""
 
-    def __new__(cls, raw: np.ndarray) -> _BlobText:
+    def __new__(cls, raw: np.ndarray, checksum_when_lent: int | None = None) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob.raw = raw
+        blob.raw, blob.checksum_when_lent = raw, checksum_when_lent
         return blob
 
     def __str__(self) -> str:
@@ -89,36 +94,98 @@ class _BlobText(str):
         return hash(str(self))
 
 
-def declare(array: np.ndarray, hint: str = "constant") -> StringAttr:
+class Loan:
     """
-    Keep the bytes of `array` under a name made from `hint` and a digest of them.
+    Arrays that resources share with their owners, who leave them as they are until the loan ends.
+
+    Then the bytes are gone: the IR that refers to them can only be thrown away.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        """of the resources that share an array"""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for name in self.names:
+            if _is_lent(storage().lookup(name)):
+                forget(name)
+
+
+def _is_lent(blob: str | None) -> bool:
+    return isinstance(blob, _BlobText) and blob.checksum_when_lent is not None
+
+
+def declare(array: np.ndarray, hint: str = "constant", loan: Loan | None = None) -> StringAttr:
+    """
+    Keep the bytes of `array`, a copy of them or those of `loan`, under a name made from `hint` and a digest.
 
     The handle with that name: the bytes are kept for as long as it is.
     """
-    raw = _aligned_copy(array)
-    digester = hashlib.sha256(repr((array.shape, array.dtype.str)).encode())
-    digester.update(raw.data)
-    digest = digester.hexdigest()[:12]
+    raw, loan = _bytes(array), loan if array.flags.c_contiguous and array.flags.aligned else None
     stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
-    name = f"{stem}_{digest}" if not stem[0].isdigit() else f"c{stem}_{digest}"
-    table, handle = storage(), handle_of(name)
-    if not table.lookup(name):
-        table.parse_resource(name, _BlobText(raw))
-    return handle
+    stem = f"c{stem}" if stem[0].isdigit() else stem
+    checksum, table = crc32(raw.data), storage()
+    for digits in _digests(array, raw, checksum):
+        name = f"{stem}_{digits}"
+        handle, known = handle_of(name), table.lookup(name)
+        if known and not np.array_equal(_bytes_of(name, known), raw):
+            continue
+        if not known and loan is not None:
+            table.parse_resource(name, _BlobText(_read_only(raw.view()), checksum))
+            loan.names.append(name)
+        elif not known or (loan is None and _is_lent(known)):
+            table.parse_resource(name, _BlobText(aligned_copy(raw)))
+        return handle
+    raise StepwellError(
+        f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
+    )
 
 
-def _aligned_copy(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array in C order, where code can use them as they are."""
+def _digests(array: np.ndarray, raw: np.ndarray, checksum: int) -> Iterator[str]:
+    """
+    Twelve hexadecimal digits that tell an array from others, and others for when they do not: a checksum costs less
+    than a digest, and who finds a name that is known compares the bytes.
+    """
+    about = repr((array.shape, array.dtype.str)).encode()
+    yield f"{checksum:08x}{crc32(about) & 0xFFFF:04x}"
+    yield hashlib.sha256(about + raw.tobytes()).hexdigest()[:12]
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array in C order: its own, where it is in that order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def aligned_copy(array: np.ndarray) -> np.ndarray:
+    """A read-only copy in C order, where code can use it as it is."""
     memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
-    raw = memory[start : start + array.nbytes]
-    raw.view(array.dtype).reshape(array.shape)[...] = array
-    raw.setflags(write=False)
-    return raw
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return _read_only(copy)
 
 
-def numpy_to_elements(array: np.ndarray, type_: Shaped, hint: str = "constant") -> ElementsAttr:
-    """The attribute of type `type_` holding `array`; same shape and element width, C order."""
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def numpy_to_elements(
+    array: np.ndarray, type_: Shaped, hint: str = "constant", loan: Loan | None = None
+) -> ElementsAttr:
+    """
+    The attribute of type `type_` holding `array`, of the same shape and element width, in C order.
+
+    `hint` and `loan` are as for `declare`.
+    """
     array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
     flat = array.reshape(-1)
     # Most large constants differ in their ends, which is quick to see.
@@ -129,13 +196,15 @@ def numpy_to_elements(array: np.ndarray, type_: Shaped, hint: str = "constant") 
         is_ambiguous = not is_splat and array.size > 0 and bool((flat == flat[0]).all())
         if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
             return _dense(type_, data)
-    return DenseResourceAttr.from_params(declare(array, hint), type_)
+    return DenseResourceAttr.from_params(declare(array, hint, loan), type_)
 
 
-def tensor_elements(array: np.ndarray, hint: str = "constant") -> ElementsAttr:
-    """The attribute holding `array` as a tensor of its own shape and dtype."""
+def tensor_elements(
+    array: np.ndarray, hint: str = "constant", loan: Loan | None = None
+) -> ElementsAttr:
+    """The attribute holding `array` as a tensor of its own shape and dtype; `hint` and `loan` are as for `declare`."""
     array = np.asarray(array)
-    return numpy_to_elements(array, TensorType(element_type(array.dtype), array.shape), hint)
+    return numpy_to_elements(array, TensorType(element_type(array.dtype), array.shape), hint, loan)
 
 
 def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
@@ -158,16 +227,31 @@ def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
     return flat.reshape(shape)
 
 
+def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
+    """Whether an array of the attribute's shape and dtype does not hold the elements any more that it was made from."""
+    blob = (
+        storage().lookup(attr.resource_handle.data) if isinstance(attr, DenseResourceAttr) else ""
+    )
+    raw = _bytes(array)
+    if isinstance(blob, _BlobText) and blob.checksum_when_lent is not None:
+        return crc32(raw.data) != blob.checksum_when_lent
+    return not np.array_equal(_bytes(elements_to_numpy(attr)), raw)
+
+
+def is_lent(attr: ElementsAttr) -> bool:
+    """Whether its contents are those of a `Loan`."""
+    return isinstance(attr, DenseResourceAttr) and _is_lent(
+        storage().lookup(attr.resource_handle.data)
+    )
+
+
 def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     blob = storage().lookup(name)
     if not blob:
         raise StepwellError(
             f"resource '{name}' has no bytes; give them in the file's dialect_resources section"
         )
-    raw = blob.raw if isinstance(blob, _BlobText) else decoded(name, blob)
-    if raw is None:
-        raw = np.frombuffer(bytes.fromhex(blob[2:])[4:], np.uint8)
-        remember(name, blob, raw)
+    raw = _bytes_of(name, blob)
     expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if raw.size != expected:
         raise StepwellError(
@@ -175,6 +259,15 @@ def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
             "mend the bytes or the type"
         )
     return raw.view(dtype).reshape(shape)
+
+
+def _bytes_of(name: str, blob: str) -> np.ndarray:
+    """The bytes that a text of xDSL's table stands for."""
+    raw = blob.raw if isinstance(blob, _BlobText) else decoded(name, blob)
+    if raw is None:
+        raw = np.frombuffer(bytes.fromhex(blob[2:])[4:], np.uint8)
+        remember(name, blob, raw)
+    return raw
 
 
 def constant_global_op(name: str, value: ElementsAttr) -> memref.GlobalOp:

@@ -215,11 +215,18 @@ class JitFunction:
         self._quick[key] = quick
 
     def _compile(self, call: Call, place: ProgramPlace | None) -> Callable[..., Any]:
-        """The compiled function, which is kept in `place` unless it puts its results into containers."""
-        lowered, results = self._tracer.lower(call)
-        if _as_returned(results):
-            return lowered.compile(threads=self._threads, place=place)
-        return _Compiled(lowered.compile(threads=self._threads), results)
+        """
+        The compiled function, which is kept in `place` unless it puts its results into containers.
+
+        No code but ours runs meanwhile, so that captured arrays are read where they are.
+        """
+        from ..dialects.resources import Loan  # late: it loads xDSL
+
+        with Loan() as loan:
+            lowered, results = self._tracer.lower(call, loan)
+            if _as_returned(results):
+                return lowered.compile(threads=self._threads, place=place)
+            return _Compiled(lowered.compile(threads=self._threads), results)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:

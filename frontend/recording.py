@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects import graph
 from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
+from ..dialects.resources import Loan, is_changed, tensor_elements
 from ..errors import StepwellError
 from .arrays import as_array, is_array
 from .call_site import call_site, call_site_text, name_of
@@ -39,8 +40,10 @@ _active = _Active()
 class Recording:
     """Operations in a block. Those made by `record` go to the innermost one that is entered in the thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, loan: Loan | None = None) -> None:
+        """Arrays that are captured are kept as `loan` says, by default as copies."""
         self.block = Block()
+        self._loan = loan
         # By identity and dtype; the object is kept so that its identity is not given to another.
         self._constants: dict[tuple[int, np.dtype], tuple[object, Tensor]] = {}
         self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
@@ -76,6 +79,19 @@ class Recording:
             known = self._constants[key] = (value, tensor)
         return known[1]
 
+    def check_captured(self) -> None:
+        """Raises StepwellError for an array that has been changed since it was captured."""
+        for value, tensor in self._constants.values():
+            op = tensor.value.owner
+            if not isinstance(op, graph.ConstantOp) or not tensor.shape:
+                continue
+            array = as_array(value, "a captured array")
+            if is_changed(op.value, array.astype(tensor.dtype, copy=False)):
+                raise StepwellError(
+                    f"found '{tensor.value.name_hint}' changed while the function that captures it is traced, "
+                    "expected the array to stay as it is, as it is one constant; let the function capture a copy"
+                )
+
     def scalar(self, array: np.ndarray) -> Tensor:
         """A number as a constant without axes, one for each value."""
         key = (array.tobytes(), array.dtype)
@@ -86,7 +102,8 @@ class Recording:
 
     def _constant(self, array: np.ndarray, hint: str) -> Tensor:
         hint = valid_hint(hint)
-        (tensor,) = self.record(graph.ConstantOp, array, hint)
+        value = tensor_elements(array, hint, self._loan)
+        (tensor,) = self.record(graph.ConstantOp, value)
         tensor.value.name_hint = hint
         return tensor
 

@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from ..analysis.levels import Level
 from ..dialects.dtypes import has_element_type
+from ..dialects.resources import Loan
 from ..driver.options import Options
 from ..errors import StepwellError
 from .arrays import as_array, is_array
@@ -86,10 +87,14 @@ class Tracer:
         self._name = name
         self._options = options
 
-    def lower(self, call: Call) -> tuple[Lowered, Structure]:
-        """The traced function, and how its results are nested."""
+    def lower(self, call: Call, loan: Loan | None = None) -> tuple[Lowered, Structure]:
+        """
+        The traced function, and how its results are nested.
+
+        Arrays that the function captures are copied; or belong to `loan`, until whose end the program may be used.
+        """
         start = time.perf_counter()
-        with Trace() as trace:
+        with Trace(loan) as trace:
             leaves = [
                 trace.argument(leaf.shape, leaf.dtype, name) if _is_numpys(leaf) else leaf
                 for name, leaf in zip(call.names, call.leaves, strict=True)
@@ -100,6 +105,10 @@ class Tracer:
             except StepwellError as error:
                 error.where = error.where or raise_site_text(error.__traceback__)
                 raise
+            try:
+                trace.check_captured()
+            except StepwellError as error:
+                raise self._error(error.message) from None
             tensors, structure = self._results(returned, trace)
             module = trace.module(tensors)
         seconds = time.perf_counter() - start

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.loop import LOAD
+from ..dialects.resources import aligned_copy
 from .c_names import check_names
 from .emit_function import ModuleParts
 from .emit_module import Constants, Outside, module_lines
@@ -74,6 +75,9 @@ def emit_llvm(
     for parts in emitted:
         check_names(functions.values(), parts.intrinsics, parts.generated)
     imports = sorted(set[str]().union(*(parts.imports for parts in emitted)))
+    until_loaded = {n for n in outside.constants if program.addressed.get(n, set()) <= set(names)}
+    for name in outside.lent - until_loaded:
+        outside.constants[name] = aligned_copy(outside.constants[name])
     return LLVMText(
         text,
         outside.constants,
@@ -81,7 +85,7 @@ def emit_llvm(
         kernels,
         outside.buffers,
         names if is_bound else (),
-        frozenset(n for n in outside.constants if program.addressed.get(n, set()) <= set(names)),
+        frozenset(until_loaded),
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Operation
 
-from ..dialects.resources import INLINE_LIMIT
+from ..dialects.resources import INLINE_LIMIT, ElementsAttr, is_lent
 from .emit_function import FunctionWriter, ModuleParts
 from .emit_globals import bytes_without_contents, elements, global_line
 from .emit_operations import HANDLERS
@@ -30,6 +30,8 @@ class Outside:
     """What is bound to symbols when the code is loaded: arrays, and memory of so many bytes."""
 
     constants: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    lent: set[str] = field(default_factory=set[str])
+    """the constants whose memory is somebody else's"""
     buffers: dict[str, int] = field(default_factory=dict[str, int])
 
 
@@ -82,7 +84,10 @@ def _global(op: llvm.GlobalOp, parts: ModuleParts, constants: Constants, outside
     if op.constant is None or constants == "embedded":
         return global_line(op, parts, array, is_bound=False, alignment=alignment)
     outside.constants[op.sym_name.data] = array
-    return global_line(op, parts, None, is_bound=True, alignment=alignment)
+    if is_lent(cast(ElementsAttr, op.value)):
+        outside.lent.add(op.sym_name.data)
+    # What is read at load alone lies where its owner has it.
+    return global_line(op, parts, None, is_bound=True, alignment=array.itemsize)
 
 
 # Functions.

@@ -111,7 +111,10 @@ class LoadedCode:
     """
 
     def __init__(self, objects: Sequence[bytes], source: LLVMText, exported: Sequence[str]) -> None:
-        self._memory = {name: aligned(array) for name, array in source.external.items()}
+        self._memory = {
+            name: array if name in source.until_loaded else aligned(array)
+            for name, array in source.external.items()
+        }
         self._memory |= {name: aligned_empty(size) for name, size in source.buffers.items()}
         library = binding.JITLibraryBuilder()
         for code in objects:

@@ -72,8 +72,9 @@ class ProgramPlace:
             return None
         record = json.loads(data)
         external: dict[str, np.ndarray] = {}
+        until_loaded = frozenset[str](record["until_loaded"])
         for name, constant in record["constants"].items():
-            array = self._constant(constant)
+            array = self._constant(constant, is_kept=name not in until_loaded)
             if array is None:
                 return None
             external[name] = array
@@ -84,16 +85,17 @@ class ProgramPlace:
             record["kernels"],
             record["buffers"],
             tuple(record["load"]),
-            frozenset(record["until_loaded"]),
+            until_loaded,
         )
         native = NativeCode(source, target, quick=quick, store=self.store)
         return Executable(_signature(record["signature"]), native)
 
-    def _constant(self, said: dict[str, Any]) -> np.ndarray | None:
-        """A copy of a constant: who has captured an array may change it."""
+    def _constant(self, said: dict[str, Any], *, is_kept: bool) -> np.ndarray | None:
+        """A constant; a copy of one that is kept, as who has captured an array may change it."""
         array = self.captured.get(said["digest"])
         if array is not None:
-            return np.array(array, order="C").reshape(said["shape"])
+            array = np.array(array, order="C") if is_kept else np.require(array, None, ("C", "A"))
+            return array.reshape(said["shape"])
         data = self.store.read(CONSTANTS_KIND, said["digest"])
         return (
             None

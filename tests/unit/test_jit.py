@@ -402,3 +402,33 @@ def test_names_of_the_package():
         _ = sw.einsumm
     with pytest.raises(AttributeError):
         _ = sw.as_tensor
+
+
+def test_a_captured_array_may_change_after_the_call():
+    """Packed weights, and a bias that code reads where it is; both are read in place while the function is compiled."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal((96, 96)).astype(np.float32) for _ in range(2))
+    b = rng.standard_normal(96).astype(np.float32)
+    expected = x @ w + b
+    layer = sw.jit(lambda x: x @ w + b, cache=False)
+    np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-4)
+    low = layer.lower(x)
+    w[:], b[:] = 0, 0
+    np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(low.compile()(x), expected, rtol=1e-4, atol=1e-4)
+    assert not sw.jit(lambda x: x @ w + b, cache=False)(x).any()
+
+
+def test_a_captured_array_that_changes_while_tracing():
+    w = np.arange(100, dtype=np.float32)
+
+    def function(x):
+        y = x + w
+        w[3] = 7
+        return y * w
+
+    message = "found 'w' changed while the function that captures it is traced, expected the array to stay"
+    for call in (sw.jit(function), sw.jit(function).lower):
+        w[3] = 3
+        with pytest.raises(sw.StepwellError, match=message):
+            call(w.copy())

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level, level_of
+from stepwell.dialects import resources
 from stepwell.dialects.dtypes import element_type
 from stepwell.dialects.resources import (
     INLINE_LIMIT,
+    Loan,
     declare,
     elements_to_numpy,
+    is_changed,
+    is_lent,
     numpy_to_elements,
     retyped,
     tensor_elements,
@@ -24,6 +28,7 @@ from xdsl.dialects.builtin import (
     DenseResourceAttr,
     MemRefType,
     TensorType,
+    i8,
 )
 
 DTYPES = ("float32", "float64", "int8", "int32", "int64", "uint8", "bool")
@@ -77,6 +82,48 @@ def test_equal_data_has_one_name_and_other_data_another():
     assert declare(array, "w") != declare(array + 1, "w")
     assert declare(array, "w") != declare(array.reshape(10, 10), "w")
     assert declare(array, "1 strange-name").data.startswith("c1_strange_name_")
+
+
+def test_equal_names_mean_equal_bytes_even_if_digests_were_equal(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(resources, "crc32", lambda data: 0)
+    first, second = (np.full(100, number, np.uint8) for number in (0, 1))
+    handles = [declare(first, "clash"), declare(second, "clash"), declare(first.copy(), "clash")]
+    assert handles[0] == handles[2] != handles[1]
+    for handle, array in zip(handles, (first, second, first), strict=True):
+        attr = DenseResourceAttr.from_params(handle, TensorType(i8, (100,)))
+        assert np.array_equal(elements_to_numpy(attr), array)
+
+
+def test_a_loan_shares_the_memory_until_it_ends():
+    array = np.arange(100, dtype=np.float32)
+    with Loan() as loan:
+        attr = tensor_elements(array, "lent", loan)
+        assert np.shares_memory(elements_to_numpy(attr), array)
+        assert is_lent(attr) and not is_changed(attr, array)
+        array[3] = -1
+        assert is_changed(attr, array)
+    with pytest.raises(StepwellError, match="has no bytes"):
+        elements_to_numpy(attr)
+
+
+def test_who_keeps_what_is_lent_has_a_copy():
+    array = np.arange(100, dtype=np.float32)
+    with Loan() as loan:
+        lent = tensor_elements(array, "twice", loan)
+        kept = tensor_elements(array, "twice")
+        assert lent == kept and not is_lent(kept)
+    array[:] = 0
+    assert np.array_equal(elements_to_numpy(kept), np.arange(100))
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(200.0)[::2], np.ndarray((99,), "f8", np.arange(100.0).tobytes(), 1)]
+)
+def test_what_code_cannot_read_is_copied(array: np.ndarray):
+    """Elements that do not lie side by side, or at addresses that are no multiples of their size."""
+    with Loan() as loan:
+        attr = tensor_elements(array, "strange", loan)
+        assert not np.shares_memory(elements_to_numpy(attr), array)
 
 
 def test_retyping_moves_no_data():
