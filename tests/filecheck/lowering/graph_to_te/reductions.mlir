@@ -50,10 +50,17 @@ func.func @unsigned_max(%x: tensor<9xui8>) -> tensor<ui8> {
   func.return %r : tensor<ui8>
 }
 
+// The greatest element, and then the least index where it is, or where NaN is.
 // CHECK-LABEL: func.func @argmax
-// CHECK-NEXT:    te.compute [%i = 2] argmax [%j = 3] (%a = %x[%i, %j]) : (tensor<2x3xf32>) -> tensor<2xi64> {
-// CHECK-NEXT:      %[[INDEX:.*]] = arith.index_cast %j : index to i64
-// CHECK-NEXT:      te.yield %a, %[[INDEX]] : f32, i64
+// CHECK-NEXT:    %max = te.compute [%i = 2, %u = 1] max [%j = 3] (%a = %x[%i, %j])
+// CHECK:         %first = te.compute [%i = 2] min [%j = 3] (%a = %x[%i, %j], %b = %max[%i, 0]) : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2xi32> {
+// CHECK-NEXT:      %[[GREATEST:.*]] = arith.cmpf oeq, %a, %b
+// CHECK-NEXT:      %[[NAN:.*]] = arith.cmpf une, %a, %a
+// CHECK-NEXT:      %[[HERE:.*]] = arith.ori %[[GREATEST]], %[[NAN]]
+// CHECK-NEXT:      %[[INDEX:.*]] = arith.index_cast %j : index to i32
+// CHECK-NEXT:      %[[COUNT:.*]] = arith.constant 3 : i32
+// CHECK-NEXT:      arith.select %[[HERE]], %[[INDEX]], %[[COUNT]]
+// CHECK:         arith.extsi
 func.func @argmax(%x: tensor<2x3xf32>) -> tensor<2xi64> {
   %r = graph.argmax %x axis = 1 : tensor<2x3xf32> -> tensor<2xi64>
   func.return %r : tensor<2xi64>
