@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ from .lock import lowering_lock
 from .text import checked_path, make_context, parse_file
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..analysis.memory_plan import MemoryPlan
     from ..runtime.engine import NativeCode
     from ..runtime.executable import Executable
@@ -252,26 +254,45 @@ class Lowered:
 def load(
     path: str | os.PathLike[str],
     *,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
+    constants: Mapping[str, ArrayLike] | None = None,
     target: str | Target = "host",
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
 ) -> Lowered:
     """
-    The program in a file: IR of any level (.mlir), for a target, a numerical contract and a tier, with or without the
-    cache (see `jit`).
+    The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
+    tier, with or without the cache (see `jit`).
 
-    Raises StepwellError for what is no path, when the file cannot be read, or is not valid IR.
+    `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
+    dimension that the model names, for all that it leaves open. `constants` are values of inputs that decide
+    shapes; they are no arguments of the program then.
+
+    Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
+    with every operator in it that Stepwell does not have.
     """
     path = checked_path(path)
+    options = Options(target, fp, opt=opt, cache=cache)
     if path.suffix == ".onnx":
+        from .onnx.package import require_onnx
+
+        require_onnx(str(path))
+        from .onnx.importer import import_model
+        from .onnx.reading import read_model
+
+        start = time.perf_counter()
+        module = import_model(read_model(path), shapes, constants)
+        seconds = [("import", time.perf_counter() - start)]
+        return Lowered(module, level=Level.GRAPH, name=path.stem, options=options, seconds=seconds)
+    if shapes or constants:
         raise StepwellError(
-            "found an ONNX model, which this version cannot read yet, expected a .mlir file; convert it",
+            "found shapes or constants for a program that is no model, expected a .onnx file; leave them out",
             where=str(path),
         )
     module = parse_file(path)
     verify(module)
-    return Lowered(module, name=path.stem, options=Options(target, fp, opt=opt, cache=cache))
+    return Lowered(module, name=path.stem, options=options)
 
 
 def _target(target: str | Target) -> Target:

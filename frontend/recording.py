@@ -5,26 +5,38 @@ with them.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import graph
 from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
+from ..dialects.int64 import is_int64
 from ..dialects.resources import Loan, is_changed, tensor_elements
 from ..errors import StepwellError
+from .array_memory import check_memory
 from .arrays import as_array, is_array
 from .call_site import call_site, call_site_text, name_of
 from .promotion import default_dtype, is_scalar, require_supported, result_dtype, scalar_array
 from .tensor import Tensor, TensorLike
+
+_limit: ContextVar[int | None] = ContextVar("_limit", default=None)
+_records_constants: ContextVar[bool] = ContextVar("_records_constants", default=False)
+
+
+class TooLarge(StepwellError):
+    """An array that `evaluating_at_most` does not let come into being."""
 
 
 class _Active(threading.local):
@@ -67,12 +79,20 @@ class Recording:
         value.name_hint = valid_hint(hint)
         return Tensor(value, self)
 
+    def location(self) -> LocationAttr | None:
+        """The place of what is recorded now: the user's line."""
+        return call_site()
+
+    def hint_of(self, value: object) -> str | None:
+        """What the user calls an array."""
+        return name_of(value)
+
     def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
         """An array the function has captured, converted to `dtype`: a constant, one for each object."""
         key = (id(value), dtype or np.dtype(np.void))
         known = self._constants.get(key)
         if known is None:
-            hint = name_of(value) or "constant"
+            hint = self.hint_of(value) or "constant"
             array = as_array(value, f"'{hint}'")
             array = array if dtype is None else array.astype(dtype, copy=False)
             tensor = self._constant(array, hint) if array.ndim else self.scalar(array)
@@ -119,7 +139,9 @@ class Recording:
             raise StepwellError(
                 _in_words_of_python(f"in {name}: {error}"), where=call_site_text()
             ) from error
-        location = call_site()
+        for result in op.results:
+            _check_size(result)
+        location = self.location()
         if location is not None:
             op.location = location
         self.block.add_op(op)
@@ -154,6 +176,8 @@ class EagerRecording(Recording):
         results = super().record(make, *args, **kwargs)
         op = self.block.last_op
         assert isinstance(op, GraphOp)
+        for result in results:
+            _check_memory(result)
         arrays = evaluated(op, *(self._values[operand] for operand in op.operands))
         self._values.update(zip(op.results, arrays, strict=True))
         return results
@@ -161,6 +185,51 @@ class EagerRecording(Recording):
     def value(self, tensor: Tensor) -> np.ndarray:
         """The elements, as a new array."""
         return np.array(self._values[tensor.value], order="C")
+
+
+@contextmanager
+def recording_constants() -> Generator[None]:
+    """Let functions on arrays alone be recorded inside, where else they are computed at once."""
+    token = _records_constants.set(True)
+    try:
+        yield
+    finally:
+        _records_constants.reset(token)
+
+
+def records_constants() -> bool:
+    """Whether functions on arrays alone are recorded now."""
+    return _records_constants.get()
+
+
+@contextmanager
+def evaluating_at_most(limit: int) -> Generator[None]:
+    """Let eager evaluation inside raise TooLarge before it makes an array of more bytes than `limit`."""
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def _check_size(result: SSAValue) -> None:
+    """Raises StepwellError for a tensor of more bytes than 64 bits can count."""
+    shape = cast("TensorType[Attribute]", result.type).get_shape()
+    if not is_int64(math.prod(shape) * 8):
+        raise StepwellError(
+            f"found a result of shape {list(shape)}, expected fewer elements than 64 bits can address; "
+            "mend the shapes",
+            where=call_site_text(),
+        )
+
+
+def _check_memory(tensor: Tensor) -> None:
+    """Raises StepwellError when an array of the tensor's shape would be too large to be made."""
+    needed = tensor.size * tensor.dtype.itemsize
+    limit = _limit.get()
+    if limit is not None and needed > limit:
+        raise TooLarge(f"found an array of {needed} bytes, expected at most {limit}")
+    check_memory(tensor.shape, tensor.dtype, "an array")
 
 
 def active_recording() -> Recording | None:

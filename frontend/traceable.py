@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from ..errors import StepwellError
 from .call_site import call_site_text
-from .recording import EagerRecording, active_recording
+from .recording import EagerRecording, active_recording, records_constants
 from .tensor import Tensor
 
 _PUBLIC = "__stepwell_public__"
@@ -25,7 +25,7 @@ def traceable(function: FunctionT) -> FunctionT:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if _any_tensor(args) or _any_tensor(kwargs.values()):
+            if _any_tensor(args) or _any_tensor(kwargs.values()) or records_constants():
                 return function(*args, **kwargs)
             return _computed(function, args, kwargs)
         except StepwellError as error:

@@ -38,7 +38,7 @@ def register(commands: Any) -> None:
         "programs",
         nargs="*",
         metavar="IN",
-        help="IN.mlir, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
+        help="IN.mlir, IN.onnx, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
     )
     add(
         "--shape",

@@ -21,6 +21,7 @@ from ..analysis.signature import entry_function, signature_of
 from ..dialects.dtypes import element_type, is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
+from ..frontend.array_memory import check_memory
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context, read_bytes
@@ -28,7 +29,7 @@ from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .load_program import Program, load_program
 from .run import make_inputs
-from .shape_text import check_memory, parse_shape
+from .shape_text import parse_shape
 
 Array = npt.NDArray[Any]
 

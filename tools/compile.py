@@ -56,7 +56,7 @@ def register(commands: Any) -> None:
         description="Lowers a program and writes it: as IR of any level, LLVM IR, assembly or code.",
     )
     add = parser.add_argument
-    add("program", metavar="IN", help="IN.mlir, IN.py:FUNCTION, or - for text on stdin")
+    add("program", metavar="IN", help="IN.mlir, IN.onnx, IN.py:FUNCTION, or - for text on stdin")
     add(
         "-o",
         "--output",

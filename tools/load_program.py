@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,8 +15,9 @@ from ..analysis.verify import verify
 from ..errors import StepwellError
 from ..frontend.text import decode, parse_text, read_bytes
 from ..spelling import did_you_mean
+from .shape_text import parse_shape
 
-_KINDS = (".mlir", ".py")
+_KINDS = (".mlir", ".py", ".onnx")
 
 
 @dataclass(frozen=True)
@@ -24,16 +26,25 @@ class Program:
 
     module: ModuleOp
     entry: str | None
+    constants: tuple[str, ...] = ()
+    """The given inputs of a model that decide shapes, and are part of it therefore."""
 
 
 def load_program(
-    name: str, ctx: Context, *, entry: str | None = None, shapes: Mapping[str, str] | None = None
+    name: str,
+    ctx: Context,
+    *,
+    entry: str | None = None,
+    shapes: Mapping[str, str] | None = None,
+    arrays: Mapping[str, np.ndarray] | None = None,
 ) -> Program:
     """
     The program in the file `name`; `-` is text on standard input.
 
     `FILE.py:FUNCTION`, or FILE.py with `entry`, is a Python function, traced on arguments of the given
-    `shapes`, each as `2x3xf32`. Raises StepwellError when the file cannot be read, or is wrong.
+    `shapes`, each as `2x3xf32`; for FILE.onnx they are those of inputs, or extents of dimensions that the model names.
+    Those of `arrays` that decide shapes in a model are constants of the program. Raises StepwellError when the file
+    cannot be read, or is wrong.
     """
     path, _, function = name.rpartition(":") if ".py:" in name else (name, "", None)
     if Path(path).suffix == ".py":
@@ -41,10 +52,36 @@ def load_program(
 
         read_bytes(path)  # for what is said when it cannot be read
         module, entry = trace_program(path, function or entry, shapes or {}), None
+    elif Path(name).suffix == ".onnx":
+        return _import(name, shapes or {}, arrays or {})
     else:
         module = _parse(name, ctx)
     verify(module)
     return Program(module, entry)
+
+
+def _import(path: str, shapes: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> Program:
+    """The model in a file."""
+    from ..frontend.onnx.package import require_onnx
+
+    require_onnx(path)
+    from ..frontend.onnx.importer import InputNeeded, import_model
+    from ..frontend.onnx.reading import read_model
+
+    model = read_model(path)
+    extents = {
+        name: parse_shape(text, f"--shape {name}={text}")[0] for name, text in shapes.items()
+    }
+    constants: dict[str, np.ndarray] = {}
+    while True:
+        try:
+            given = {name: shape for name, shape in extents.items() if name not in constants}
+            return Program(import_model(model, given, constants), None, tuple(constants))
+        except InputNeeded as error:
+            needed = [name for name in error.inputs if name in arrays and name not in constants]
+            if not needed:
+                raise
+            constants.update({name: arrays[name] for name in needed})
 
 
 def _parse(name: str, ctx: Context) -> ModuleOp:
@@ -52,12 +89,6 @@ def _parse(name: str, ctx: Context) -> ModuleOp:
         return parse_text(decode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>", ctx)
     data = read_bytes(name)
     suffix = Path(name).suffix
-    if suffix == ".onnx":
-        raise StepwellError(
-            "found an ONNX model, which this version cannot read yet, expected a .mlir or .py file; "
-            "convert it",
-            where=name,
-        )
     if suffix != ".mlir":
         remedy = did_you_mean(suffix, _KINDS, "rename or convert it")
         raise StepwellError(

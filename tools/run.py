@@ -16,6 +16,7 @@ from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, sig
 from ..dialects.dtypes import is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
+from ..frontend.array_memory import check_memory
 from ..frontend.text import make_context
 from ..spelling import did_you_mean, few_names
 from .argument_types import seed
@@ -29,7 +30,7 @@ from .execute import (
     options_of,
 )
 from .load_program import Program, load_program
-from .shape_text import check_memory, parse_shape
+from .shape_text import parse_shape
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +46,7 @@ def register(commands: Any) -> None:
         "run", help="run a program", description=_DESCRIPTION
     )
     add = parser.add_argument
-    add("program", metavar="IN", help="IN.mlir, IN.py:FUNCTION, or - for text on stdin")
+    add("program", metavar="IN", help="IN.mlir, IN.onnx, IN.py:FUNCTION, or - for text on stdin")
     add(
         "--input",
         action="append",
@@ -77,8 +78,9 @@ def run(args: argparse.Namespace) -> int:
     given = {name: _load_array(name, file) for name, file in pairs(args.input, "--input")}
     shapes = dict(pairs(args.shape, "--shape"))
     program = load_program(
-        args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}
+        args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}, arrays=given
     )
+    given = {name: array for name, array in given.items() if name not in program.constants}
     function = entry_function(program.module, program.entry)
     signature = signature_of(function)
     with located(function):

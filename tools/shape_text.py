@@ -1,16 +1,15 @@
-"""Arrays as the command line writes them: `2x3xf32`, and whether there is memory for one."""
+"""Arrays as the command line writes them: `2x3xf32`."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
 
 import numpy as np
 
 from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from ..dialects.int64 import is_int64
 from ..errors import StepwellError
+from ..frontend.array_memory import array_bytes
 from ..spelling import did_you_mean, one_line
 
 DTYPES = {str(type_): type_ for type_ in ELEMENT_TYPES}
@@ -41,7 +40,7 @@ def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | Non
                 "a dtype as in 2x3xf32; write it so"
             )
     shape = tuple(map(int, extents))
-    if not is_int64(_bytes(shape, dtype or np.dtype(np.float64))):
+    if not is_int64(array_bytes(shape, dtype or np.dtype(np.float64))):
         raise StepwellError(
             f"found {math.prod(shape)} elements in {option}, expected as many as 64 bits can address; "
             "write smaller extents"
@@ -49,19 +48,5 @@ def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | Non
     return shape, dtype
 
 
-def check_memory(shape: Sequence[int], dtype: np.dtype, what: str) -> None:
-    """Raises StepwellError, naming `what` it is, when an array is larger than the machine's memory."""
-    there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if (needed := _bytes(shape, dtype)) > there_is:
-        raise StepwellError(
-            f"found {what} of {needed / 2**30:.3g} GiB, expected at most the {there_is / 2**30:.3g} GiB of "
-            "memory that this machine has; make it smaller"
-        )
-
-
 def _looks_like_a_name(text: str) -> bool:
     return text[:1].isalpha()
-
-
-def _bytes(shape: Sequence[int], dtype: np.dtype) -> int:
-    return math.prod(shape) * dtype.itemsize

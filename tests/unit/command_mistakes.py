@@ -284,13 +284,13 @@ RUN_MISTAKES = [
         "choose one",
     ),
     mistake(
-        "an ONNX model",
+        "an ONNX model of other bytes",
         "stepwell run model.onnx",
         None,
         "model.onnx",
-        "found an ONNX model",
-        "expected a .mlir or .py file",
-        "convert it",
+        "found bytes that are no whole ONNX model",
+        "expected a protobuf message",
+        "export the file again",
     ),
     mistake(
         "a Python file that fails",

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell import StepwellError
+from stepwell.frontend.array_memory import check_memory
 from stepwell.tools import cli, opt
-from stepwell.tools.shape_text import check_memory, parse_shape
+from stepwell.tools.shape_text import parse_shape
 
 X = np.ones((2, 3), np.float32)
 

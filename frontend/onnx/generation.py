@@ -1,0 +1,73 @@
+"""Operators that make tensors: constants, ranges, one-hot and identity matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import array_functions as arrays
+from .. import functions as f
+from .movement import axis_of
+from .registry import Unsupported, Value, integer, integers, known, onnx_op
+from .tensors import required_dtype
+
+MANY = 1 << 21
+"""Longer ranges are counted by the program; shorter ones, which shapes may be made of, are known at import."""
+
+
+@onnx_op("Constant")
+def constant(
+    *,
+    value: np.ndarray | None = None,
+    value_float: float | None = None,
+    value_floats: Sequence[float] | None = None,
+    value_int: int | None = None,
+    value_ints: Sequence[int] | None = None,
+) -> Value:
+    if value is not None:
+        return value
+    if value_float is not None or value_floats is not None:
+        return np.asarray(value_floats if value_float is None else value_float, np.float32)
+    if value_int is not None or value_ints is not None:
+        return np.asarray(value_ints if value_int is None else value_int, np.int64)
+    raise Unsupported("a constant without a value of numbers")
+
+
+@onnx_op("ConstantOfShape")
+def constant_of_shape(shape: Value, *, value: np.ndarray | None = None) -> Value:
+    number = np.zeros((), np.float32) if value is None else value.reshape(())
+    return arrays.broadcast_to(number, integers(shape, "the shape"))
+
+
+@onnx_op("Range")
+def range_(start: Value, limit: Value, delta: Value) -> Value:
+    """From `start`, by `delta`, up to and without `limit`; it is as long as ONNX's formula says."""
+    first, last, step = (
+        known(value, what).reshape(())[()]
+        for value, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))
+    )
+    dtype = start.dtype
+    wide = np.float64 if dtype.kind not in "iu" else np.int64
+    count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
+    steps = arrays.astype(np.arange(count) if count < MANY else arrays.iota(count), wide)
+    return arrays.astype(f.add(f.multiply(steps, wide(step)), wide(first)), dtype)
+
+
+@onnx_op("EyeLike")
+def eye_like(x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
+    rows, columns = x.shape
+    element = x.dtype if dtype is None else required_dtype(dtype, "an identity matrix")
+    return arrays.astype(np.eye(rows, columns, k, dtype=np.bool_), element)
+
+
+@onnx_op("OneHot")
+def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
+    """The second of `values` where the index is the position along a new axis, the first elsewhere."""
+    count = integer(depth, "the depth")
+    rank = len(indices.shape) + 1
+    axis = axis_of(axis, rank)
+    wanted = arrays.expand_dims(arrays.astype(indices, np.int64), axis)
+    wrapped = f.where(f.less(wanted, 0), f.add(wanted, count), wanted)
+    positions = np.arange(count).reshape([-1 if one == axis else 1 for one in range(rank)])
+    return f.where(f.equal(wrapped, positions), values[1], values[0])

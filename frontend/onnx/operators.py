@@ -1,0 +1,6 @@
+"""Every family of operators: importing one enters its functions."""
+
+from . import contraction, elementwise, generation, movement, normalization, reductions
+
+FAMILIES = (contraction, elementwise, generation, movement, normalization, reductions)
+"""The modules that operators stand in."""

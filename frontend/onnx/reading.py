@@ -1,0 +1,96 @@
+"""Reading an ONNX file, and what must hold of it before its nodes are looked at."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+
+from onnx import FunctionProto, ModelProto, defs
+
+from ...errors import StepwellError
+from ...spelling import one_line
+from ..text import read_bytes
+
+DOMAINS = {"": "ai.onnx", "ai.onnx": "ai.onnx", "com.microsoft": "com.microsoft"}
+"""The domains whose operators may have functions here."""
+
+FIRST_OPSET = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, where it came from, and the versions of the operator sets it is written in."""
+
+    proto: ModelProto
+    name: str
+    """What messages call it: the path of its file."""
+    folder: Path | None
+    """Where its external data may be; None for a model that was not read from a file."""
+    opsets: dict[str, int] = field(default_factory=dict[str, int])
+    functions: dict[tuple[str, str], FunctionProto] = field(
+        default_factory=dict[tuple[str, str], FunctionProto]
+    )
+    """The model's own functions, by domain and name."""
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """The model in a file. Raises StepwellError when it cannot be read or is no ONNX model."""
+    name = os.fspath(path)
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(read_bytes(path))
+    except (DecodeError, RecursionError, ValueError) as error:
+        raise StepwellError(
+            "found bytes that are no whole ONNX model, expected a protobuf message as onnx.save writes; "
+            "copy or export the file again",
+            where=name,
+        ) from error
+    return checked_model(proto, name, Path(path).resolve().parent)
+
+
+def checked_model(proto: ModelProto, name: str, folder: Path | None = None) -> Model:
+    """A model that is in memory. Raises StepwellError for one without a graph or of unknown operator sets."""
+    if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
+        raise StepwellError(
+            "found no graph in the file, expected an ONNX model; export the model again", where=name
+        )
+    if not proto.graph.output:
+        raise StepwellError("found a model without outputs, expected at least one", where=name)
+    functions = {(domain_of(one.domain), one.name): one for one in proto.functions}
+    opsets = opsets_of(proto.opset_import, name)
+    return Model(proto, name, folder, opsets, functions)
+
+
+def domain_of(domain: str) -> str:
+    """The domain, with the default one as the empty string."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def opsets_of(imports: object, name: str) -> dict[str, int]:
+    """The version of each domain that a model or function imports. Raises StepwellError for an unknown one."""
+    opsets: dict[str, int] = {}
+    newest = defs.onnx_opset_version()
+    for entry in imports:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
+        domain, version = domain_of(str(entry.domain)), int(entry.version)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        if domain == "" and not FIRST_OPSET <= version <= newest:
+            raise StepwellError(
+                f"found operator set {version}, expected {FIRST_OPSET} to {newest}, which the installed onnx "
+                "package knows; convert the model with onnx.version_converter, or install a newer onnx",
+                where=name,
+            )
+        opsets[domain] = version
+    if not opsets:
+        raise StepwellError(
+            "found a model that says no version of its operators, expected an opset_import; "
+            "export it again",
+            where=name,
+        )
+    return opsets
+
+
+def shortened(name: str) -> str:
+    """A name from a model as messages show it."""
+    return one_line(name, 60)

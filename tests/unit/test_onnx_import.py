@@ -1,0 +1,172 @@
+"""ONNX models: what is computed, what is known at import, and what is refused in one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stepwell as sw
+from onnx import AttributeProto, TensorProto, numpy_helper
+from onnx.helper import (
+    make_function,
+    make_graph,
+    make_model,
+    make_node,
+    make_opsetid,
+    make_tensor_value_info,
+)
+from stepwell import StepwellError
+
+FLOAT = TensorProto.FLOAT
+INT64 = TensorProto.INT64
+
+
+def model_of(nodes, inputs, outputs=("y",), weights=None, opset=18, functions=(), **more):
+    """A model of float inputs of these shapes; a tuple (shape, type) says another type."""
+    values = []
+    for name, shape in inputs.items():
+        shape, element = shape if isinstance(shape, tuple) else (shape, FLOAT)
+        values.append(make_tensor_value_info(name, element, shape))
+    graph = make_graph(
+        nodes,
+        "test",
+        values,
+        [make_tensor_value_info(name, FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
+    )
+    opsets = [make_opsetid("", opset), make_opsetid("own", 1)]
+    return make_model(graph, opset_imports=opsets, functions=functions, **more)
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    """Saves a model and loads it."""
+
+    def save_and_load(model, **kwargs):
+        path = tmp_path / "m.onnx"
+        path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+        return sw.load(path, opt="quick", cache=False, **kwargs)
+
+    return save_and_load
+
+
+def refused(load, model, **kwargs) -> str:
+    with pytest.raises(StepwellError) as error:
+        load(model, **kwargs)
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
+
+
+def test_a_model_runs_and_its_weights_are_constants(load):
+    nodes = [make_node("MatMul", ["x", "w"], ["h"], "product"), make_node("Relu", ["h"], ["y"])]
+    w = np.arange(8, dtype=np.float32).reshape(4, 2)
+    low = load(model_of(nodes, {"x": [3, 4]}, weights={"w": w}))
+    np.testing.assert_allclose(low.compile()(X), np.maximum(X @ w, 0), rtol=1e-6)
+    assert "%w = graph.constant" in low.as_text("graph")
+
+
+def test_operations_stand_at_the_names_of_their_nodes(load):
+    low = load(model_of([make_node("Exp", ["x"], ["y"], "layer1/exp")], {"x": [3, 4]}))
+    (function,) = low.module("graph").ops
+    locations = [str(op.location) for op in function.body.block.ops]
+    assert any('"layer1/exp"' in location and "m.onnx" in location for location in locations)
+
+
+def test_shapes_that_are_computed_from_shapes_are_known_at_import(load):
+    nodes = [
+        make_node("Shape", ["x"], ["s"]),
+        make_node("Gather", ["s", "zero"], ["n"]),
+        make_node("Unsqueeze", ["n", "axes"], ["n1"]),
+        make_node("Concat", ["n1", "minus"], ["t"], axis=0),
+        make_node("Reshape", ["x", "t"], ["y"]),
+    ]
+    weights = {"zero": np.int64(0), "axes": np.array([0]), "minus": np.array([2, -1])}
+    weights = {name: np.asarray(value) for name, value in weights.items()}
+    low = load(model_of(nodes, {"x": ["n", 4]}, weights=weights), shapes={"n": 3})
+    assert low.compile()(X).shape == (3, 2, 2)
+    operations = [op.name for op in next(iter(low.module("graph").ops)).body.block.ops]
+    assert operations == ["graph.reshape", "func.return"]
+
+
+def test_a_named_dimension_is_bound_by_any_input_that_has_it(load):
+    nodes = [make_node("Add", ["a", "b"], ["y"])]
+    low = load(model_of(nodes, {"a": ["n"], "b": ["n"]}), shapes={"a": (5,)})
+    assert low.compile()(np.ones(5, np.float32), np.ones(5, np.float32)).shape == (5,)
+
+
+def test_functions_of_the_model_are_computed_in_place(load):
+    body = [
+        make_node("Exp", ["a"], ["t"]),
+        make_node("LeakyRelu", ["t"], ["b"]),
+    ]
+    slope = AttributeProto(name="alpha", type=AttributeProto.FLOAT, ref_attr_name="slope")
+    body[1].attribute.append(slope)
+    own = make_function("own", "Twice", ["a"], ["b"], body, [make_opsetid("", 18)], ["slope"])
+    model = model_of(
+        [make_node("Twice", ["x"], ["y"], "call", domain="own", slope=0.25)],
+        {"x": [3, 4]},
+        functions=[own],
+    )
+    np.testing.assert_allclose(load(model).compile()(X), np.exp(X), rtol=1e-5)
+
+
+def test_inputs_that_decide_shapes_may_be_given_as_constants(load):
+    model = model_of(
+        [make_node("Reshape", ["x", "t"], ["y"], "r")], {"x": [3, 4], "t": ([2], INT64)}
+    )
+    message = refused(load, model)
+    assert "'t'" in message and "constants={'t': …}" in message
+    assert load(model, constants={"t": [2, 6]}).compile()(X).shape == (2, 6)
+
+
+def test_open_extents_are_named_in_one_message(load):
+    message = refused(
+        load, model_of([make_node("Add", ["a", "b"], ["y"])], {"a": ["n"], "b": [3, None]})
+    )
+    assert "'a' of shape [n] and 'b' of shape [3, ?]" in message and "--shape a=" in message
+
+
+def test_all_that_is_not_supported_is_in_one_message(load):
+    nodes = [
+        make_node("Fancy", ["x"], ["a"], "n1", domain="own"),
+        make_node("Exp", ["a"], ["b"], "n2"),
+        make_node("Fancy", ["b"], ["c"], "n3", domain="own"),
+        make_node("Relu", ["x"], ["d"], "n4", colour=3),
+        make_node("Add", ["c", "d"], ["y"], "n5"),
+    ]
+    message = refused(load, model_of(nodes, {"x": [3, 4]}))
+    assert "own.Fancy (node 'n1', 'n3'); Relu: attribute 'colour' (node 'n4')" in message
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ([make_node("Exp", ["z"], ["y"], "e")], "node 'e' using 'z', which no input"),
+        (
+            [
+                make_node("Exp", ["b"], ["a"], "e"),
+                make_node("Exp", ["a"], ["b"]),
+                make_node("Exp", ["b"], ["y"]),
+            ],
+            "node 'e' using 'b' before it is computed",
+        ),
+        ([make_node("Exp", ["x"], ["a"])], "output of the graph using 'y'"),
+        (
+            [make_node("Add", ["x"], ["y"], "a")],
+            "m.onnx:a: found 1 inputs of Add, expected at least 2",
+        ),
+        ([make_node("Concat", ["x"], ["y"], "a")], "found Concat without the attribute 'axis'"),
+        ([make_node("Transpose", ["x"], ["y"], "a", perm=[0, 7])], "m.onnx:a: in transpose"),
+    ],
+)
+def test_what_is_wrong_with_a_graph(load, nodes, expected):
+    assert expected in refused(load, model_of(nodes, {"x": [3, 4]}))
+
+
+def test_a_model_without_the_package_names_the_extra(monkeypatch, load):
+    monkeypatch.setattr("stepwell.frontend.onnx.package.find_spec", lambda name: None)
+    model = model_of([make_node("Exp", ["x"], ["y"])], {"x": [2]})
+    assert "pip install 'stepwell[onnx]'" in refused(load, model)
