@@ -263,6 +263,25 @@ class ScalarBuilder:
     def bit_not(self, a: SSAValue) -> SSAValue:
         return self.emit(arith.XOrIOp(a, self.constant(1 if self.is_bool else -1)))
 
+    def shift_left(self, a: SSAValue, by: SSAValue) -> SSAValue:
+        """The bits moved up; all leave by a shift of the width or more, or by a negative number, as in NumPy."""
+        is_far = self._is_far(by)
+        moved = self.emit(arith.ShLIOp(a, self.select(is_far, self.constant(0), by)))
+        return self.select(is_far, self.constant(0), moved)
+
+    def shift_right(self, a: SSAValue, by: SSAValue) -> SSAValue:
+        """The bits moved down, copies of the sign behind them; of far shifts these alone are left, as in NumPy."""
+        is_far = self._is_far(by)
+        if self.is_unsigned:
+            moved = self.emit(arith.ShRUIOp(a, self.select(is_far, self.constant(0), by)))
+            return self.select(is_far, self.constant(0), moved)
+        most = self.constant(self.width - 1)
+        return self.emit(arith.ShRSIOp(a, self.select(is_far, most, by)))
+
+    def _is_far(self, by: SSAValue) -> SSAValue:
+        """Whether a shift is by the width or more; read without a sign, a negative number is."""
+        return self.emit(arith.CmpiOp(by, self.constant(self.width), "uge"))
+
     # Comparison and choice.
 
     def compare(self, predicate: Predicate, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import array_functions, functions, operators
+from . import (
+    array_functions,
+    einstein_sums,
+    functions,
+    operators,
+    quantized_functions,
+    selection_functions,
+)
 from .indexing import getitem
 from .traceable import is_public
 
-_TABLES: tuple[Mapping[str, Any], ...] = (vars(functions), vars(array_functions))
+_TABLES: tuple[Mapping[str, Any], ...] = tuple(
+    vars(module)
+    for module in (
+        functions,
+        array_functions,
+        einstein_sums,
+        quantized_functions,
+        selection_functions,
+    )
+)
 
 _PUBLIC: dict[str, Callable[..., Any]] = {
     name: function for table in _TABLES for name, function in table.items() if is_public(function)

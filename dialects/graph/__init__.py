@@ -20,6 +20,7 @@ from .binary import (
     FloorDivOp,
     GeOp,
     GtOp,
+    LeftShiftOp,
     LeOp,
     LtOp,
     MaximumOp,
@@ -29,6 +30,7 @@ from .binary import (
     NeOp,
     OrOp,
     PowOp,
+    RightShiftOp,
     SubOp,
     XorOp,
 )
@@ -36,7 +38,7 @@ from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
 from .conversion import CastOp
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
-from .gather import GatherOp
+from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
 from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp

@@ -14,7 +14,7 @@ from xdsl.traits import Commutative
 
 from ..interfaces import Array
 from ..scalar import ScalarBuilder
-from .base import BITS, FLOATS, NUMBERS, graph_op, splat_number
+from .base import BITS, FLOATS, INTEGERS, NUMBERS, graph_op, splat_number
 from .elementwise import BinaryElementwiseOp, ComparisonOp
 
 
@@ -246,6 +246,34 @@ class XorOp(BinaryElementwiseOp):
 
     def scalar(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
         return b.bit_xor(x, y)
+
+
+@graph_op
+class LeftShiftOp(BinaryElementwiseOp):
+    """x · 2**y, without the bits that leave the type; by its width or more, or by a negative number, 0."""
+
+    name = "graph.left_shift"
+    ELEMENTS: ClassVar = INTEGERS
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        return np.left_shift(x, y)
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+        return b.shift_left(x, y)
+
+
+@graph_op
+class RightShiftOp(BinaryElementwiseOp):
+    """floor(x / 2**y); by the width of the type or more, or by a negative number, 0, or -1 of negative x."""
+
+    name = "graph.right_shift"
+    ELEMENTS: ClassVar = INTEGERS
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        return np.right_shift(x, y)
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+        return b.shift_right(x, y)
 
 
 @graph_op

@@ -218,6 +218,29 @@ def _gather(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _gather_elements(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (1,), (i64, (1,)), axis=0),
+        _case(op, (17,), (i32, (5,)), axis=0),
+        _case(op, (3, 5), (i64, (4, 3)), axis=0),
+        _case(op, (2, 7, 3), (i64, (1, 9, 2)), axis=1),
+        _case(op, (3, 0), (i64, (2, 0)), axis=1),
+    ]
+
+
+def _gather_nd(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (17,), (i64, (1,))),
+        _case(op, (3, 5), (i32, (4, 1))),
+        _case(op, (3, 5), (i64, (2, 3, 2))),
+        _case(op, (2, 7, 3), (i64, (2, 5, 1)), batch_dims=1),
+        _case(op, (2, 3, 4, 2), (i64, (2, 3, 1)), batch_dims=2),
+        _case(op, (2, 7), (i64, (2, 3, 0)), batch_dims=1),
+        _case(op, (3,), (i64, (2, 0))),
+        _case(op, (3, 5), (i64, (0, 2))),
+    ]
+
+
 def _reshape(op: Any, element: Attribute) -> list[Case]:
     pairs = (
         ((), (1, 1)),
@@ -277,6 +300,8 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
     graph.ExpandDimsOp: _expand_dims,
+    graph.GatherElementsOp: _gather_elements,
+    graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,
     graph.GeluOp: _gelu,
     graph.HardSigmoidOp: _hard_sigmoid,

@@ -245,6 +245,31 @@ def _gather(pool: Pool) -> GraphOp:
     return graph.GatherOp(x, pool.fresh(element, shape), axis)
 
 
+INDEX_TYPES = tuple(type_ for type_ in INTEGERS if str(type_) in ("i32", "i64"))
+
+
+def _gather_elements(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    shape = list(shape_of(x))
+    axis = rng.randrange(len(shape))
+    room = pool.max_elements // max(1, prod(shape) // max(1, shape[axis]))
+    shape[axis] = rng.choice([extent for extent in EXTENTS if extent <= max(1, room)])
+    return graph.GatherElementsOp(x, pool.fresh(rng.choice(INDEX_TYPES), shape), axis)
+
+
+def _gather_nd(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    shape = shape_of(x)
+    batch = rng.randrange(len(shape))
+    depth = rng.randint(0, len(shape) - batch)
+    room = pool.max_elements // max(1, prod(shape[:batch]) * prod(shape[batch + depth :]))
+    free = random_shape(rng, min(max(1, room), 33), rng.randint(0, 1))
+    indices = pool.fresh(rng.choice(INDEX_TYPES), (*shape[:batch], *free, depth))
+    return graph.GatherNdOp(x, indices, batch)
+
+
 def _reshape(pool: Pool) -> GraphOp:
     rng = pool.rng
     x = pool.pick(COMPUTED_TYPES)
@@ -314,6 +339,8 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
     graph.ExpandDimsOp: _expand_dims,
+    graph.GatherElementsOp: _gather_elements,
+    graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,
     graph.GeluOp: _gelu,
     graph.HardSigmoidOp: _hard_sigmoid,

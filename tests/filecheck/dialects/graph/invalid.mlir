@@ -252,6 +252,20 @@ func.func @gather_nothing(%x: tensor<0xf32>, %i: tensor<2xi64>) {
 }
 
 // -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found indices of shape 3x2 for a tensor of shape 2x4, expected the same rank, and at most its extents on every axis but 1; slice or reshape the indices
+func.func @gather_elements_shape(%x: tensor<2x4xf32>, %i: tensor<3x2xi64>) {
+  %r = graph.gather_elements %x, %i axis = 1 : tensor<2x4xf32>, tensor<3x2xi64> -> tensor<3x2xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found tuples of 2 indices behind 1 batch axes for a tensor of shape 3x4, expected at most its 2 axes; shorten the tuples
+func.func @gather_nd_tuples(%x: tensor<3x4xf32>, %i: tensor<3x2xi64>) {
+  %r = graph.gather_nd %x, %i batch_dims = 1 : tensor<3x4xf32>, tensor<3x2xi64> -> tensor<3xf32>
+  func.return
+}
+
+// -----
 // CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found axis -1, expected it counted from 0; write 0
 func.func @softmax_axis(%x: tensor<4xf32>) {
   %r = graph.softmax %x axis = -1 : tensor<4xf32>

@@ -58,7 +58,7 @@ func.func @axes(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
 }
 
 // CHECK-LABEL: func.func @movement
-func.func @movement(%x: tensor<2x3xf32>, %d: tensor<?x?xf32>, %i: tensor<4xi64>) {
+func.func @movement(%x: tensor<2x3xf32>, %d: tensor<?x?xf32>, %i: tensor<4xi64>, %ie: tensor<1x4xi64>, %nd: tensor<5x2xi64>) {
   // CHECK-NEXT: %a = graph.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
   %a = graph.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
   // CHECK-NEXT: %b = graph.transpose %x perm = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
@@ -79,6 +79,10 @@ func.func @movement(%x: tensor<2x3xf32>, %d: tensor<?x?xf32>, %i: tensor<4xi64>)
   %l = graph.pad %x low = [0, 1] high = [0, 2] value = 0.0 : f32 : tensor<2x3xf32> -> tensor<2x6xf32>
   // CHECK-NEXT: %m = graph.gather %x, %i axis = 1 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>
   %m = graph.gather %x, %i axis = 1 : tensor<2x3xf32>, tensor<4xi64> -> tensor<2x4xf32>
+  // CHECK-NEXT: %me = graph.gather_elements %x, %ie axis = 1 : tensor<2x3xf32>, tensor<1x4xi64> -> tensor<1x4xf32>
+  %me = graph.gather_elements %x, %ie axis = 1 : tensor<2x3xf32>, tensor<1x4xi64> -> tensor<1x4xf32>
+  // CHECK-NEXT: %mn = graph.gather_nd %x, %nd batch_dims = 0 : tensor<2x3xf32>, tensor<5x2xi64> -> tensor<5xf32>
+  %mn = graph.gather_nd %x, %nd batch_dims = 0 : tensor<2x3xf32>, tensor<5x2xi64> -> tensor<5xf32>
   // CHECK-NEXT: %n = graph.matmul %d, %x : tensor<?x?xf32>, tensor<2x3xf32> -> tensor<?x3xf32>
   %n = graph.matmul %d, %x : tensor<?x?xf32>, tensor<2x3xf32> -> tensor<?x3xf32>
   // CHECK-NEXT: %o = graph.add %d, %x : tensor<?x?xf32>, tensor<2x3xf32> -> tensor<2x3xf32>

@@ -63,6 +63,14 @@ func.func @gather(%x: tensor<4x3xf32>, %n: tensor<5xi32>) -> tensor<5x3xf32> {
   func.return %r : tensor<5x3xf32>
 }
 
+// CHECK-LABEL: func.func @gather_nd
+// CHECK-NEXT:    te.compute [%i = 5, %j = 2] (%a = %x, %b = %n[%i, 0], %c = %n[%i, 1])
+// CHECK:           tensor.extract %a[%{{.*}}, %{{.*}}, %j] : tensor<4x3x2xf32>
+func.func @gather_nd(%x: tensor<4x3x2xf32>, %n: tensor<5x2xi64>) -> tensor<5x2xf32> {
+  %r = graph.gather_nd %x, %n batch_dims = 0 : tensor<4x3x2xf32>, tensor<5x2xi64> -> tensor<5x2xf32>
+  func.return %r : tensor<5x2xf32>
+}
+
 // CHECK-LABEL: func.func @iota
 // CHECK-NEXT:    te.compute [%i = 2, %j = 3] ()
 // CHECK-NEXT:      arith.index_cast %j : index to i64

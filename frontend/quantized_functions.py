@@ -1,0 +1,223 @@
+"""
+Public functions of quantized numbers: q stands for (q - zero_point) * scale.
+
+Products of quantized matrices are exact: (a - za) @ (b - zb) is a @ b, a product of small integers accumulated in i32,
+with sums of rows and columns subtracted, and i32 wraps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dialects.dtypes import is_float_dtype
+from ..errors import StepwellError
+from .array_functions import astype, expand_dims, normalized, reshape
+from .functions import clip, divide, matmul, max, maximum, min, minimum, rint, sum, where
+from .promotion import FLOAT32, dtype_named
+from .recording import as_tensor
+from .selection_functions import repeat
+from .tensor import Tensor, TensorLike
+from .traceable import traceable
+
+INT32 = np.dtype(np.int32)
+UINT8 = np.dtype(np.uint8)
+
+QUANTIZED = tuple(map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16)))
+"""What numbers are quantized to."""
+
+DEQUANTIZED = (*QUANTIZED, INT32, np.dtype(np.uint32))
+"""What stands for numbers: sums of products are of 32 bits."""
+
+
+def _require_quantized(dtype: np.dtype, among: tuple[np.dtype, ...]) -> None:
+    if dtype not in among:
+        raise StepwellError(
+            f"found {dtype} for quantized numbers, expected one of {', '.join(map(str, among))}; convert them"
+        )
+
+
+def _spread(parameter: Tensor, x: Tensor, axis: int, block_size: int, what: str) -> Tensor:
+    """A scale or zero point of a tensor, of one axis' slices, or of blocks along it, broadcastable to `x`."""
+    shape = tuple(x.shape)
+    if block_size:
+        axis = normalized(axis, x.ndim)
+        blocks = (*shape[:axis], -(-shape[axis] // block_size), *shape[axis + 1 :])
+        if block_size < 0 or parameter.shape != blocks:
+            raise StepwellError(
+                f"found {what} of shape {list(parameter.shape)} for blocks of {block_size} along axis {axis} of "
+                f"shape {list(shape)}, expected {list(blocks)}; give one number for each block"
+            )
+        spread = repeat(parameter, block_size, axis)
+        if spread.shape[axis] == shape[axis]:
+            return spread
+        return spread[(slice(None),) * axis + (slice(shape[axis]),)]
+    if parameter.size == 1:
+        return reshape(parameter, ())
+    axis = normalized(axis, x.ndim)
+    if parameter.shape != (shape[axis],):
+        raise StepwellError(
+            f"found {what} of shape {list(parameter.shape)} for axis {axis} of shape {list(shape)}, expected one "
+            f"number, or {shape[axis]}; give one for each slice of the axis"
+        )
+    return reshape(parameter, [shape[axis] if n == axis else 1 for n in range(x.ndim)])
+
+
+def _saturated(x: Tensor, dtype: np.dtype) -> Tensor:
+    """Whole numbers, as floats, in a dtype of at most 16 bits; what is out of range is the nearest in range."""
+    info = np.iinfo(dtype)
+    return astype(clip(x, float(info.min), float(info.max)), dtype)
+
+
+@traceable
+def quantize_linear(
+    x: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike = None,
+    /,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    dtype: Any = None,
+) -> Tensor:
+    """
+    The nearest integer to `x / scale`, halves to the even one, plus `zero_point`, saturating (ONNX QuantizeLinear).
+
+    `scale` and `zero_point` are one number, one for each slice of `axis`, or one for each block of `block_size` slices.
+    The result has the dtype of the zero point, or `dtype`, without both uint8.
+    """
+    x, scale = as_tensor(x), as_tensor(scale)
+    if zero_point is not None:
+        zero_point = as_tensor(zero_point)
+    named = UINT8 if dtype is None else dtype_named(dtype)
+    target = named if zero_point is None else zero_point.dtype
+    if dtype is not None and target != named:
+        raise StepwellError(
+            f"found a zero point of {target} and dtype {named}, expected the same; convert one"
+        )
+    _require_quantized(target, QUANTIZED)
+    numbers = astype(x, FLOAT32) if x.dtype.itemsize < 4 or not is_float_dtype(x.dtype) else x
+    steps = _spread(astype(scale, numbers.dtype), x, axis, block_size, "scales")
+    quantized = rint(divide(numbers, steps))
+    if zero_point is not None:
+        zeros = _spread(zero_point, x, axis, block_size, "zero points")
+        quantized = quantized + astype(zeros, numbers.dtype)
+    return _saturated(quantized, target)
+
+
+@traceable
+def dequantize_linear(
+    x: TensorLike,
+    scale: TensorLike,
+    zero_point: TensorLike = None,
+    /,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    dtype: Any = None,
+) -> Tensor:
+    """
+    `(x - zero_point) * scale`, in the dtype of the scale, or `dtype` (ONNX DequantizeLinear). See `quantize_linear` for
+    the shapes.
+    """
+    x, scale = as_tensor(x), as_tensor(scale)
+    _require_quantized(x.dtype, DEQUANTIZED)
+    wide = scale.dtype if scale.dtype.itemsize >= 4 else FLOAT32
+    numbers = astype(x, wide)
+    if zero_point is not None:
+        zeros = as_tensor(zero_point)
+        if zeros.dtype != x.dtype:
+            raise StepwellError(
+                f"found a zero point of {zeros.dtype} for {x.dtype}, expected the same; convert it"
+            )
+        numbers = numbers - astype(_spread(zeros, x, axis, block_size, "zero points"), wide)
+    product = numbers * astype(_spread(scale, x, axis, block_size, "scales"), wide)
+    return astype(product, scale.dtype if dtype is None else dtype_named(dtype))
+
+
+@traceable
+def dynamic_quantize_linear(x: TensorLike, /) -> list[Tensor]:
+    """
+    `x` as uint8 with the scale and the zero point that hold its range and 0, which come second and third (ONNX
+    DynamicQuantizeLinear).
+    """
+    x = astype(as_tensor(x), FLOAT32)
+    low, high = minimum(min(x), np.float32(0)), maximum(max(x), np.float32(0))
+    span = (high - low) / np.float32(255)
+    scale = where(span == 0, np.float32(1), span)
+    zero_point = _saturated(rint(-low / scale), UINT8)
+    return [quantize_linear(x, scale, zero_point), scale, zero_point]
+
+
+@traceable
+def matmul_integer(
+    a: TensorLike,
+    b: TensorLike,
+    a_zero_point: TensorLike = None,
+    b_zero_point: TensorLike = None,
+    /,
+) -> Tensor:
+    """
+    `(a - a_zero_point) @ (b - b_zero_point)` of int8 or uint8 matrices in int32, exactly (ONNX MatMulInteger).
+
+    A zero point is one number, or one for each row of `a` or column of `b`; with batches, of a shape that broadcasts
+    to the operand's.
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    for operand in (a, b):
+        _require_quantized(operand.dtype, QUANTIZED[:2])
+    row, column = a.ndim == 1, b.ndim == 1
+    a = expand_dims(a, 0) if row else a
+    b = expand_dims(b, -1) if column else b
+    product = matmul(a, b, dtype=INT32)
+    za, zb = _rows_zero(a_zero_point, a), _columns_zero(b_zero_point)
+    if za is not None:
+        product = product - za * sum(b, -2, INT32, keepdims=True)
+    if zb is not None:
+        product = product - sum(a, -1, INT32, keepdims=True) * zb
+    if za is not None and zb is not None:
+        product = product + za * zb * np.int32(a.shape[-1])
+    kept = [0 if n - product.ndim == -2 and row else slice(None) for n in range(product.ndim)]
+    kept[-1] = 0 if column else slice(None)
+    return product[tuple(kept)] if row or column else product
+
+
+def _rows_zero(zero_point: TensorLike, a: Tensor) -> Tensor | None:
+    """The zero points of a left operand, broadcastable to the product: along the rows."""
+    if zero_point is None:
+        return None
+    zeros = astype(as_tensor(zero_point), INT32)
+    return expand_dims(zeros, -1) if zeros.ndim == 1 and zeros.size == a.shape[-2] != 1 else zeros
+
+
+def _columns_zero(zero_point: TensorLike) -> Tensor | None:
+    """The zero points of a right operand, broadcastable to the product: along the columns."""
+    return None if zero_point is None else astype(as_tensor(zero_point), INT32)
+
+
+@traceable
+def qlinear_matmul(
+    a: TensorLike,
+    a_scale: TensorLike,
+    a_zero_point: TensorLike,
+    b: TensorLike,
+    b_scale: TensorLike,
+    b_zero_point: TensorLike,
+    y_scale: TensorLike,
+    y_zero_point: TensorLike,
+    /,
+) -> Tensor:
+    """
+    The product of two quantized matrices, quantized by `y_scale` and `y_zero_point`, whose dtype it has (ONNX
+    QLinearMatMul). The sums of products are exact.
+    """
+    a, zeros = as_tensor(a), as_tensor(y_zero_point)
+    _require_quantized(zeros.dtype, QUANTIZED)
+    product = matmul_integer(a, b, a_zero_point, b_zero_point)
+    left = astype(as_tensor(a_scale), FLOAT32)
+    if left.ndim == 1 and left.size == a.shape[-2] != 1:
+        left = expand_dims(left, -1)
+    scale = left * astype(as_tensor(b_scale), FLOAT32) / astype(as_tensor(y_scale), FLOAT32)
+    quantized = rint(astype(product, FLOAT32) * scale) + astype(zeros, FLOAT32)
+    return _saturated(quantized, zeros.dtype)
