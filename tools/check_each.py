@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from ..analysis.signature import functions_with_body, is_public
 from ..driver.pass_manager import Instrumentation
 from ..errors import StepwellError, location_of
-from .compare import Difference, largest_differences
+from .differences import Difference, largest_differences
 from .execute import execute, random_inputs
 
 Array = npt.NDArray[Any]

@@ -20,7 +20,7 @@ from ..frontend.array_memory import check_memory
 from ..frontend.text import make_context
 from ..spelling import did_you_mean, few_names
 from .argument_types import seed
-from .compare import largest_differences
+from .differences import largest_differences
 from .execute import (
     add_options,
     execute_interpreted,

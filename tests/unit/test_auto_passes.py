@@ -15,7 +15,7 @@ from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import make_context, parse_file, parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.runtime.jit import compile_module
-from stepwell.tools.compare import largest_differences
+from stepwell.tools.differences import largest_differences
 from stepwell.tools.execute import random_inputs
 from stepwell.transforms.step_support.auto import CHOSEN, bands
 from xdsl.dialects import func

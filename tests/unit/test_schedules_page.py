@@ -12,7 +12,7 @@ from stepwell.analysis.signature import entry_function
 from stepwell.dialects.schedule import STEPS
 from stepwell.frontend.text import parse_file
 from stepwell.interpreters.harness import interpret
-from stepwell.tools.compare import largest_differences
+from stepwell.tools.differences import largest_differences
 from stepwell.tools.execute import random_inputs
 from stepwell.transforms.loop.apply_schedule import ApplySchedulePass
 from xdsl.context import Context
