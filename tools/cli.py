@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from . import bench as bench_command
 from . import cache as cache_command
+from . import compare as compare_command
 from . import compile as compile_command
 from . import cost as cost_command
 from . import probe as probe_command
@@ -32,6 +33,7 @@ def _run(args: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     run_command.register(commands)
     compile_command.register(commands)
+    compare_command.register(commands)
     cost_command.register(commands)
     probe_command.register(commands)
     bench_command.register(commands)

@@ -1,0 +1,191 @@
+"""`stepwell compare`: a model here and elsewhere, node by node, and the first node whose result differs."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.signature import entry_function, signature_of
+from ..driver.options import Options
+from ..errors import StepwellError
+from ..frontend.lowered import Lowered
+from .argument_types import seed
+from .run import make_inputs, pairs
+from .shape_text import parse_shape
+
+if TYPE_CHECKING:
+    from ..frontend.onnx.inspection import NodeValue
+    from ..frontend.onnx.reading import Model
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Mapping[str, Array]], Sequence[Array]]
+
+_DESCRIPTION = """
+Runs an ONNX model here and in another runtime, on the same inputs: first as a whole, compiled as it would be used, then
+with the result of every node as an output, compiled quickly. Prints the largest error of each output, over the largest
+magnitude that is expected in it, the first node whose result differs, and how the errors of all nodes are distributed.
+The exit status is 1 where an output differs.
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the subcommand to `stepwell`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "compare", help="compare a model with another runtime, node by node", description=_DESCRIPTION
+    )
+    add = parser.add_argument
+    add("model", metavar="IN.onnx")
+    add(
+        "--against",
+        choices=tuple(_PEERS),
+        default="onnxruntime",
+        help="the other runtime; `reference` is the evaluator of the onnx package",
+    )
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=2x3xf32",
+        help="the shape of an input, where the model leaves it open",
+    )
+    add("--random", type=seed, default=0, metavar="SEED", help="draws the inputs")
+    add("--tolerance", type=float, default=1e-4, metavar="ERROR", help="an error up to this is none")
+    parser.set_defaults(command=run)
+
+
+@dataclass(frozen=True)
+class _Error:
+    """How far the value of a node is off."""
+
+    value: NodeValue
+    error: float
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the subcommand; its exit status."""
+    from ..frontend.onnx.package import require_onnx
+
+    require_onnx(args.model)
+    from ..frontend.onnx.inspection import outputs_of, with_node_values
+    from ..frontend.onnx.reading import read_model
+
+    if not args.tolerance >= 0:
+        raise StepwellError(f"found --tolerance {args.tolerance:g}, expected at least 0; mend it")
+    model = read_model(args.model)
+    shapes = {
+        name: parse_shape(text, "--shape")[0] for name, text in pairs(args.shape, "--shape")
+    }
+    peer = _PEERS[args.against]
+    inputs: dict[str, Array] = {}
+    whole = _errors(model, outputs_of(model), shapes, inputs, args.random, peer, "full")
+    print(f"{args.model} beside {args.against}, errors over the scale of each output:")
+    for found in whole:
+        print(f"  {found.error:8.1e}  {found.value.name}")
+    inspected, values = with_node_values(model)
+    errors = _errors(inspected, values, shapes, inputs, args.random, peer, "quick")
+    wrong = [found for found in errors if not found.error <= args.tolerance]
+    print(f"{len(errors)} results of nodes, errors by power of ten:")
+    print("\n".join(_histogram([found.error for found in errors])))
+    if wrong:
+        first = wrong[0].value
+        print(
+            f"the first that differs by more than {args.tolerance:g}: '{first.name}' of {first.kind} node "
+            f"'{first.node}', {wrong[0].error:.1e}; {len(wrong)} differ in all"
+        )
+    return int(any(not found.error <= args.tolerance for found in (*whole, *wrong)))
+
+
+def _errors(
+    model: Model,
+    values: Sequence[NodeValue],
+    shapes: Mapping[str, Sequence[int]],
+    inputs: dict[str, Array],
+    seed_: int,
+    peer: Callable[[Model], Run],
+    opt: str,
+) -> list[_Error]:
+    """The errors of a model's outputs, which are these values. Draws the inputs that there are none for yet."""
+    from ..frontend.onnx.importer import import_model
+
+    module = import_model(model, shapes)
+    signature = signature_of(entry_function(module, None))
+    if not inputs:
+        drawn = make_inputs(signature, {}, {}, seed_)
+        inputs.update(zip((spec.name for spec in signature.inputs), drawn, strict=True))
+    expected = peer(model)(inputs)
+    ours = Lowered(module, options=Options(opt=opt)).compile()(*inputs.values())
+    found = ours if isinstance(ours, tuple) else (ours,)
+    return [
+        _Error(value, relative_error(own, other))
+        for value, own, other in zip(values, found, expected, strict=True)
+    ]
+
+
+def relative_error(found: Array, expected: Array) -> float:
+    """
+    The largest difference over the largest finite magnitude that is expected; infinite for other shapes, for integers
+    that are not equal, and where only one is finite.
+    """
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return float("inf")
+    if expected.size == 0:
+        return 0.0
+    if expected.dtype.kind not in "fV":
+        return 0.0 if np.array_equal(found, expected) else float("inf")
+    own, other = found.astype(np.float64), expected.astype(np.float64)
+    same = (own == other) | (np.isnan(own) & np.isnan(other))
+    if not np.isfinite(own[~same]).all() or not np.isfinite(other[~same]).all():
+        return float("inf")
+    scale = float(np.abs(other[np.isfinite(other)]).max(initial=0.0)) or 1.0
+    return float(np.abs(own[~same] - other[~same]).max(initial=0.0)) / scale
+
+
+def _histogram(errors: Sequence[float]) -> list[str]:
+    """A line for each power of ten that there are errors of."""
+    counts = Counter(_power(error) for error in errors)
+    width = max(counts.values(), default=1)
+    lines: list[str] = []
+    for power in sorted(counts):
+        name = "equal" if power < -300 else "no number" if power > 300 else f"1e{power:+03d}"
+        bar = "#" * max(1, round(40 * counts[power] / width))
+        lines.append(f"  {name:>9} {counts[power]:6} {bar}")
+    return lines
+
+
+def _power(error: float) -> int:
+    if error == 0:
+        return -999
+    return 999 if not np.isfinite(error) else floor(log10(error))
+
+
+def _onnxruntime(model: Model) -> Run:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise StepwellError(
+            "found no onnxruntime, expected it installed; install it, or give --against reference"
+        ) from None
+    options = onnxruntime.SessionOptions()
+    # Node by node, as the model is written.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return lambda inputs: session.run(None, dict(inputs))
+
+
+def _reference(model: Model) -> Run:
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(model.proto)
+    return lambda inputs: evaluator.run(None, dict(inputs))
+
+
+_PEERS: dict[str, Callable[[Any], Run]] = {"onnxruntime": _onnxruntime, "reference": _reference}
