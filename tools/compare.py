@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from ..analysis.signature import entry_function, signature_of
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
+from ..spelling import one_line
 from .argument_types import seed
-from .run import make_inputs, pairs
+from .run import load_array, make_inputs, pairs
 from .shape_text import parse_shape
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ The exit status is 1 where an output differs.
 def register(commands: Any) -> None:
     """Add the subcommand to `stepwell`."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        "compare", help="compare a model with another runtime, node by node", description=_DESCRIPTION
+        "compare",
+        help="compare a model with another runtime, node by node",
+        description=_DESCRIPTION,
     )
     add = parser.add_argument
     add("model", metavar="IN.onnx")
@@ -54,8 +58,17 @@ def register(commands: Any) -> None:
         metavar="NAME=2x3xf32",
         help="the shape of an input, where the model leaves it open",
     )
-    add("--random", type=seed, default=0, metavar="SEED", help="draws the inputs")
-    add("--tolerance", type=float, default=1e-4, metavar="ERROR", help="an error up to this is none")
+    add(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="the value of an input",
+    )
+    add("--random", type=seed, default=0, metavar="SEED", help="draws the other inputs")
+    add(
+        "--tolerance", type=float, default=1e-4, metavar="ERROR", help="an error up to this is none"
+    )
     parser.set_defaults(command=run)
 
 
@@ -78,17 +91,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.tolerance >= 0:
         raise StepwellError(f"found --tolerance {args.tolerance:g}, expected at least 0; mend it")
     model = read_model(args.model)
-    shapes = {
+    given = {name: load_array(name, file) for name, file in pairs(args.input, "--input")}
+    shapes = {name: array.shape for name, array in given.items()} | {
         name: parse_shape(text, "--shape")[0] for name, text in pairs(args.shape, "--shape")
     }
-    peer = _PEERS[args.against]
-    inputs: dict[str, Array] = {}
-    whole = _errors(model, outputs_of(model), shapes, inputs, args.random, peer, "full")
+    comparison = _Comparison(args.against, shapes, given, args.random)
+    whole = comparison.errors(model, outputs_of(model), "full")
     print(f"{args.model} beside {args.against}, errors over the scale of each output:")
     for found in whole:
         print(f"  {found.error:8.1e}  {found.value.name}")
     inspected, values = with_node_values(model)
-    errors = _errors(inspected, values, shapes, inputs, args.random, peer, "quick")
+    errors = comparison.errors(inspected, values, "quick")
     wrong = [found for found in errors if not found.error <= args.tolerance]
     print(f"{len(errors)} results of nodes, errors by power of ten:")
     print("\n".join(_histogram([found.error for found in errors])))
@@ -101,30 +114,41 @@ def run(args: argparse.Namespace) -> int:
     return int(any(not found.error <= args.tolerance for found in (*whole, *wrong)))
 
 
-def _errors(
-    model: Model,
-    values: Sequence[NodeValue],
-    shapes: Mapping[str, Sequence[int]],
-    inputs: dict[str, Array],
-    seed_: int,
-    peer: Callable[[Model], Run],
-    opt: str,
-) -> list[_Error]:
-    """The errors of a model's outputs, which are these values. Draws the inputs that there are none for yet."""
-    from ..frontend.onnx.importer import import_model
+@dataclass(frozen=True)
+class _Comparison:
+    """What a model is compared with, and the inputs for both."""
 
-    module = import_model(model, shapes)
-    signature = signature_of(entry_function(module, None))
-    if not inputs:
-        drawn = make_inputs(signature, {}, {}, seed_)
-        inputs.update(zip((spec.name for spec in signature.inputs), drawn, strict=True))
-    expected = peer(model)(inputs)
-    ours = Lowered(module, options=Options(opt=opt)).compile()(*inputs.values())
-    found = ours if isinstance(ours, tuple) else (ours,)
-    return [
-        _Error(value, relative_error(own, other))
-        for value, own, other in zip(values, found, expected, strict=True)
-    ]
+    peer: str
+    shapes: Mapping[str, Sequence[int]]
+    given: dict[str, Array]
+    seed: int
+
+    def errors(self, model: Model, values: Sequence[NodeValue], opt: str) -> list[_Error]:
+        """The errors of a model's outputs, which are these values."""
+        from ..frontend.onnx.importer import import_model
+
+        module = import_model(model, self.shapes)
+        signature = signature_of(entry_function(module, None))
+        inputs = make_inputs(signature, self.given, {}, self.seed)
+        names = [spec.name for spec in signature.inputs]
+        expected = self._expected(model, dict(zip(names, inputs, strict=True)))
+        ours = Lowered(module, options=Options(opt=opt)).compile()(*inputs)
+        found = ours if isinstance(ours, tuple) else (ours,)
+        return [
+            _Error(value, relative_error(own, other))
+            for value, own, other in zip(values, found, expected, strict=True)
+        ]
+
+    def _expected(self, model: Model, inputs: Mapping[str, Array]) -> Sequence[Array]:
+        try:
+            return _PEERS[self.peer](model)(inputs)
+        except StepwellError:
+            raise
+        except Exception as error:  # each runtime has its own
+            raise StepwellError(
+                f"found that {self.peer} cannot run the model, expected it to: {one_line(str(error), 300)}",
+                where=model.name,
+            ) from error
 
 
 def relative_error(found: Array, expected: Array) -> float:
@@ -166,25 +190,24 @@ def _power(error: float) -> int:
 
 def _onnxruntime(model: Model) -> Run:
     try:
-        import onnxruntime
+        runtime: Any = import_module("onnxruntime")
     except ImportError:
         raise StepwellError(
             "found no onnxruntime, expected it installed; install it, or give --against reference"
         ) from None
-    options = onnxruntime.SessionOptions()
+    options = runtime.SessionOptions()
     # Node by node, as the model is written.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4  # errors are raised
+    session = runtime.InferenceSession(
         model.proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     return lambda inputs: session.run(None, dict(inputs))
 
 
 def _reference(model: Model) -> Run:
-    from onnx.reference import ReferenceEvaluator
-
-    evaluator = ReferenceEvaluator(model.proto)
+    reference: Any = import_module("onnx.reference")
+    evaluator = reference.ReferenceEvaluator(model.proto)
     return lambda inputs: evaluator.run(None, dict(inputs))
 
 

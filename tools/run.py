@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the subcommand; its exit status. Raises StepwellError for whatever is wrong with the arguments."""
     options = options_of(args)
     ctx = make_context()
-    given = {name: _load_array(name, file) for name, file in pairs(args.input, "--input")}
+    given = {name: load_array(name, file) for name, file in pairs(args.input, "--input")}
     shapes = dict(pairs(args.shape, "--shape"))
     program = load_program(
         args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}, arrays=given
@@ -139,7 +139,8 @@ def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _load_array(name: str, file: str) -> Array:
+def load_array(name: str, file: str) -> Array:
+    """The array in an .npy file, for the argument of that name. Raises StepwellError when there is none."""
     try:
         array: Any = np.load(file, allow_pickle=False)
     except FileNotFoundError as error:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-
 from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError
