@@ -51,6 +51,7 @@ _STEPS = (
     "inline",
     "reverse_inline",
     "stage",
+    "stage_halo",
     "rfactor",
     "decompose_reduction",
     "double_buffer",

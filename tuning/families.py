@@ -7,6 +7,7 @@ one. A rule takes the first proposal of the first family that has one; a tuner o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,15 +18,18 @@ from ..analysis.facts import (
     distributed,
     facts_of_loops,
     find_contractions,
+    find_convolutions,
 )
 from ..analysis.plans import contraction as tiles
-from ..analysis.plans import dot_products, row_blocks, rows
+from ..analysis.plans import convolution, dot_products, row_blocks, rows
 from ..analysis.plans.contraction_plan import ContractionPlan
+from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
 from ..analysis.plans.threads import team
 from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
+from .convolution_tiles import schedule_convolution
 from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
 from .row_blocks import schedule_row_blocks
@@ -77,17 +81,24 @@ class Contractions:
     name: str = "contraction"
 
     def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
-        found = _the_contraction(distributed(facts))
-        if found is None:
-            return []
-        choices = [
-            Choice(self, plan, tiles.cost(plan, found, target))
-            for plan in tiles.propose(found, target, n)
-        ]
-        if found.finished is None:
+        facts = distributed(facts)
+        found = _the_contraction(facts, find_contractions(facts))
+        choices: list[Choice] = []
+        if found is not None:
+            choices += [
+                Choice(self, plan, tiles.cost(plan, found, target))
+                for plan in tiles.propose(found, target, n)
+            ]
+        if found is not None and found.finished is None:
             choices += [
                 Choice(self, plan, dot_products.cost(plan, found, target))
                 for plan in dot_products.propose(found, target, n)
+            ]
+        direct = _the_contraction(facts, find_convolutions(facts))
+        if direct is not None and _has_several_axes(direct):
+            choices += [
+                Choice(self, plan, convolution.cost(plan, direct, target))
+                for plan in convolution.propose(direct, target, n)
             ]
         return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else 0.0)[:n]
 
@@ -95,7 +106,13 @@ class Contractions:
         if not kernel.facts.is_distributed:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
-        found = _the_contraction(kernel.facts)
+        if isinstance(plan, ConvolutionPlan):
+            direct = _the_contraction(kernel.facts, find_convolutions(kernel.facts))
+            assert direct is not None, "a plan of this family is for a contraction"
+            schedule_convolution(s, plan, kernel, direct, target)
+            run_on_threads(s, target)
+            return
+        found = _the_contraction(kernel.facts, find_contractions(kernel.facts))
         assert found is not None, "a plan of this family is for a contraction"
         match plan:
             case DotProductPlan():
@@ -109,9 +126,14 @@ class Contractions:
         run_on_threads(s, target, columns if row < LONG_ROW * team(target) else ())
 
 
-def _the_contraction(facts: KernelFacts) -> Contraction | None:
+def _has_several_axes(c: Contraction) -> bool:
+    """Whether a register tile along several axes of rows or of columns may be better than one along the last ones."""
+    several = [axis for axis in (*c.m, *c.n) if c.extent((axis,)) > 1]
+    return not c.is_product or len(several) > 2
+
+
+def _the_contraction(facts: KernelFacts, found: Sequence[Contraction]) -> Contraction | None:
     """The kernel's only contraction, where what else there is initialises and finishes its result."""
-    found = find_contractions(facts)
     if len(found) != 1 or not facts.is_complete:
         return None
     (contraction,) = found

@@ -2,8 +2,9 @@
 Contractions: statements that add up (or otherwise join) products of two operands, and the roles of their axes.
 
 The roles are those of BLIS and of tensor contraction in general: M axes are the left operand's and the result's,
-N axes the right operand's and the result's, K axes are summed over, batch axes are everybody's. A window
-axis (of a convolution) shares a subscript with another axis.
+N axes the right operand's and the result's, K axes are summed over, batch axes are everybody's. In a convolution
+the left operand (the image) is read through windows: subscripts such as `oh * s + kh * d - p` add up an axis of M and
+one of K, which is a window axis then, go in steps, or leave the image, where it has another value.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Contraction:
     n: tuple[int, ...]
     k: tuple[int, ...]
     window: tuple[int, ...]
+    """those of K that share a subscript of the left operand with another axis"""
     initialised: int | None
     finished: int | None
 
@@ -53,6 +55,17 @@ class Contraction:
         """The product of the axes' extents, which are numbers: contractions of others are not found."""
         sizes = [self.statement.axes[axis].extent for axis in axes]
         return prod(size for size in sizes if isinstance(size, int))
+
+    @property
+    def is_product(self) -> bool:
+        """Whether all subscripts are single axes, as in products of matrices."""
+        accesses = (self.left, self.right, self.result)
+        return all(access.is_permutation and not access.is_guarded for access in accesses)
+
+    @property
+    def parallel(self) -> tuple[int, ...]:
+        """The axes of the result."""
+        return tuple(sorted((*self.batch, *self.m, *self.n)))
 
     @property
     def left_bytes(self) -> int:
@@ -107,35 +120,68 @@ class Contraction:
 
 def find_contractions(facts: KernelFacts) -> list[Contraction]:
     """
-    The contractions among a kernel's statements, oriented so that the result's innermost axis is one of N.
+    The products among a kernel's statements, oriented so that the result's innermost axis is one of N.
 
-    Only of static extents, and with subscripts that are single axes: a window axis makes a statement no
-    contraction yet that schedules know.
+    Only of static extents, and with subscripts that are single axes: those with windows are convolutions.
     """
-    found = [_contraction(facts, number) for number in range(len(facts.statements))]
+    found = [_product(facts, number) for number in range(len(facts.statements))]
     return [contraction for contraction in found if contraction is not None]
 
 
+def find_convolutions(facts: KernelFacts) -> list[Contraction]:
+    """
+    The contractions among a kernel's statements whose left operand may be read through windows, products of several
+    axes included. There is always an axis of M and one of K; depthwise ones have none of N.
+    """
+    found = [_convolution(facts, number) for number in range(len(facts.statements))]
+    return [contraction for contraction in found if contraction is not None]
+
+
+def _product(facts: KernelFacts, number: int) -> Contraction | None:
+    made = _contraction(facts, number)
+    if made is None or not made.is_product or not (made.m and made.n and made.k):
+        return None
+    if not any(made.stride(made.result, axis) == 1 for axis in made.n):
+        return made.turned()
+    return made
+
+
+def _convolution(facts: KernelFacts, number: int) -> Contraction | None:
+    made = _contraction(facts, number)
+    if made is None:
+        return None
+    if not (made.right.is_permutation and not made.right.is_guarded):
+        made = made.turned()
+    if not (made.right.is_permutation and not made.right.is_guarded and made.left.is_affine):
+        return None
+    if not made.m or not made.k:
+        return None
+    return replace(made, window=tuple(axis for axis in made.k if _is_shared(made.left, axis)))
+
+
+def _is_shared(access: Access, axis: int) -> bool:
+    """Whether a subscript moves with the axis and with another one."""
+    moving = (s.coefficients for s in access.subscripts if s is not None and s.coefficients[axis])
+    return any(sum(map(bool, coefficients)) > 1 for coefficients in moving)
+
+
 def _contraction(facts: KernelFacts, number: int) -> Contraction | None:
+    """The statement as a contraction of any kind, its operands in the order in which it reads them."""
     statement = facts.statements[number]
     if statement.combiner is None or len(statement.reads) != 2 or statement.extents is None:
         return None
     if not facts.is_perfect(number) or 0 in statement.extents:
         return None
     accesses = (*statement.reads, statement.write)
-    if not all(access.is_permutation and not access.is_guarded for access in accesses):
+    if not statement.write.is_permutation or statement.write.is_guarded:
         return None
     parts = _roles(statement, accesses)
     if parts is None:
         return None
     batch, m, n, k = parts
     left, right = statement.reads
-    made = Contraction(facts, number, left, right, batch, m, n, k, (), None, None)
-    if not any(made.stride(statement.write, axis) == 1 for axis in n):
-        made = made.turned()
-    if not made.m or not made.n or not made.k:
-        return None
-    return replace(made, initialised=_initialised(facts, number), finished=_finished(facts, number))
+    initialised, finished = _initialised(facts, number), _finished(facts, number)
+    return Contraction(facts, number, left, right, batch, m, n, k, (), initialised, finished)
 
 
 _Roles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]

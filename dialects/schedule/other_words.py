@@ -51,7 +51,7 @@ OTHER_WORDS: dict[str, str] = {
     "reverse_compute_inline": "'reverse_inline'",
     "update": "none: each nest is named by its own loops",
     "set_store_predicate": "none: conditions follow from the tail of a 'split' (\"guard\"), or from 'index_set_split'",
-    "decompose_padding": "'peel' or 'index_set_split' for the border",
+    "decompose_padding": "'stage_halo' for a padded copy, 'peel' or 'index_set_split' for the border",
     "bound_storage": "'stage' with pads",
     # Where something is stored.
     "cache_read": "'stage': it copies in what is read and out what is written",

@@ -300,6 +300,24 @@ class Stage(Step):
 
 
 @step
+class StageHalo(Step):
+    """
+    Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
+    value that reads have outside of it. They need no conditions then.
+
+    Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
+    `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
+    Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes.
+    """
+
+    buffer: str
+    at: str = ""
+    into: str = ""
+    scope: str = "arena"
+    order: tuple[int, ...] = ()
+
+
+@step
 class Rfactor(Step):
     """
     Give each iteration of a reduction loop its own partial result, combined afterwards.

@@ -364,6 +364,20 @@ def _stage(draw: _Draw) -> Step:
     )
 
 
+def _stage_halo(draw: _Draw) -> Step:
+    """Mostly of a buffer with loads that have another value where a condition does not hold."""
+
+    def is_padded(value: SSAValue) -> bool:
+        loads = _users(value, loop.LoadOp)
+        around = [load.parent_op() for load in loads]
+        return any(isinstance(op, loop.IfOp) and len(op.outputs) for op in around)
+
+    is_any = draw.rng.random() < 0.01
+    buffer = draw.buffer(lambda value: is_any or is_padded(value))
+    at = draw.loop().loop_name.data if draw.rng.random() < 0.5 else ""
+    return s.StageHalo(f"f/{buffer}", at, scope=draw.rng.choice(SCOPES).value)
+
+
 def _rfactor(draw: _Draw) -> Step:
     reductions = [
         op
@@ -480,6 +494,7 @@ _DRAW: dict[str, Callable[[_Draw], Step]] = {
     "inline": lambda draw: s.Inline(f"f/{_handed_on(draw)}"),
     "reverse_inline": lambda draw: s.ReverseInline(f"f/{_handed_on(draw)}"),
     "stage": _stage,
+    "stage_halo": _stage_halo,
     "rfactor": _rfactor,
     "decompose_reduction": _decompose_reduction,
     "double_buffer": _double_buffer,

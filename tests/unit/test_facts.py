@@ -19,6 +19,7 @@ from stepwell.analysis.facts import (
     facts_of_kernel,
     facts_of_loops,
     find_contractions,
+    find_convolutions,
 )
 from stepwell.dialects import te
 from stepwell.frontend.text import parse_text
@@ -175,3 +176,41 @@ def test_homes_of_buffers():
 def test_facts_of_any_program_can_be_made(case: Case):
     for from_te, from_loops in both(case.function, case.inputs):
         assert len(from_te.buffers) and len(from_loops.buffers)
+
+
+CONVOLUTION = """
+func.func @conv(%x: tensor<2x5x9x12xf32>, %w: tensor<7x5x3x2xf32>) -> tensor<2x7x5x11xf32> {
+  %y = te.compute [%n = 2, %f = 7, %i = 5, %j = 11] add [%c = 5, %k = 3, %l = 2] (%a = %x[%n, %c, %i * 2 + %k - 1, %j + %l - 1] else 0.0 : f32, %b = %w[%f, %c, %k, %l]) : (tensor<2x5x9x12xf32>, tensor<7x5x3x2xf32>) -> tensor<2x7x5x11xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<2x7x5x11xf32>
+}
+"""
+
+
+def test_a_convolution_and_the_roles_of_its_axes():
+    """Whether the facts are of te or of loops: the image is the left operand, and rows of M share its subscripts."""
+    low = sw.Lowered(parse_text(CONVOLUTION))
+    module = low.module("te")
+    multiverse().all_passes["te-fuse"]()().apply(make_context(), module)
+    (kernel,) = (op for op in module.walk() if isinstance(op, te.KernelOp))
+    (function,) = kernels(low.unscheduled())
+    from_te, from_loops = facts_of_kernel(kernel), facts_of_loops(function).facts
+    assert canonical(from_te) == canonical(from_loops)
+    for facts in (from_te, from_loops):
+        (found,) = find_convolutions(facts)
+        assert find_contractions(facts) == []
+        assert (found.batch, found.m, found.n, found.k) == ((), (0, 2, 3), (1,), (4, 5, 6))
+        assert found.window == (5, 6) and found.left.is_guarded and not found.is_product
+        assert found.stride(found.left, 2) == 24 and found.initialised is not None
+
+
+def test_a_depthwise_convolution_has_channels_for_its_batch():
+    text = CONVOLUTION.replace("%w[%f, %c, %k, %l]", "%w[%c, %k, %l]").replace("7x5x3x2", "5x3x2")
+    text = text.replace(", %c = 5", "").replace("add [%c = 5, ", "add [").replace("%f", "%c")
+    text = text.replace("%c = 7", "%c = 5").replace("2x7x5x11", "2x5x5x11")
+    (function,) = kernels(sw.Lowered(parse_text(text)).unscheduled())
+    (found,) = find_convolutions(facts_of_loops(function).facts)
+    assert (found.batch, found.m, found.n, found.k) == ((1,), (0, 2, 3), (), (4, 5))
+    assert found.window == found.k

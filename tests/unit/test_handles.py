@@ -130,6 +130,7 @@ MADE_OF_EXAMPLES = {
     "reverse_inline": ([], {}),
     "rfactor": (["y.rf"], {"initialise": ["y.rf.init0"], "combine": ["l.combine"]}),
     "set_scope": (["T"], {"buffer": "T"}),
+    "stage_halo": (["A.halo"], {"buffer": "A.halo", "copy_in": ["A.halo.in0"]}),
     "storage_align": (["T"], {"buffer": "T"}),
     "tensorize": ([], {}),
 }

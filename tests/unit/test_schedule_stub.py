@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 STUB = ROOT / "transforms" / "step_support" / "step_methods.pyi"
 SCHEDULE_STUB = ROOT / "frontend" / "schedule_steps.pyi"
 
-MADE = sorted({made.__name__ for step_class in STEPS.values() for made in made_by(step_class)})
+MADE = sorted({"Made", *(made.__name__ for cls in STEPS.values() for made in made_by(cls))})
 
 HEADER = f'''"""Methods that apply steps. Written by `python tests/unit/test_schedule_stub.py`."""
 
@@ -33,7 +33,6 @@ from typing import Any, Literal
 from ...dialects.schedule import Named, Step
 from .handles import Handle
 from .made import (
-    Made,
     {
     """,
     """.join(MADE)
@@ -59,7 +58,6 @@ from typing import Literal
 from ..dialects.schedule import Named, Step
 from ..transforms.step_support.handles import Handle
 from ..transforms.step_support.made import (
-    Made,
     {
     """,
     """.join(MADE)

@@ -37,7 +37,7 @@ from ..step_support.order import check_structured
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse, refuse_dependence
 from ..step_support.rewrite import added_up, as_bound, set_subscripts, shifted_to
-from ..step_support.scopes import check_room
+from ..step_support.scopes import check_room, scope_of
 from ..step_support.touches import make_serial, touch_region, weaken
 
 At = loop.ForOp | func.FuncOp
@@ -276,7 +276,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
             f"the part of '%{name}' that one iteration of {_words(at)} uses has no constant size",
             remedy="split the loops inside it, or stage at an inner loop",
         )
-    layout, scope = layout_of(step, box), _scope(step)
+    layout, scope = layout_of(step, box), scope_of(step, step.scope)
     conversion = plan_conversion(step, nest, step.element, inside, at)
     made = MemRefType(copy_type(conversion, root), layout.shape())
     into = nest.fresh_buffer_name(step.into or f"{name}.staged")
@@ -428,14 +428,6 @@ def _words(at: At) -> str:
     if isinstance(at, loop.ForOp):
         return f"loop '{at.loop_name.data}'"
     return f"function '{at.sym_name.data}'"
-
-
-def _scope(step: Stage) -> loop.Scope:
-    try:
-        return loop.Scope(step.scope)
-    except ValueError:
-        words = ", ".join(scope.value for scope in loop.Scope)
-        raise refuse(step, f"scope is '{step.scope}', expected one of {words}") from None
 
 
 def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> bool:

@@ -9,6 +9,7 @@ from math import lcm
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.regions import Box
+from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Stage
 from .refusal import refuse
 
@@ -39,12 +40,18 @@ class Layout:
         return (last // self.panel, *ordered[:-1], last % self.panel)
 
 
+def checked_order(step: Step, order: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The order of so many axes that a step asks for. Raises the refusal of one that is no permutation."""
+    order = order or tuple(range(rank))
+    if sorted(order) != list(range(rank)):
+        raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
+    return order
+
+
 def layout_of(step: Stage, box: Box) -> Layout:
     """The layout that a step asks for. Raises the refusal of numbers that make none."""
     rank = len(box.extents)
-    order = step.order or tuple(range(rank))
-    if sorted(order) != list(range(rank)):
-        raise refuse(step, f"order is {list(order)}, expected a permutation of the {rank} axes")
+    order = checked_order(step, step.order, rank)
     if step.panel < 0 or step.pad < 0 or any(pad < 0 for pad in step.pads):
         raise refuse(step, "panel and pad must not be negative")
     if step.pads and len(step.pads) != rank:
@@ -59,4 +66,4 @@ def layout_of(step: Stage, box: Box) -> Layout:
     extents = list(box.extents)
     for axis, unit in zip(order, units, strict=True):
         extents[axis] = -(-extents[axis] // unit) * unit
-    return Layout(tuple(extents), tuple(order), step.panel)
+    return Layout(tuple(extents), order, step.panel)

@@ -213,6 +213,22 @@ class StagedBuffer(Made[BufferHandle]):
 
 
 @dataclass(frozen=True)
+class HaloBuffer(Made[BufferHandle]):
+    """
+    The scratch buffer, the loops that copy what is inside of the buffer that was staged, and for each part of its
+    border the loops that fill it. All are outermost first, in the order of the scratch buffer's axes.
+    """
+
+    buffer: BufferHandle
+    copy_in: Loops
+    borders: tuple[Loops, ...]
+
+    @property
+    def handles(self) -> tuple[BufferHandle, ...]:
+        return (self.buffer,)
+
+
+@dataclass(frozen=True)
 class PartialResults(Made[BufferHandle]):
     """The buffer of partial results, and the loops that initialise and that combine them, outermost first."""
 

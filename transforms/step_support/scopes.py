@@ -19,6 +19,15 @@ default on Linux and as little as 512 KiB on macOS, for everything on it.
 """
 
 
+def scope_of(step: Step, word: str) -> Scope:
+    """The scope that a step names. Raises the refusal of a word that is none."""
+    try:
+        return Scope(word)
+    except ValueError:
+        words = ", ".join(scope.value for scope in Scope)
+        raise refuse(step, f"scope is '{word}', expected one of {words}") from None
+
+
 def check_room(step: Step, name: str, type_: MemRefType, scope: Scope) -> None:
     """Raise the refusal of `step` when a buffer of this type is known to be too large for `scope`."""
     limit = LIMITS.get(scope)

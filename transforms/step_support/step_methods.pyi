@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ...dialects.schedule import Named, Step
 from .handles import Handle
 from .made import (
+    HaloBuffer,
     Made,
     MergedLoop,
     Nothing,
@@ -220,6 +221,23 @@ class StepMethods:
         two operands that are one buffer. `element` is the element type of the copy, where it is to be another, which must
         hold all numbers exactly: what extends the elements that are read is then done while they are copied, and products
         of narrow integers are added up as floats.
+        """
+
+    def stage_halo(
+        self,
+        buffer: str | Named,
+        at: str | Named = "",
+        into: str = "",
+        scope: str = "arena",
+        order: Sequence[int] = (),
+    ) -> HaloBuffer:
+        """
+        Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
+        value that reads have outside of it. They need no conditions then.
+
+        Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
+        `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
+        Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes.
         """
 
     def rfactor(

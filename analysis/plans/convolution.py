@@ -1,0 +1,260 @@
+"""
+Plans for convolutions, and for products that have several axes of rows: domains and predicted time.
+
+What a plan decides stands in `convolution_plan.py`. The model is that of products (`contraction_cost.py`) for tiles
+that extend along several axes: multiply-adds against loads, what streams from beyond L2, and the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from math import log2, prod
+
+from ...targets.target import Target
+from ..facts import Access, Contraction, Home
+from .convolution_plan import ConvolutionPlan
+from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes
+
+MOST_VECTORS = 4
+"""Vectors along the axis in lanes at most, as for products."""
+
+LANE_BY_LANE = 2
+"""Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
+
+
+def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
+    """The `n` plans of least predicted time, cheapest first; none where no axis of the result fits vector lanes."""
+    return list(_proposed(contraction, target, n))
+
+
+def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cost:
+    """The predicted time of one call on one thread."""
+    return _Model(contraction, target).cost(plan)
+
+
+@lru_cache(maxsize=1024)
+def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
+    model = _Model(c, target)
+    found = [(model.cost(plan).seconds, plan) for plan in _plans(c, model)]
+    found.sort(key=lambda pair: (pair[0], str(pair[1])))
+    return tuple(plan for _, plan in found)[:n]
+
+
+def _plans(c: Contraction, model: _Model) -> Iterator[ConvolutionPlan]:
+    halo = _halo_order(c)
+    summed = _summed_order(c, halo)
+    for axis in c.parallel:
+        if model.extents[axis] > 1:
+            yield from _plans_with_lanes(c, model, axis, summed, halo)
+
+
+def _plans_with_lanes(
+    c: Contraction, model: _Model, axis: int, summed: tuple[int, ...], halo: tuple[int, ...]
+) -> Iterator[ConvolutionPlan]:
+    """
+    Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
+    smaller in the tile.
+    """
+    packs = axis in c.n and c.stride(c.right, axis) != 1
+    extent, width = model.extents[axis], model.lanes
+    while width > 1 and width // 2 >= extent:
+        width //= 2
+    others = _other_axes(c, model, axis)
+    for vectors in range(1, MOST_VECTORS + 1):
+        if vectors > 1 and (vectors - 1) * width >= extent:
+            return
+        most = model.core.vector_registers // vectors
+        for sizes in _sizes([model.extents[other] for other in others], most):
+            around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
+            tile = (*around, (axis, vectors * width))
+            plan = ConvolutionPlan(tile, summed, halo, packs)
+            left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)
+            if model.accumulators(plan) + min(left, right) + 1 <= model.core.vector_registers:
+                yield plan
+
+
+def _sizes(extents: list[int], most: int) -> Iterator[tuple[int, ...]]:
+    """How many elements along each axis, so many in all at most."""
+    if not extents:
+        yield ()
+        return
+    for size in range(1, min(extents[0], most) + 1):
+        for rest in _sizes(extents[1:], most // size):
+            yield (size, *rest)
+
+
+def _other_axes(c: Contraction, model: _Model, lanes: int) -> list[int]:
+    """The axes that a tile may extend along beside that in lanes: two of M, one of N."""
+    m = [axis for axis in c.m if axis != lanes and model.extents[axis] > 1][-2:]
+    n = [axis for axis in c.n if axis != lanes and model.extents[axis] > 1][-1:]
+    return [*n, *m]
+
+
+def _halo_order(c: Contraction) -> tuple[int, ...]:
+    """
+    The order of the dimensions of an image's padded copy; empty where it has no border.
+
+    Channels, dimensions that only summed axes move, come right outside of the last one that an axis of the result
+    moves: all that a tile reads is near together then.
+    """
+    if not c.left.is_guarded:
+        return ()
+    outer = (*c.m, *c.batch)
+    moved = [
+        n
+        for n, s in enumerate(c.left.subscripts)
+        if s is not None and any(s.coefficients[axis] for axis in outer)
+    ]
+    dimensions = list(range(len(c.left.subscripts)))
+    if not moved:
+        return tuple(dimensions)
+    last = moved[-1]
+    channels = [
+        n
+        for n, s in enumerate(c.left.subscripts)
+        if n < last and n not in moved and s is not None and any(s.coefficients)
+    ]
+    before = [n for n in dimensions[:last] if n not in channels]
+    return (*before, *channels, *dimensions[last:])
+
+
+def _summed_order(c: Contraction, halo: tuple[int, ...]) -> tuple[int, ...]:
+    """
+    The summed axes: blocks of channels, the window, and inside of it the innermost axis of channels. Sums that may
+    not be reordered stay as they are.
+
+    Where neighbouring elements of the image are in lanes or broadcast one after the other, two places of a window
+    share most of them: were the window innermost, LLVM would keep what they share in registers that the tile needs.
+    """
+    if not c.statement.reassociates:
+        return c.k
+    order = halo or tuple(range(len(c.left.subscripts)))
+
+    def place(axis: int) -> int:
+        dimension = c.left.dimension_of(axis)
+        return -1 if dimension is None else order.index(dimension)
+
+    channels = sorted((axis for axis in c.k if axis not in c.window), key=place)
+    window = sorted(c.window, key=place)
+    return (*channels[:-1], *window, *channels[-1:])
+
+
+class _Model:
+    def __init__(self, c: Contraction, target: Target):
+        self.c, self.core, self.rates = c, target.core, target.rates
+        self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
+        self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
+        self.clock = cycles_per_second(target)
+        self.near_2 = kept_bytes(self.core.cache(2))
+        self.terms = c.extent(c.k)
+
+    def vectors(self, plan: ConvolutionPlan) -> int:
+        """Along the axis in lanes."""
+        return -(-plan.tile[-1][1] // self.lanes)
+
+    def accumulators(self, plan: ConvolutionPlan) -> int:
+        return prod(size for _, size in plan.tile[:-1]) * self.vectors(plan)
+
+    def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
+        """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
+        return self._loads(dict(plan.tile), plan, access)[0]
+
+    def _loads(
+        self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access
+    ) -> tuple[int, float]:
+        """The same for a tile of some sizes, and the loads and insertions for them."""
+        count = prod(
+            size for axis, size in sizes.items() if axis != plan.lanes and access.moves_along(axis)
+        )
+        if not access.moves_along(plan.lanes):
+            return count, count
+        wide = sizes[plan.lanes]
+        vectors = -(-wide // self.lanes)
+        is_dense = self.c.stride(access, plan.lanes) == 1 or (plan.packs and access == self.c.right)
+        return count * vectors, count * (vectors if is_dense else wide * LANE_BY_LANE)
+
+    def cost(self, plan: ConvolutionPlan) -> Cost:
+        computing = self._arithmetic(plan)
+        return cost_of(
+            [
+                ("arithmetic", computing),
+                ("streaming", max(0.0, self._streaming(plan) - computing)),
+                ("packing weights", self._packing(plan)),
+                ("copying the image", self._copying(plan)),
+            ]
+        )
+
+    def _arithmetic(self, plan: ConvolutionPlan) -> float:
+        """Seconds of all tiles, the last ones along each axis being smaller."""
+        c = self.c
+        alone = prod(self.extents[axis] for axis in c.parallel if axis not in dict(plan.tile))
+        parts = [
+            [(self.extents[axis] // size, size), (1, self.extents[axis] % size)]
+            for axis, size in plan.tile
+        ]
+        cycles = 0.0
+        for part in product(*parts):
+            count = prod(number for number, _ in part)
+            sizes = {axis: size for (axis, _), (_, size) in zip(plan.tile, part, strict=True)}
+            if count and all(sizes.values()):
+                cycles += count * self._tile_cycles(plan, sizes)
+        return alone * cycles / self.clock
+
+    def _tile_cycles(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
+        core, c = self.core, self.c
+        vectors = -(-sizes[plan.lanes] // self.lanes)
+        rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
+        loads = sum(self._loads(sizes, plan, access)[1] for access in (c.left, c.right))
+        step = max(rows * vectors / core.fma_ports, loads / core.load_ports, core.fma_latency + 1)
+        ending = ending_cycles(core, rows, vectors)
+        if (
+            c.stride(c.result, plan.lanes) != 1
+        ):  # the tile is transposed in registers, or stored by elements
+            across = {axis: size for axis, size in sizes.items() if c.stride(c.result, axis) == 1}
+            shuffles = log2(max(self.lanes, 2))
+            each = shuffles if prod(across.values()) > 1 else LANE_BY_LANE * self.lanes
+            ending += rows * vectors * each
+        return self.terms * step + ending
+
+    def _streaming(self, plan: ConvolutionPlan) -> float:
+        """
+        Seconds in which what does not stay in L2 comes from beyond it: the image for each block of weights, and
+        these once, or for each tile where a block of them does not stay there.
+        """
+        c = self.c
+        image = self._bytes(c.left)
+        weights = self._bytes(c.right)
+        blocks = prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.n)
+        block = (
+            weights
+            / blocks
+            / prod(self.extents[axis] for axis in c.batch if c.right.moves_along(axis))
+        )
+        moved = (
+            weights
+            if block <= self.near_2
+            else weights * prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.m)
+        )
+        moved += image * (blocks if image + block > self.near_2 else 1)
+        moved += self._bytes(c.result)
+        last = self.core.caches[-1]
+        is_cached = last.level > 2 and image + weights <= last.bytes // last.shared_by
+        rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
+        return moved / rate.core
+
+    def _bytes(self, access: Access) -> float:
+        return float(self.c.facts.buffers[access.buffer].bytes or 0)
+
+    def _packing(self, plan: ConvolutionPlan) -> float:
+        """Seconds in which weights that are no constants are packed, in each call."""
+        is_constant = self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT
+        if not plan.packs or is_constant:
+            return 0.0
+        return 2 * self._bytes(self.c.right) / self.rates.pack_far.core
+
+    def _copying(self, plan: ConvolutionPlan) -> float:
+        size = 2 * self._bytes(self.c.left)
+        rate = self.rates.copy_l2 if size <= self.near_2 else self.rates.copy_l3
+        return size / rate.core if plan.halo else 0.0

@@ -1,0 +1,47 @@
+"""How a convolution is tiled and ordered: the parameters of its family of plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ConvolutionPlan:
+    """
+    Direct convolution in register tiles, which may extend along several axes of the result.
+
+        for batch, n, m (tiles):        # a block of weights stays near while all of the image goes by
+          acc[tile] = 0                 # in registers
+          for summed (channels, window):
+            acc[tile] += image[m + window] * weights[n, summed]
+          result = finished(acc)
+
+    One axis of the tile is in vector lanes: output channels, with the image's elements broadcast and the weights
+    in panels, or neighbouring elements of the result, with the weights broadcast. (Georganas et al., "Anatomy of
+    High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, have the former on blocked channels.)
+    """
+
+    tile: tuple[tuple[int, int], ...]
+    """axes of the contraction, with how many elements of each a register tile has; the last one is in lanes"""
+    summed: tuple[int, ...]
+    """the axes that are summed over, outermost first"""
+    halo: tuple[int, ...]
+    """the image's dimensions in the order of its padded copy; empty where the image is read as it is"""
+    packs: bool
+    """the weights are packed into panels as wide as the tile"""
+
+    @property
+    def lanes(self) -> int:
+        """The axis in vector lanes."""
+        return self.tile[-1][0]
+
+    def size(self, axis: int) -> int:
+        """How many elements of an axis a tile has."""
+        return dict(self.tile).get(axis, 1)
+
+    def __str__(self) -> str:
+        sizes = "x".join(str(size) for _, size in self.tile)
+        words = [f"direct, tile {sizes} of axes {', '.join(str(axis) for axis, _ in self.tile)}"]
+        words += ["copies the image with its border"] if self.halo else []
+        words += ["packs weights"] if self.packs else []
+        return ", ".join(words)

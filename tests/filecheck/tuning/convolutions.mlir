@@ -1,0 +1,64 @@
+// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" --remarks 2>&1 | filecheck %s
+// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" | filecheck %s --check-prefix LOOP
+
+// A convolution is a contraction: output channels in lanes, neighbouring elements of the result in the rows of a
+// register tile, the image copied with its border, and the tile transposed in registers on its way out.
+// CHECK: scheduled as contraction: direct, tile {{.*}} copies the image with its border, packs weights
+// LOOP-LABEL: @padded.y
+// LOOP:         %image = loop.alloc arena : memref<1x30x64x30xf32>
+// LOOP:         %weights = loop.alloc arena : memref<2x3x3x64x32xf32>
+// LOOP:         loop.for parallel threads "f.tile"
+// LOOP:           loop.for parallel "oh
+// LOOP:             loop.alloc stack
+// LOOP:             loop.alloc register
+// LOOP:             loop.for reduction "kh"
+// LOOP-NEXT:          loop.for reduction "kw"
+// LOOP-NEXT:            loop.for reduction "c"
+// LOOP-NOT:                loop.if
+// LOOP:                   loop.for parallel vector "f.each" {{.*}} to 32
+// LOOP:             loop.for parallel vector "{{.*}}.out1"
+// LOOP-NEXT:          loop.for parallel vector "{{.*}}.out3"
+func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
+  %y = te.compute [%n = 1, %f = 64, %oh = 28, %ow = 28] add [%c = 64, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<1x64x28x28xf32>
+}
+
+// Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole.
+// CHECK: scheduled as contraction: direct, tile
+// LOOP-LABEL: @blocked.y
+// LOOP-NOT:     loop.alloc arena
+// LOOP-NOT:     loop.alloc stack
+// LOOP:         loop.alloc register
+// LOOP:         loop.for parallel vector "l.each" {{.*}} to 16
+func.func @blocked(%x: tensor<4x30x30x16xf32>, %w: tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
+  %y = te.compute [%f = 4, %oh = 28, %ow = 28, %l = 16] add [%c = 4, %kh = 3, %kw = 3, %cl = 16] (%a = %x[%c, %oh + %kh, %ow + %kw, %cl], %b = %w[%f, %c, %kh, %kw, %cl, %l]) : (tensor<4x30x30x16xf32>, tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<4x28x28x16xf32>
+}
+
+// A border that is no number: there is no copy with it, and the plan is missed.
+// CHECK: contraction: stage_halo({{.*}}) is refused: a condition around a load of '%x' asks for something else than whether the element exists
+func.func private @half(%x: memref<40xf32> {stepwell.noalias}, %w: memref<3xf32> {stepwell.noalias}, %y: memref<40xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 40 {
+    loop.for reduction "k" %k = 0 to 3 {
+      %a = loop.if (-%i - %k + 30 >= 0) -> (f32) {
+        %0 = loop.load %x[%i + %k] : memref<40xf32>
+        loop.yield %0 : f32
+      } else {
+        %1 = arith.constant 0.0 : f32
+        loop.yield %1 : f32
+      }
+      %b = loop.load %w[%k] : memref<3xf32>
+      %p = arith.mulf %a, %b fastmath<contract> : f32
+      %c = loop.load %y[%i] : memref<40xf32>
+      %s = arith.addf %c, %p fastmath<reassoc,contract> : f32
+      loop.store %s, %y[%i] : memref<40xf32>
+    }
+  }
+  func.return
+}

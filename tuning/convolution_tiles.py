@@ -1,0 +1,286 @@
+"""
+The steps of a convolution's plan: a padded copy of the image, weights in panels, and register tiles along several axes.
+
+See `analysis/plans/convolution_plan.py` for the nest that they make. Each step takes the loops and buffers that
+earlier steps made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..analysis.facts import Access, Contraction, LoopFacts
+from ..analysis.plans.convolution_plan import ConvolutionPlan
+from ..targets.target import Target
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from ..transforms.step_support.made import HaloBuffer, StagedBuffer
+from .panels import Packing, vectorize_packing
+from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, vector_span, write_out
+from .session import Session
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
+
+    around: tuple[LoopHandle, ...]
+    inside: dict[int, LoopHandle]
+
+
+def schedule_convolution(
+    s: Session, plan: ConvolutionPlan, kernel: LoopFacts, found: Contraction, target: Target
+) -> None:
+    """Carry out a plan. Raises the Refusal of a step that is not legal."""
+    tiles = _Tiles(s, plan, kernel, found, target)
+    tiles.pad_image()
+    tiles.cut()
+    tiles.pack()
+    tiles.peel()
+    tiles.keep_in_registers()
+    tiles.vectorize()
+
+
+class _Tiles:
+    def __init__(
+        self, s: Session, plan: ConvolutionPlan, kernel: LoopFacts, c: Contraction, target: Target
+    ):
+        self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
+        self.width = target.core.lanes(c.result_bytes)
+        self.order = (*c.batch, *c.n, *c.m)
+        """the axes of the loops over tiles, outermost first"""
+        self.axes = [axis for axis, _ in plan.tile]
+        self.by_panels = c.finished is not None or c.stride(c.result, plan.lanes) != 1
+        """whether a tile goes to a buffer on the stack first, from which it is finished or transposed"""
+        self.result = s.buffer(kernel.buffers[c.result.buffer])
+        self.backs: dict[int, list[LoopHandle]] = {}
+        """by axis the loops over the last tile along it, where that is smaller"""
+        self.halo: HaloBuffer | None = None
+        self.packing: Packing | None = None
+        self.panels: list[StagedBuffer] = []
+        self.tiles: list[tuple[Tile, StagedBuffer]] = []
+
+    def pad_image(self) -> None:
+        """Copy the image with its border, so that reads need no conditions."""
+        if self.plan.halo:
+            image = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
+            self.halo = self.s.stage_halo(image, into="image", order=self.plan.halo)
+
+    # The loops.
+
+    def cut(self) -> None:
+        """Cut the nests' axes into tiles, and run the nests tile by tile."""
+        c = self.c
+        self.init = self.finish = None
+        if c.initialised is not None:
+            write = c.facts.statements[c.initialised].write
+            self.init = self._cut(c.initialised, write, "init", self.axes, ())
+        update = [self.s.handle(op) for op in self.kernel.loops[c.number]]
+        summed = [update[axis] for axis in self.plan.summed]
+        self.update = self._cut(c.number, c.result, "each", self.axes, summed)
+        if c.finished is not None:
+            statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
+            reads = (read for statement in statements for read in statement.reads)
+            read = next(read for read in reads if read.buffer == c.result.buffer)
+            self.finish = self._cut(c.finished, read, "finish", self._in_rows(), (), is_last=True)
+        nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
+        first, *others = nests
+        for other in others:
+            for kept, joined in zip(first.around, other.around, strict=False):
+                self.s.fuse_loops(kept, joined)
+        self.around = first.around
+        self.tile = self.around[-1]
+        self.shared = self.around[-2] if self.by_panels else self.tile
+
+    def _in_rows(self) -> list[int]:
+        """The axes of a tile in the order in which it leaves the stack: along memory, whole vectors last."""
+        along = [axis for axis in self.axes if self.c.stride(self.c.result, axis) == 1]
+        lanes = self.plan.lanes
+        if lanes in along or not along:
+            return self.axes
+        return [*(axis for axis in self.axes if axis not in (lanes, along[0])), lanes, along[0]]
+
+    def _cut(
+        self,
+        number: int,
+        element: Access,
+        word: str,
+        inside: Sequence[int],
+        summed: Sequence[LoopHandle],
+        *,
+        is_last: bool = False,
+    ) -> Nest:
+        """Cut the loops of a statement that has the result's element `element`."""
+        by_dimension = {
+            element.dimension_of(n): self.s.handle(op)
+            for n, op in enumerate(self.kernel.loops[number])
+        }
+        around: list[LoopHandle] = []
+        rests: dict[int, LoopHandle] = {}
+        for axis in self.order:
+            whole = by_dimension[self.c.result.dimension_of(axis)]
+            if axis not in self.axes:
+                around.append(whole)
+                continue
+            outer, rests[axis] = self.s.cut(whole, self.plan.size(axis), "tile", word)
+            around.append(outer)
+        if self.by_panels and not is_last:
+            lanes = self.plan.lanes
+            tile, rests[lanes] = self.s.cut(rests[lanes], self.plan.size(lanes), "part", word)
+            around.append(tile)
+        self.s.order(*around, *summed, *(rests[axis] for axis in inside))
+        return Nest(tuple(around), rests)
+
+    # The weights.
+
+    def pack(self) -> None:
+        """Copy the weights into panels as wide as the tile, in the order of the sum."""
+        if not self.plan.packs:
+            return
+        c, lanes = self.c, self.plan.lanes
+        outer = [axis for axis in (*c.batch, *c.n) if axis != lanes]
+        axes = [a for a in (*outer, *self.plan.summed, lanes) if c.right.moves_along(a)]
+        moved = [n for n in (c.right.dimension_of(axis) for axis in axes) if n is not None]
+        fixed = [n for n in range(len(c.right.subscripts)) if n not in moved]
+        order, size = (*fixed, *moved), self.plan.size(lanes)
+        staged = self.s.stage(
+            self.s.buffer(self.kernel.buffers[c.right.buffer]),
+            "",
+            into="weights",
+            scope="arena",
+            order=order,
+            panel=size,
+            pad=size,
+            along=self.update.inside[lanes] if c.left.buffer == c.right.buffer else "",
+        )
+        last = self.plan.summed[-1]
+        reads_last, reads_summed = (c.stride(c.right, axis) == 1 for axis in (lanes, last))
+        extent = c.extent((lanes,))
+        self.packing = Packing(staged, order, size, extent, reads_last, reads_summed)
+
+    def peel(self) -> None:
+        """Give the last tiles along each axis, where they are smaller, loops of their own."""
+        for axis in self.order:
+            if axis not in self.axes or not self.c.extent((axis,)) % self.plan.size(axis):
+                continue
+            if self.c.extent((axis,)) < self.plan.size(axis):
+                continue
+            loop = self.around[self.order.index(axis)]
+            for copy in loop.copies:
+                back = self.s.peel(copy, back=1).back
+                assert back is not None
+                self.backs.setdefault(axis, []).append(back)
+
+    # The tiles.
+
+    def keep_in_registers(self) -> None:
+        """Keep the tiles in registers; a result that is worked on further only exists by panels."""
+        rank = len(self.c.result.subscripts)
+        order = tuple(range(rank))
+        if self.by_panels:
+            (lane,) = self._dimensions([self.plan.lanes])
+            order = (*(n for n in order if n != lane), lane)
+        self.places = {axis: order.index(n) for axis, n in self._by_axis().items()}
+        """of each axis the dimension of the buffer that register tiles are parts of"""
+        for handle in self.tile.copies:
+            tile = self._tile(handle)
+            place = self.places[self.plan.lanes]
+            pads = tuple(tile.wide if n == place else 1 for n in range(rank))
+            result: BufferHandle = self.result
+            if self.by_panels:
+                around = next(copy for copy in self.shared.copies if _is_in(handle, copy))
+                panel = self.s.stage(
+                    result, around, into="panel", scope="stack", order=order, pads=pads
+                )
+                self.panels.append(panel)
+                result = panel.buffer
+                tile = pad_loops(self.s, tile)
+                kept = keep_in_registers(self.s, result, tile, pads)
+            else:
+                kept = keep_in_registers(self.s, result, tile, pads)
+                tile = pad_loops(self.s, tile)
+            self.tiles.append((tile, kept))
+        self.s.tidy()
+
+    def _by_axis(self) -> dict[int, int]:
+        found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}
+        return {axis: dimension for axis, dimension in found.items() if dimension is not None}
+
+    def _dimensions(self, axes: Sequence[int]) -> list[int]:
+        return [self._by_axis()[axis] for axis in axes]
+
+    def _tile(self, at: LoopHandle) -> Tile:
+        """The tiles that are the iterations of one loop: their columns are in lanes."""
+        lanes = self.plan.lanes
+        extent, size = self.c.extent((lanes,)), self.plan.size(lanes)
+        is_last = any(_is_in(at, back) for back in self.backs.get(lanes, ()))
+        count = extent % size if is_last else min(size, extent)
+        wide = vector_span(count, self.width)
+        nests = [nest for nest in (self.init, self.update) if nest is not None]
+        rows = [n.inside[axis] for n in nests for axis in self.axes if axis != lanes]
+        return Tile(
+            at,
+            tuple(copy for row in rows for copy in row.copies_in(at)),
+            tuple(copy for nest in nests for copy in nest.inside[lanes].copies_in(at)),
+            0,
+            wide,
+            False,
+            self.plan.packs and wide != count,
+        )
+
+    def vectorize(self) -> None:
+        """One axis in lanes, the others written out; the copies too."""
+        s, lane = self.s, self.places[self.plan.lanes]
+        for tile, kept in self.tiles:
+            for loop in (*tile.columns, kept.copy_along(lane), kept.out_along(lane)):
+                in_lanes(s, loop, tile.wide)
+        self._vectorize_leaving()
+        if self.packing is not None:
+            vectorize_packing(s, self.packing, self.width)
+        if self.halo is not None:
+            for nest in (self.halo.copy_in, *self.halo.borders):
+                if nest and not nest[-1].is_gone:
+                    in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
+        s.tidy()
+        for tile, kept in self.tiles:
+            copies = (kept.copy_along(n) for n in self.places.values() if n != lane)
+            outs = (kept.out_along(n) for n in self.places.values() if n != lane)
+            for loop in (*tile.rows, *copies, *outs):
+                write_out(s, loop)
+
+    def _vectorize_leaving(self) -> None:
+        """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""
+        *_, last = self._in_rows()
+        pairs: list[tuple[LoopHandle | None, LoopHandle | None]] = []
+        if self.finish is not None:
+            lanes, inner = (self.finish.inside[axis] for axis in (self.plan.lanes, last))
+            for copy in inner.copies:
+                around = next((c for c in lanes.copies if copy in copy.copies_in(c)), None)
+                pairs.append((around, copy))
+        elif self.by_panels:
+            along, lane = self._dimensions([last, self.plan.lanes])
+            for panel in self.panels:
+                self._order_for_leaving(panel)
+                pairs.append((panel.out_along(lane), panel.out_along(along)))
+        for around, inner in pairs:
+            if inner is None or inner.is_gone:
+                continue
+            if last == self.plan.lanes or self.c.stride(self.c.result, last) != 1:
+                in_lanes(self.s, inner, vector_span(inner.trips or self.width, self.width))
+                continue
+            self.s.vectorize(inner)
+            if around is not None and not around.is_gone:
+                self.s.vectorize(around)
+
+    def _order_for_leaving(self, panel: StagedBuffer) -> None:
+        """Copy a panel back in the order in which tiles leave the stack."""
+        loops = [panel.out_along(n) for n in self._dimensions(self._in_rows())]
+        last = [loop for loop in loops if loop is not None and not loop.is_gone]
+        rest = [loop for loop in panel.copy_out if not loop.is_gone and loop not in last]
+        if len(last) > 1:
+            self.s.order(*rest, *last)
+
+
+def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
+    """Whether a loop is another, or stands inside of it."""
+    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))
