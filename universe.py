@@ -76,6 +76,9 @@ def _step_pass(keyword: str) -> tuple[str, str]:
 
 _PASSES: dict[str, str] = {
     "graph-extend-narrow-floats": "transforms.graph.extend_narrow_floats:GraphExtendNarrowFloatsPass",
+    "graph-simplify": "transforms.graph.simplify:GraphSimplifyPass",
+    "graph-reduce-strength": "transforms.graph.reduce_strength:GraphReduceStrengthPass",
+    "graph-recognize-activations": "transforms.graph.recognize_activations:GraphRecognizeActivationsPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",

@@ -31,8 +31,12 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.GRAPH,
         Level.TE,
         (
-            "graph-extend-narrow-floats",
             "canonicalize",
+            "cse",
+            "graph-simplify",
+            "graph-reduce-strength",
+            "graph-recognize-activations",
+            "graph-extend-narrow-floats",
             "graph-normalize-late",
             "graph-decompose",
             "canonicalize",

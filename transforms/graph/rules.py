@@ -1,0 +1,216 @@
+"""
+Equations that are used from left to right, and the pass that uses a table of them.
+
+    x, c = Variable("x"), Constant("c")
+    RULES = (
+        Rule(relu(relu(x)), relu(x)),
+        Rule(x / c, x * (1 / c), when=has_exact_reciprocal),
+        Rule(minimum(relu(x), c), clip(x, min=0, max=c), when=(c >= 0,)),
+    )
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import VerifyException
+
+from ...analysis.levels import Level
+from ...dialects import graph
+from ...dialects.graph.expressions import Expr
+from ..numerics import DEFAULT_FP, fp_contract
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+from .matching import Match, matches
+from .terms import Apply, Term, built, number_in
+
+Condition: TypeAlias = "tuple[Term, ...] | Callable[..., bool]"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """
+    An equation: `before` becomes `after`.
+
+    `after` is a term, or a function that is given the variables of `before` by their names, tensors as `Expr`,
+    numbers as NumPy scalars and settings as Python values. `when` is inequalities of numbers that all have to hold, or
+    a function that is given the same.
+    """
+
+    before: Apply
+    after: Term | Callable[..., Expr]
+    when: Condition = ()
+    text: str = ""
+    """What `after` is, where it is a function."""
+    any_order: bool = False
+    """Whether sums and products are looked for in every grouping."""
+
+    def __str__(self) -> str:
+        return f"{self.before} → {self.text or self.after}"
+
+    @property
+    def roots(self) -> tuple[type[graph.GraphOp], ...]:
+        """The operations at which it may begin."""
+        op = self.before.op
+        for group in (
+            (graph.AddOp, graph.SubOp),
+            (graph.MulOp, graph.DivOp, graph.ReciprocalOp),
+        ):
+            if self.any_order and op in group:
+                return group
+        return (op,)
+
+
+def find(rule: Rule, op: Operation) -> Match | None:
+    """
+    Where the rule may be used with `op` as its last operation.
+
+    What lies between is not used by others: it would have to be computed as well as what replaces it.
+    """
+    for match in matches(rule.before, op.results[0], rule.any_order, Match()):
+        covered = set(match.ops)
+        if all(
+            use.operation in covered
+            for inner in match.ops
+            if inner is not op
+            for result in inner.results
+            for use in result.uses
+        ):
+            return match
+    return None
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
+
+
+def _call(function: Callable[..., Any], bound: dict[str, Any]) -> Any:
+    return function(*(bound[name] for name in _parameters(function)))
+
+
+def _holds(when: Condition, bound: dict[str, Any]) -> bool:
+    if callable(when):
+        return bool(_call(when, bound))
+    return all(number_in(each, bound) for each in when)
+
+
+def replacement(rule: Rule, op: Operation, match: Match) -> tuple[SSAValue, Block] | None:
+    """
+    What stands for the operation's result and a block with the operations for it; None where the rule does not apply.
+
+    They are made aside first, so that a rule whose result has another type, or one that an operation is not defined
+    for, leaves no trace.
+    """
+    block = Block()
+    builder = Builder(InsertPoint.at_end(block))
+    bound = {
+        name: Expr(cast(SSAValue, value), builder) if isinstance(value, SSAValue) else value
+        for name, value in match.bound.items()
+    }
+    try:
+        if not _holds(rule.when, bound):
+            return None
+        if isinstance(rule.after, Term):
+            value = built(rule.after, bound, builder, Expr(op.results[0], builder)).value
+        else:
+            value = _call(rule.after, bound).value
+        for new in block.ops:
+            new.verify_()
+    except VerifyException:
+        value = None
+    if value is None or value.type != op.results[0].type:
+        for new in reversed(list(block.ops)):
+            block.erase_op(new)
+        return None
+    return value, block
+
+
+def use(rule: Rule, op: Operation, match: Match, rewriter: PatternRewriter) -> bool:
+    """Use the rule, where its result is of the right type; what nothing needs any more goes."""
+    made = replacement(rule, op, match)
+    if made is None:
+        return False
+    value, block = made
+    remark(op, f"rewrote {rule}")
+    new_ops = list(block.ops)
+    for new in new_ops:
+        new.detach()
+        new.location = op.location
+    if value.owner in new_ops and op.results[0].name_hint is not None:
+        value.name_hint = op.results[0].name_hint
+    operands = list(op.operands)
+    rewriter.replace(op, new_ops, [value])
+    erase_unused(operands, rewriter)
+    return True
+
+
+def erase_unused(values: Sequence[SSAValue], rewriter: PatternRewriter) -> None:
+    """Erase the graph operations that made the values, and what made their operands, where nothing uses them."""
+    waiting = list(values)
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, graph.GraphOp) or op.parent is None or op.has_trait(ConstantLike):
+            continue
+        if any(result.first_use is not None for result in op.results):
+            continue
+        waiting += op.operands
+        rewriter.erase(op)
+
+
+class _Table(RewritePattern):
+    """The first rule that applies to an operation."""
+
+    def __init__(self, rules: Sequence[Rule]):
+        self._rules: defaultdict[type[Operation], list[Rule]] = defaultdict(list)
+        for rule in rules:
+            for root in rule.roots:
+                self._rules[root].append(rule)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        for rule in self._rules.get(type(op), ()):
+            match = find(rule, op)
+            if match is not None and use(rule, op, match, rewriter):
+                return
+
+
+def apply_rules(module: ModuleOp, rules: Sequence[Rule]) -> None:
+    """
+    Use the rules until none applies.
+
+    A worklist has the operations that are left to look at: all of them once, and then those that are new or whose
+    operands have changed.
+    """
+    PatternRewriteWalker(GreedyRewritePatternApplier([_Table(rules)])).rewrite_module(module)
+
+
+@dataclass(frozen=True)
+class EquationsPass(StepwellPass):
+    """The base of a pass that uses a table of equations. `fp=strict` leaves all but exact ones unused."""
+
+    level_in: ClassVar[Level] = Level.GRAPH
+    level_out: ClassVar[Level] = Level.GRAPH
+    RULES: ClassVar[tuple[Rule, ...]]
+
+    fp: str = DEFAULT_FP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if fp_contract(self.fp) != "strict" or self.numerics == "exact":
+            apply_rules(op, self.RULES)
