@@ -132,8 +132,8 @@ class _Comparison:
         inputs = make_inputs(signature, self.given, {}, self.seed)
         names = [spec.name for spec in signature.inputs]
         expected = self._expected(model, dict(zip(names, inputs, strict=True)))
-        ours = Lowered(module, options=Options(opt=opt)).compile()(*inputs)
-        found = ours if isinstance(ours, tuple) else (ours,)
+        ours: Any = Lowered(module, options=Options(opt=opt)).compile()(*inputs)
+        found: tuple[Array, ...] = ours if isinstance(ours, tuple) else (ours,)
         return [
             _Error(value, relative_error(own, other))
             for value, own, other in zip(values, found, expected, strict=True)
