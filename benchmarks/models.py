@@ -154,10 +154,11 @@ def compare(model: Model, threads: int, rounds: int, is_reference: bool) -> Comp
     )
     run = lowered.compile(threads=threads)
     compile_seconds = perf_counter() - start
-    arguments = [array for name, array in feeds.items() if name not in _constants(model)]
+    names = [one.name for one in session.get_inputs()]
+    arguments = [feeds[name] for name in names if name not in _constants(model)]
     found = run(*arguments)
     outputs = found if isinstance(found, tuple) else (found,)
-    error = max(map(relative_error, outputs, expected, strict=True))
+    error = max(relative_error(*pair) for pair in zip(outputs, expected, strict=True))
     if is_reference:
         return Comparison(error, 0, 0, compile_seconds, 0, 0)
     ours, theirs = _turns((lambda: run(*arguments), lambda: session.run(None, feeds)), rounds)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -133,7 +133,7 @@ class _Comparison:
         names = [spec.name for spec in signature.inputs]
         expected = self._expected(model, dict(zip(names, inputs, strict=True)))
         ours: Any = Lowered(module, options=Options(opt=opt)).compile()(*inputs)
-        found: tuple[Array, ...] = ours if isinstance(ours, tuple) else (ours,)
+        found = cast("tuple[Array, ...]", ours if isinstance(ours, tuple) else (ours,))
         return [
             _Error(value, relative_error(own, other))
             for value, own, other in zip(values, found, expected, strict=True)
