@@ -6,7 +6,7 @@ In a traced function they record operations. Called on NumPy arrays alone they c
 reference semantics of the operations, and return NumPy arrays. Operands are broadcast and promoted as
 NumPy 2 does; where NumPy would compute in float16 (the exponential of an int8) Stepwell takes float32.
 
-To add an element-wise function of an operation, add a line: `softsign = unary(graph.SoftsignOp)`.
+To add an element-wise function of an operation, add a line: `tanh = unary(graph.TanhOp)`.
 """
 
 from __future__ import annotations
