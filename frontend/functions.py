@@ -104,13 +104,13 @@ def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
 @traceable
 def leaky_relu(x: TensorLike, /, alpha: float = 0.01) -> Tensor:
     """`x` where it is at least 0, `alpha * x` elsewhere."""
-    return record(graph.LeakyReluOp, floating(x), _number(alpha, "alpha"))
+    return record(graph.LeakyReluOp, floating(x), number(alpha, "alpha"))
 
 
 @traceable
 def hard_sigmoid(x: TensorLike, /, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """`alpha * x + beta` between 0 and 1 (ONNX HardSigmoid)."""
-    return record(graph.HardSigmoidOp, floating(x), _number(alpha, "alpha"), _number(beta, "beta"))
+    return record(graph.HardSigmoidOp, floating(x), number(alpha, "alpha"), number(beta, "beta"))
 
 
 @traceable
@@ -137,7 +137,7 @@ def logical_not(x: TensorLike, /) -> Tensor:
     return record(graph.NotOp, cast_to(as_tensor(x), BOOL))
 
 
-def _number(value: Any, what: str) -> float:
+def number(value: Any, what: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -396,5 +396,5 @@ def layer_norm(
     elif scale is None:
         parameters = []
     return record(
-        graph.LayerNormOp, tensor, *parameters, axis=single_axis(axis), epsilon=_number(eps, "eps")
+        graph.LayerNormOp, tensor, *parameters, axis=single_axis(axis), epsilon=number(eps, "eps")
     )

@@ -9,7 +9,10 @@ from . import (
     array_functions,
     einstein_sums,
     functions,
+    norm_functions,
+    normalization_functions,
     operators,
+    pooling_functions,
     quantized_functions,
     selection_functions,
 )
@@ -20,6 +23,9 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
     vars(module)
     for module in (
         functions,
+        norm_functions,
+        normalization_functions,
+        pooling_functions,
         array_functions,
         einstein_sums,
         quantized_functions,

@@ -65,10 +65,11 @@ def _any_tensor(args: Iterable[Any]) -> bool:
 
 
 def _computed(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """What the operations that `function` records compute: an array, or a list for a list of Tensors."""
+    """What the operations that `function` records compute: an array, or a list or tuple of them for that of Tensors."""
     recording = EagerRecording()
     with recording:
         result = function(*args, **kwargs)
-        if isinstance(result, list):
-            return [recording.value(tensor) for tensor in cast("list[Tensor]", result)]
+        if isinstance(result, list | tuple):
+            arrays = map(recording.value, cast("list[Tensor] | tuple[Tensor, ...]", result))
+            return list(arrays) if isinstance(result, list) else tuple(arrays)
         return recording.value(result)

@@ -34,6 +34,7 @@ from .binary import (
     SubOp,
     XorOp,
 )
+from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
 from .conversion import CastOp
@@ -42,7 +43,8 @@ from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
 from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
-from .normalization import LayerNormOp, LogSoftmaxOp, SoftmaxOp
+from .normalization import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
+from .pooling import ArgmaxPoolOp, AveragePoolOp, MaxPoolOp, PoolOp, SumPoolOp
 from .reductions import (
     MaxOp,
     MinOp,

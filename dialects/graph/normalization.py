@@ -1,4 +1,4 @@
-"""Compound operations along axes: softmax, log_softmax, layer_norm. All decompose."""
+"""Compound operations along axes: softmax, log_softmax, layer_norm, rms_norm. All decompose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f64, i64
-from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
@@ -131,18 +130,14 @@ class LogSoftmaxOp(_AlongAxisOp):
         return (s - log(total).named("log_sum")).named("log_softmax")
 
 
-@graph_op
-class LayerNormOp(GraphOp, Decomposable):
+class _OverTrailingAxesOp(GraphOp, Decomposable, ABC):
     """
-    Over the axes from `axis` on: (x - mean) / sqrt(variance + epsilon), times scale, plus bias (ONNX
-    LayerNormalization). The variance is the mean of the squares of x - mean: no cancellation.
-
-        %r = graph.layer_norm %x, %scale, %bias axis = 1 epsilon = 1.000000e-05
-            : tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<2x8xf32>
+    A normalisation over the axes from `axis` on, with parameters that broadcast to these axes and may be left out from
+    the last one.
     """
 
-    name = "graph.layer_norm"
     ELEMENTS: ClassVar = FLOATS
+    PARAMETERS: ClassVar[tuple[str, ...]]
 
     operand = operand_def()
     parameters = var_operand_def()
@@ -158,6 +153,72 @@ class LayerNormOp(GraphOp, Decomposable):
     def __init__(
         self,
         operand: Value,
+        *parameters: Value | None,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+    ):
+        type_ = tensor_type(operand)
+        axis = normalized_axis(axis, type_.get_num_dims())
+        super().__init__(
+            operands=[operand, [value for value in parameters if value is not None]],
+            properties={"axis": IntegerAttr(axis, i64), "epsilon": FloatAttr(float(epsilon), f64)},
+            result_types=[type_],
+        )
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_ = tensor_type(self.operand)
+        axis = self.axis.value.data
+        require_canonical_axis(axis, type_.get_num_dims())
+        normalized = type_.get_shape()[axis:]
+        if len(self.parameters) > len(self.PARAMETERS):
+            raise VerifyException(
+                f"found {len(self.parameters)} parameters, expected {' and '.join(self.PARAMETERS)}; drop the others"
+            )
+        for what, value in zip(self.PARAMETERS, self.parameters, strict=False):
+            shape = shape_of(value)
+            if not broadcasts_to(shape, normalized):
+                raise VerifyException(
+                    f"found {what} of shape {shape_text(shape)}, expected one that broadcasts to the "
+                    f"normalized shape {shape_text(normalized)}; reshape it"
+                )
+        return (type_,)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes normalized over."""
+        return tuple(range(self.axis.value.data, tensor_type(self.operand).get_num_dims()))
+
+    def mean(self, x: Expr) -> Expr:
+        """The mean over the axes normalized over, which stay with an extent of 1."""
+        return x.made(MeanOp(x.value, self.axes, keepdims=True))
+
+    def inverse_root(self, squares: Expr) -> Expr:
+        """rsqrt(squares + epsilon)"""
+        epsilon = squares.constant(self.epsilon.value.data, "epsilon")
+        return rsqrt((squares + epsilon).named("guarded"))
+
+    def flops(self) -> int | None:
+        count = element_count(shape_of(self.operand))
+        # Sum, subtraction, square, sum, product, then scale and bias.
+        return None if count is None else (5 + len(self.parameters)) * count
+
+
+@graph_op
+class LayerNormOp(_OverTrailingAxesOp):
+    """
+    Over the axes from `axis` on: (x - mean) / sqrt(variance + epsilon), times scale, plus bias (ONNX
+    LayerNormalization). The variance is the mean of the squares of x - mean: no cancellation.
+
+        %r = graph.layer_norm %x, %scale, %bias axis = 1 epsilon = 1.000000e-05
+            : tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<2x8xf32>
+    """
+
+    name = "graph.layer_norm"
+    PARAMETERS: ClassVar = ("scale", "bias")
+
+    def __init__(
+        self,
+        operand: Value,
         scale: Value | None = None,
         bias: Value | None = None,
         *,
@@ -168,44 +229,7 @@ class LayerNormOp(GraphOp, Decomposable):
             raise VerifyException(
                 "found a bias without a scale, expected both; give a scale of ones"
             )
-        type_ = tensor_type(operand)
-        axis = normalized_axis(axis, type_.get_num_dims())
-        super().__init__(
-            operands=[operand, [value for value in (scale, bias) if value is not None]],
-            properties={"axis": IntegerAttr(axis, i64), "epsilon": FloatAttr(float(epsilon), f64)},
-            result_types=[type_],
-        )
-
-    def inferred_types(self) -> Sequence[Tensor]:
-        type_ = tensor_type(self.operand)
-        axis = self.axis.value.data
-        require_canonical_axis(axis, type_.get_num_dims())
-        normalized = type_.get_shape()[axis:]
-        if len(self.parameters) > 2:
-            raise VerifyException(
-                f"found {len(self.parameters)} parameters, expected scale and bias; drop the others"
-            )
-        for what, value in zip(("scale", "bias"), self.parameters, strict=False):
-            shape = shape_of(value)
-            if not broadcasts_to(shape, normalized):
-                raise VerifyException(
-                    f"found {what} of shape {shape_text(shape)}, expected one that broadcasts to the "
-                    f"normalized shape {shape_text(normalized)}; reshape it"
-                )
-        return (type_,)
-
-    @property
-    def scale(self) -> SSAValue | None:
-        return self.parameters[0] if self.parameters else None
-
-    @property
-    def bias(self) -> SSAValue | None:
-        return self.parameters[1] if len(self.parameters) > 1 else None
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The axes normalized over."""
-        return tuple(range(self.axis.value.data, tensor_type(self.operand).get_num_dims()))
+        super().__init__(operand, scale, bias, axis=axis, epsilon=epsilon)
 
     def numpy(self, x: Array, scale: Array | None = None, bias: Array | None = None) -> Array:
         count = x.dtype.type(np.prod([x.shape[axis] for axis in self.axes]))
@@ -217,18 +241,35 @@ class LayerNormOp(GraphOp, Decomposable):
 
     def decompose(self, x: Expr, scale: Expr | None = None, bias: Expr | None = None) -> Expr:
         """layer_norm(x) → c · rsqrt(mean(c · c) + epsilon) [· scale] [+ bias] with c = x - mean(x)"""
-        centered = (x - self._mean(x)).named("centered")
-        variance = self._mean((centered * centered).named("square")).named("variance")
-        epsilon = x.constant(self.epsilon.value.data, "epsilon")
-        result = (centered * rsqrt((variance + epsilon).named("guarded"))).named("normalized")
+        centered = (x - self.mean(x)).named("centered")
+        variance = self.mean((centered * centered).named("square")).named("variance")
+        result = (centered * self.inverse_root(variance)).named("normalized")
         if scale is not None:
             result = (result * scale).named("scaled")
         return result if bias is None else (result + bias).named("shifted")
 
-    def _mean(self, x: Expr) -> Expr:
-        return x.made(MeanOp(x.value, self.axes, keepdims=True))
 
-    def flops(self) -> int | None:
-        count = element_count(shape_of(self.operand))
-        # Sum, subtraction, square, sum, product, then scale and bias.
-        return None if count is None else (5 + len(self.parameters)) * count
+@graph_op
+class RmsNormOp(_OverTrailingAxesOp):
+    """
+    Over the axes from `axis` on: x / sqrt(mean of squares + epsilon), times scale (ONNX RMSNormalization; Zhang and
+    Sennrich, arXiv:1910.07467).
+
+        %r = graph.rms_norm %x, %scale axis = 1 epsilon = 1.000000e-05
+            : tensor<2x8xf32>, tensor<8xf32> -> tensor<2x8xf32>
+    """
+
+    name = "graph.rms_norm"
+    PARAMETERS: ClassVar = ("scale",)
+
+    def numpy(self, x: Array, scale: Array | None = None) -> Array:
+        count = x.dtype.type(np.prod([x.shape[axis] for axis in self.axes]))
+        squares = np.sum(x * x, axis=self.axes, keepdims=True) / count
+        result = x * (1 / np.sqrt(squares + x.dtype.type(self.epsilon.value.data)))
+        return result if scale is None else result * scale
+
+    def decompose(self, x: Expr, scale: Expr | None = None) -> Expr:
+        """rms_norm(x) → x · rsqrt(mean(x · x) + epsilon) [· scale]"""
+        squares = self.mean((x * x).named("square")).named("mean_square")
+        result = (x * self.inverse_root(squares)).named("normalized")
+        return result if scale is None else (result * scale).named("scaled")

@@ -15,6 +15,7 @@ import numpy as np
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float, numpy_dtype
 from stepwell.dialects.graph.base import NUMBERS, GraphOp
+from stepwell.dialects.graph.windows import Window
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -293,7 +294,62 @@ def _layer_norm(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _rms_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (1,), axis=0),
+        _case(op, (3, 17), (17,), axis=1),
+        _case(op, (2, 3, 5), (3, 5), axis=1, epsilon=1e-3),
+        _case(op, (0, 3), (3,), axis=1),
+    ]
+
+
+def _batch_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (2, 3), *[(3,)] * 4, axis=1, epsilon=5.0),
+        _case(op, (1, 3, 5, 7), *[(3,)] * 4, axis=1, epsilon=5.0),
+        _case(op, (5, 3, 2), *[(2,)] * 4, axis=2, epsilon=5.0),
+        _case(op, (0, 1, 4), *[(1,)] * 4, axis=1, epsilon=5.0),
+    ]
+
+
+def _group_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (2, 6, 5), (6,), (6,), groups=2),
+        _case(op, (1, 3, 5, 7), (3,), (3,), groups=3),
+        _case(op, (2, 4, 3, 1, 2), (4,), (4,), groups=1, epsilon=1e-3),
+        _case(op, (3, 4), (4,), (4,), groups=2),
+        _case(op, (0, 2, 3), (2,), (2,), groups=2),
+    ]
+
+
+WINDOWS: tuple[tuple[Shape, Window], ...] = (
+    ((5,), Window((1,), (2,), (1,), (0,), (0,))),
+    ((19,), Window((3,), (2,), (1,), (1,), (1,))),
+    ((3, 7), Window((2, 3), (1, 2), (1, 2), (1, 0), (0, 2))),
+    (
+        (1, 2, 7, 8),
+        Window((1, 1, 3, 2), (1, 1, 2, 3), (1, 1, 1, 1), (0, 0, 1, 0), (0, 0, 1, 0), True),
+    ),
+    ((2, 0, 5), Window((1, 1, 2), (1, 1, 1), (1, 1, 1), (0, 0, 0), (0, 0, 0))),
+)
+
+
+def _pool(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape, window=window) for shape, window in WINDOWS]
+
+
+def _average_pool(op: Any, element: Attribute) -> list[Case]:
+    return [
+        *_pool(op, element),
+        *[_case(op, shape, window=window, count_padding=True) for shape, window in WINDOWS],
+    ]
+
+
 _CASES: dict[type[Operation], Cases] = {
+    graph.AveragePoolOp: _average_pool,
+    graph.BatchNormOp: _batch_norm,
+    graph.GroupNormOp: _group_norm,
+    graph.RmsNormOp: _rms_norm,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
     graph.ClipOp: _clip,
@@ -329,6 +385,7 @@ def _cases_of(op: type[Operation]) -> Cases:
             (graph.BinaryElementwiseOp, _binary),
             (graph.ReductionOp, _reduction),
             (graph.ArgReductionOp, _arg_reduction),
+            (graph.PoolOp, _pool),
         ):
             if issubclass(op, family):
                 return cases

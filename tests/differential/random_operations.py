@@ -15,6 +15,7 @@ from typing import Protocol
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
+from stepwell.dialects.graph.windows import Window
 from xdsl.dialects.builtin import TensorType, bf16, f16, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -332,7 +333,50 @@ def _layer_norm(pool: Pool) -> GraphOp:
     return graph.LayerNormOp(x, *parameters, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
 
 
+def _rms_norm(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(FLOATS, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    scale = pool.fresh(element_of(x), broadcast_partner_shape(rng, shape_of(x)[axis:]))
+    return graph.RmsNormOp(x, scale, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
+
+
+def _batch_norm(pool: Pool) -> GraphOp:
+    x = pool.pick(FLOATS, has_axes)
+    axis = pool.rng.randrange(len(shape_of(x)))
+    parameters = [pool.fresh(element_of(x), (shape_of(x)[axis],)) for _ in range(4)]
+    return graph.BatchNormOp(x, *parameters, axis=axis, epsilon=5.0)
+
+
+def _group_norm(pool: Pool) -> GraphOp:
+    x = pool.pick(FLOATS, lambda shape: len(shape) > 1)
+    channels = shape_of(x)[1]
+    groups = pool.rng.choice([n for n in range(1, max(channels, 1) + 1) if channels % n == 0])
+    parameters = [pool.fresh(element_of(x), (channels,)) for _ in range(2)]
+    return graph.GroupNormOp(x, *parameters, groups=groups, epsilon=1e-3)
+
+
+def random_window(rng: Random, shape: Sequence[int]) -> Window:
+    """A window over some axes; it may not fit."""
+    extents = [rng.choice((1, 1, 2, 3)) if extent > 1 else 1 for extent in shape]
+    pads = [[rng.randint(0, extent - 1) for extent in extents] for _ in range(2)]
+    strides, dilations = ([rng.choice((1, 1, 2, 3)) for _ in shape] for _ in range(2))
+    lists = (extents, strides, dilations, *pads)
+    return Window(*(tuple(values) for values in lists), ceil=rng.random() < 0.3)
+
+
+def _pool(op: type[graph.PoolOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        x = pool.pick(tuple(type_ for type_ in op.ELEMENTS if type_ not in STORED))
+        return op(x, random_window(pool.rng, shape_of(x)))
+
+    return make
+
+
 MAKERS: dict[type[Operation], Maker] = {
+    graph.BatchNormOp: _batch_norm,
+    graph.GroupNormOp: _group_norm,
+    graph.RmsNormOp: _rms_norm,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
     graph.ClipOp: _clip,
@@ -370,6 +414,8 @@ def maker_of(op: type[Operation]) -> Maker | None:
         return _reduction(op)
     if issubclass(op, graph.ArgReductionOp):
         return _arg_reduction(op)
+    if issubclass(op, graph.PoolOp):
+        return _pool(op)
     if issubclass(op, graph.SoftmaxOp | graph.LogSoftmaxOp):
         return _along_axis(op)
     return None

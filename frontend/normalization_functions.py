@@ -1,0 +1,146 @@
+"""Normalising functions: along axes, over channels, and by what lies around an element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dialects import graph
+from ..dialects.graph.windows import Window
+from ..errors import StepwellError
+from .array_functions import AxisLike, axes_of, integers, normalized, single_axis
+from .functions import floating, number, power, where
+from .norm_functions import lp_norm
+from .recording import as_tensor, converted, record
+from .tensor import Tensor, TensorLike
+from .traceable import traceable
+
+
+@traceable
+def rms_norm(
+    x: TensorLike, /, scale: TensorLike = None, *, axis: int = -1, eps: float = 1e-5
+) -> Tensor:
+    """
+    x / sqrt(mean of squares + eps) over the axes from `axis` on, times `scale`, which broadcasts to them and may be None
+    (ONNX RMSNormalization). The result has the dtype of `x`.
+    """
+    tensor = floating(x)
+    parameters = [] if scale is None else converted([scale], tensor.dtype)
+    return record(
+        graph.RmsNormOp, tensor, *parameters, axis=single_axis(axis), epsilon=number(eps, "eps")
+    )
+
+
+@traceable
+def batch_norm(
+    x: TensorLike,
+    scale: TensorLike,
+    bias: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    /,
+    *,
+    axis: int = 1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """
+    (x - mean) / sqrt(variance + eps) · scale + bias with one number of each for each channel on `axis` (ONNX
+    BatchNormalization of a trained model). The result has the dtype of `x`.
+    """
+    tensor = floating(x)
+    parameters = converted([scale, bias, mean, variance], tensor.dtype)
+    return record(
+        graph.BatchNormOp, tensor, *parameters, axis=single_axis(axis), epsilon=number(eps, "eps")
+    )
+
+
+@traceable
+def group_norm(
+    x: TensorLike,
+    /,
+    num_groups: int,
+    scale: TensorLike = None,
+    bias: TensorLike = None,
+    *,
+    eps: float = 1e-5,
+) -> Tensor:
+    """
+    (x - mean) / sqrt(variance + eps) over each group of the channels on axis 1, and over all axes behind, times `scale`,
+    plus `bias`, which have a number for each channel and may be None (ONNX GroupNormalization).
+    """
+    tensor = floating(x)
+    channels = tensor.shape[1] if tensor.ndim > 1 else 1
+    parameters = [
+        np.full(channels, default) if value is None else value
+        for value, default in ((scale, 1.0), (bias, 0.0))
+    ]
+    (groups,) = integers(num_groups, "num_groups")
+    return record(
+        graph.GroupNormOp,
+        tensor,
+        *converted(parameters, tensor.dtype),
+        groups=groups,
+        epsilon=number(eps, "eps"),
+    )
+
+
+@traceable
+def instance_norm(
+    x: TensorLike,
+    /,
+    scale: TensorLike = None,
+    bias: TensorLike = None,
+    *,
+    eps: float = 1e-5,
+) -> Tensor:
+    """`group_norm` with a group for each channel (ONNX InstanceNormalization)."""
+    tensor = as_tensor(x)
+    return group_norm(tensor, tensor.shape[1] if tensor.ndim > 1 else 1, scale, bias, eps=eps)
+
+
+@traceable
+def lp_normalize(x: TensorLike, /, p: float = 2, axis: int = -1) -> Tensor:
+    """x / (Σ |x|ᵖ)^(1/p) along an axis; 0 where that is 0 (ONNX LpNormalization)."""
+    tensor, axes = floating(x), axes_of(single_axis(axis))
+    norm = lp_norm(tensor, number(p, "p"), lambda powers: record(graph.SumOp, powers, axes, True))
+    return tensor / where(norm == 0, 1, norm)
+
+
+@traceable
+def mean_variance_normalize(
+    x: TensorLike, /, axis: AxisLike = (0, 2, 3), *, eps: float = 1e-9
+) -> Tensor:
+    """(x - mean) / (standard deviation + eps) over these axes (ONNX MeanVarianceNormalization)."""
+    tensor, axes = floating(x), axes_of(axis)
+    centered = tensor - record(graph.MeanOp, tensor, axes, True)
+    variance = record(graph.MeanOp, centered * centered, axes, True)
+    return centered / (record(graph.SqrtOp, variance) + number(eps, "eps"))
+
+
+@traceable
+def local_response_norm(
+    x: TensorLike,
+    /,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    bias: float = 1.0,
+) -> Tensor:
+    """
+    x / (bias + alpha / size · Σ x²) ** beta, summed over `size` channels around each on axis 1 (ONNX LRN; Krizhevsky,
+    Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", 2012).
+    """
+    tensor = floating(x)
+    (extent,) = integers(size, "size")
+    if extent < 1:
+        raise StepwellError(f"found size {extent}, expected at least 1")
+    axis = normalized(1, tensor.ndim)
+
+    def on_channels(value: int, others: int) -> tuple[int, ...]:
+        return tuple(value if i == axis else others for i in range(tensor.ndim))
+
+    ones = on_channels(1, 1)
+    low, high = (extent - 1) // 2, extent - 1 - (extent - 1) // 2
+    window = Window(on_channels(extent, 1), ones, ones, on_channels(low, 0), on_channels(high, 0))
+    squares = record(graph.SumPoolOp, tensor * tensor, window)
+    scaled = squares * (number(alpha, "alpha") / extent) + number(bias, "bias")
+    return tensor / power(scaled, number(beta, "beta"))
