@@ -13,7 +13,7 @@ PY := $(VENV)/bin/python
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check test-mlir bench models ladder fuzz fuzz-schedules clean
+.PHONY: help demo test test-slow check test-mlir test-onnx bench models ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-slow  the tests that take minutes, which make test leaves out"
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
+	@echo "make test-onnx  ONNX's own tests of backends, and the page docs/onnx.md from what they find"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
 	@echo "make models     fetch and export real networks into build/models, for benchmarks/models.py"
 	@echo "make ladder     climb the GEMM ladder: speed of each schedule, and the curves in build/"
@@ -52,6 +53,9 @@ test-mlir: $(VENV)/.installed-mlir
 	PATH="$$site/mlir/bin:$(CURDIR)/$(VENV)/bin:$$PATH" \
 	LD_LIBRARY_PATH="$$site/llvm/lib:$$site/mlir/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
 	$(PY) -m pytest -n $(JOBS) tests/mlir
+
+test-onnx: $(VENV)/.installed-test
+	@$(PY) tests/onnx_suite.py --jobs $(JOBS) --page docs/onnx.md
 
 # Short: 0.1 s for each library and kernel. `make bench THREADS=2` takes two; .venv/bin/pip install '.[peers]' adds peers.
 bench: $(VENV)/.installed-bench

@@ -204,12 +204,16 @@ def records_constants() -> bool:
 
 @contextmanager
 def evaluating_at_most(limit: int) -> Generator[None]:
-    """Let eager evaluation inside raise TooLarge before it makes an array of more bytes than `limit`."""
-    token = _limit.set(limit)
+    """
+    Let functions on arrays alone be computed inside, unless that makes an array of more bytes than `limit`:
+    then TooLarge is raised.
+    """
+    token, outer = _limit.set(limit), _records_constants.set(False)
     try:
         yield
     finally:
         _limit.reset(token)
+        _records_constants.reset(outer)
 
 
 def _check_size(result: SSAValue) -> None:

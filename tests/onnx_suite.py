@@ -72,6 +72,8 @@ def other_type(model: onnx.ModelProto) -> str | None:
     names = [_type_name(one.type) for one in values]
     names += [_element_name(one.data_type) for one in graph.initializer]
     for node in graph.node:
+        if node.op_type.startswith(("Sequence", "SplitToSequence", "Optional")):
+            names.append("optional" if node.op_type.startswith("Optional") else "sequence")
         for attribute in node.attribute:
             if attribute.name in ("to", "dtype") and attribute.type == onnx.AttributeProto.INT:
                 names.append(_element_name(attribute.i))
@@ -127,13 +129,18 @@ def run_case(case: Any) -> Outcome:
 
 def _data_sets(case: Any, model: onnx.ModelProto) -> Iterator[tuple[list[Any], list[Any]]]:
     if case.data_sets is not None:
-        yield from case.data_sets
+        for inputs, outputs in case.data_sets:
+            yield list(map(_array, inputs)), list(map(_array, outputs))
         return
     for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
         yield (
             _arrays(folder, "input", model.graph.input),
             _arrays(folder, "output", model.graph.output),
         )
+
+
+def _array(value: Any) -> Any:
+    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
 
 
 def _arrays(folder: Path, word: str, values: Sequence[onnx.ValueInfoProto]) -> list[Any]:
@@ -247,7 +254,7 @@ def main() -> int:
     if args.page:
         from onnx_page import page_text
 
-        args.page.write_text(page_text(outcomes))
+        args.page.write_text(page_text(outcomes, summary(outcomes) + "."))
     print(summary(outcomes))
     return int(any(one.state in (WRONG, CRASH) for one in outcomes))
 

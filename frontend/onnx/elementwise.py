@@ -10,6 +10,7 @@ import numpy as np
 from ...dialects.dtypes import is_float_dtype
 from .. import array_functions as arrays
 from .. import functions as f
+from .movement import axis_of
 from .registry import Unsupported, Value, known, onnx_op, onnx_ops
 from .tensors import required_dtype
 
@@ -55,13 +56,15 @@ BINARY: dict[str, Any] = {
 
 
 onnx_ops(UNARY, inputs=1)
-onnx_ops(BINARY, inputs=2)
+onnx_ops(BINARY, inputs=2, since=7)
+
+
 onnx_ops({"Where": f.where}, inputs=3)
 
 # Arithmetic.
 
 
-@onnx_op("Div")
+@onnx_op("Div", since=7)
 def div(x: Value, y: Value) -> Value:
     """The quotient; of integers it is truncated, as in C."""
     if is_float_dtype(x.dtype):
@@ -217,7 +220,7 @@ def hard_swish(x: Value) -> Value:
     return f.multiply(x, f.hard_sigmoid(x, 1 / 6, 0.5))
 
 
-@onnx_op("PRelu")
+@onnx_op("PRelu", since=7)
 def p_relu(x: Value, slope: Value) -> Value:
     return f.where(f.less(x, _like(0, x)), f.multiply(x, slope), x)
 
@@ -283,3 +286,40 @@ def shrink(x: Value, *, bias: float = 0.0, lambd: float = 0.5) -> Value:
     above = f.greater(x, _like(lambd, x))
     shift = _like(bias, x)
     return f.where(below, f.add(x, shift), f.where(above, f.subtract(x, shift), _like(0, x)))
+
+
+# Old forms.
+
+
+def _enter_old_form(name: str) -> None:
+    """Before version 7 the second operand was broadcast on request only, and from an axis on."""
+    function: Any = BINARY.get(name) or div
+
+    @onnx_op(name, since=1)
+    def old(
+        x: Value,
+        y: Value,
+        *,
+        broadcast: int = 0,
+        axis: int | None = None,
+        consumed_inputs: Any = None,
+    ) -> Value:
+        return function(x, aligned(y, len(x.shape), axis) if broadcast else y)
+
+
+def aligned(y: Value, rank: int, axis: int | None) -> Value:
+    """`y` whose first axis stands at `axis` of a tensor of this rank; at its end without one."""
+    if axis is None:
+        return y
+    after = rank - axis_of(axis, rank) - len(y.shape)
+    return arrays.reshape(y, (*y.shape, *[1] * after))
+
+
+for _name in (*BINARY, "Div"):
+    _enter_old_form(_name)
+
+
+@onnx_op("PRelu")
+def p_relu_by_channels(x: Value, slope: Value, *, consumed_inputs: Any = None) -> Value:
+    """Before version 7 a vector of slopes was one for each channel, which is the second axis."""
+    return p_relu(x, aligned(slope, len(x.shape), 1) if len(slope.shape) == 1 else slope)

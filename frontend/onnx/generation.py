@@ -8,12 +8,10 @@ import numpy as np
 
 from .. import array_functions as arrays
 from .. import functions as f
+from .indices import counting, counting_along
 from .movement import axis_of
 from .registry import Unsupported, Value, integer, integers, known, onnx_op
 from .tensors import required_dtype
-
-MANY = 1 << 21
-"""Longer ranges are counted by the program; shorter ones, which shapes may be made of, are known at import."""
 
 
 @onnx_op("Constant")
@@ -50,15 +48,15 @@ def range_(start: Value, limit: Value, delta: Value) -> Value:
     dtype = start.dtype
     wide = np.float64 if dtype.kind not in "iu" else np.int64
     count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
-    steps = arrays.astype(np.arange(count) if count < MANY else arrays.iota(count), wide)
+    steps = arrays.astype(counting(count), wide)
     return arrays.astype(f.add(f.multiply(steps, wide(step)), wide(first)), dtype)
 
 
 @onnx_op("EyeLike")
 def eye_like(x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
-    rows, columns = x.shape
+    rows, columns = (counting_along(axis, x.shape[axis], 2) for axis in (0, 1))
     element = x.dtype if dtype is None else required_dtype(dtype, "an identity matrix")
-    return arrays.astype(np.eye(rows, columns, k, dtype=np.bool_), element)
+    return arrays.astype(f.equal(f.add(rows, k), columns), element)
 
 
 @onnx_op("OneHot")
@@ -69,5 +67,4 @@ def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> V
     axis = axis_of(axis, rank)
     wanted = arrays.expand_dims(arrays.astype(indices, np.int64), axis)
     wrapped = f.where(f.less(wanted, 0), f.add(wanted, count), wanted)
-    positions = np.arange(count).reshape([-1 if one == axis else 1 for one in range(rank)])
-    return f.where(f.equal(wrapped, positions), values[1], values[0])
+    return f.where(f.equal(wrapped, counting_along(axis, count, rank)), values[1], values[0])

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ModuleOp
+
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 from ...errors import StepwellError
 from ...spelling import one_line
@@ -33,8 +34,8 @@ from .tensors import tensor_array
 FOLD_BYTES = 1 << 24
 """Results of more bytes than this are computed by the program, also where all operands are known at import."""
 
-MAX_NODES = 200_000
-"""How many nodes are run, those of functions and of subgraphs each time: the bodies of functions can double."""
+MAX_EXPANDED = 20_000
+"""How many nodes are run beyond those of the graph itself: in functions, which can call each other, and in loops."""
 
 MAX_DEPTH = 50
 """How deep functions and subgraphs may stand in each other."""
@@ -95,6 +96,7 @@ class _Importer:
         self._model = model
         self._trace = trace
         self._count = 0
+        self._max_count = len(model.proto.graph.node) + MAX_EXPANDED
         self._unsupported: dict[str, list[str]] = {}
         self._needed: dict[str, list[str]] = {}
 
@@ -152,9 +154,12 @@ class _Importer:
             bound=attributes,
         )
         self._nodes(function.node, inner)
+        given = {name for one in function.node for name in one.output} | set(function.input)
         return [
             self._value(name, inner, function.node, "an output of the function")
-            for name in function.output
+            if name in given or node.uses(position)
+            else None
+            for position, name in enumerate(function.output)
         ]
 
     def _inside(self, frame: _Frame, label: str, **changes: Any) -> _Frame:
@@ -183,10 +188,10 @@ class _Importer:
     def _nodes(self, protos: Sequence[NodeProto], frame: _Frame) -> None:
         for proto in protos:
             self._count += 1
-            if self._count > MAX_NODES:
+            if self._count > self._max_count:
                 raise self._error(
                     "",
-                    f"found more than {MAX_NODES} nodes to compute, expected fewer; cut the model",
+                    f"found more than {MAX_EXPANDED} nodes in loops and functions, expected fewer; cut the model",
                 )
             label = node_of(proto, {}, frame.prefix, {}).label
             inputs = [self._value(name, frame, protos, f"node '{label}'") for name in proto.input]
@@ -239,8 +244,8 @@ class _Importer:
             what = f"{needed.args[0]} of {operator} node '{label}'"
             self._needed[what] = self._trace.inputs_of(needed.tensor)
             return missing
-        for position in range(len(results), len(proto.output)):
-            if node.uses(position):
+        for position in range(len(proto.output)):
+            if node.uses(position) and (position >= len(results) or results[position] is None):
                 what = f"{operator}: output {position}"
                 self._unsupported.setdefault(what, []).append(label)
         return [*results, *missing[len(results) :]]

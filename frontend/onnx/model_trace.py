@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ..array_memory import check_memory
 from ..tensor import Tensor
 from ..tracing import Trace
 
@@ -43,6 +45,15 @@ class ModelTrace(Trace):
     def name_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Let constants that are made of these arrays have their names."""
         self._names.update((id(array), name) for name, array in arrays.items())
+
+    def record(
+        self, make: Callable[..., Operation], *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, ...]:
+        """As of any recording; no value of a model may be larger than the machine's memory."""
+        results = super().record(make, *args, **kwargs)
+        for result in results:
+            check_memory(result.shape, result.dtype, "a value")
+        return results
 
     def hint_of(self, value: object) -> str | None:
         return self._names.get(id(value))

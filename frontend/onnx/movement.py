@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import StepwellError
 from .. import array_functions as arrays
 from .. import functions as f
+from .indices import counting_along, padded_indices
 from .registry import Unsupported, Value, integer, integers, known, onnx_op
 
 
@@ -168,11 +169,9 @@ def pad(
         return arrays.pad(x, widths, constant_values=value[0].astype(x.dtype))
     if mode not in ("edge", "reflect", "wrap"):
         raise Unsupported(f"mode '{mode}'")
-    for axis, width in enumerate(widths):
-        if width != (0, 0):
-            # The indices are padded as the elements are to be.
-            indices: np.ndarray = np.pad(np.arange(x.shape[axis]), width, mode)  # pyright: ignore
-            x = arrays.take(x, indices, axis)
+    for axis, (low, high) in enumerate(widths):
+        if low or high:
+            x = arrays.take(x, padded_indices(x.shape[axis], low, high, mode), axis)
     return x
 
 
@@ -219,10 +218,11 @@ def depth_to_space(x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
 
 
 @onnx_op("SpaceToDepth")
-def space_to_depth(x: Value, *, blocksize: int) -> Value:
+def space_to_depth(x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
     n, c, h, w = x.shape
     b = blocksize
-    blocks = arrays.transpose(arrays.reshape(x, (n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    blocks = arrays.transpose(arrays.reshape(x, (n, c, h // b, b, w // b, b)), order)
     return arrays.reshape(blocks, (n, c * b**2, h // b, w // b))
 
 
@@ -230,6 +230,7 @@ def space_to_depth(x: Value, *, blocksize: int) -> Value:
 def trilu(x: Value, k: Value = None, *, upper: int = 1) -> Value:
     """The elements on and above the k-th diagonal of each matrix, or on and below it; 0 elsewhere."""
     offset = 0 if k is None else integer(k, "the diagonal")
-    rows, columns = x.shape[-2:]
-    keep = np.tri(rows, columns, offset - 1 if upper else offset).astype(np.bool_)
-    return f.where(~keep if upper else keep, x, np.zeros((), x.dtype))
+    rows, columns = (counting_along(axis, x.shape[axis - 2], 2) for axis in (0, 1))
+    diagonal = f.add(rows, offset)
+    keep = f.greater_equal(columns, diagonal) if upper else f.less_equal(columns, diagonal)
+    return f.where(keep, x, np.zeros((), x.dtype))

@@ -1,6 +1,14 @@
 """Every family of operators: importing one enters its functions."""
 
-from . import contraction, elementwise, generation, movement, normalization, reductions
+from . import (
+    contraction,
+    control,
+    elementwise,
+    generation,
+    movement,
+    normalization,
+    reductions,
+)
 
-FAMILIES = (contraction, elementwise, generation, movement, normalization, reductions)
+FAMILIES = (contraction, control, elementwise, generation, movement, normalization, reductions)
 """The modules that operators stand in."""

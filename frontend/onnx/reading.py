@@ -6,7 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+
 from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError
@@ -58,9 +60,29 @@ def checked_model(proto: ModelProto, name: str, folder: Path | None = None) -> M
         )
     if not proto.graph.output:
         raise StepwellError("found a model without outputs, expected at least one", where=name)
+    if not _is_text(proto):
+        raise StepwellError(
+            "found names in the model that are no UTF-8 text, expected names as ONNX has them; "
+            "export the model again",
+            where=name,
+        )
     functions = {(domain_of(one.domain), one.name): one for one in proto.functions}
     opsets = opsets_of(proto.opset_import, name)
     return Model(proto, name, folder, opsets, functions)
+
+
+def _is_text(message: Message) -> bool:
+    """Whether all strings are text: the parser gives bytes for those that are not UTF-8."""
+    for field_, value in message.ListFields():
+        if field_.type == FieldDescriptor.TYPE_MESSAGE:
+            parts = value if field_.is_repeated else [value]
+            if not all(map(_is_text, parts)):
+                return False
+        elif field_.type == FieldDescriptor.TYPE_STRING:
+            texts = value if field_.is_repeated else [value]
+            if not all(isinstance(one, str) for one in texts):
+                return False
+    return True
 
 
 def domain_of(domain: str) -> str:

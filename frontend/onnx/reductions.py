@@ -10,6 +10,7 @@ import numpy as np
 from ...dialects.dtypes import is_float_dtype
 from .. import array_functions as arrays
 from .. import functions as f
+from .indices import counting_along
 from .movement import axis_of
 from .registry import Value, integers, onnx_op
 
@@ -137,8 +138,7 @@ def arg_min(x: Value, *, axis: int = 0, keepdims: int = 1, select_last_index: in
 def hardmax(x: Value, *, axis: int = -1) -> Value:
     """1 where the first of the greatest elements is along an axis, 0 elsewhere."""
     axis = axis_of(axis, len(x.shape))
-    extent: int = x.shape[axis]
-    positions = np.arange(extent).reshape([-1] + [1] * (len(x.shape) - axis - 1))
+    positions = counting_along(axis, x.shape[axis], len(x.shape))
     return arrays.astype(f.equal(f.argmax(x, axis, keepdims=True), positions), x.dtype)
 
 

@@ -124,7 +124,11 @@ def integer(value: Value, what: str) -> int:
     return number
 
 
-def onnx_ops(table: Mapping[str, Callable[..., Any]], inputs: int, domain: str = "") -> None:
+def onnx_ops(
+    table: Mapping[str, Callable[..., Any]], inputs: int, since: int = 1, domain: str = ""
+) -> None:
     """Enter functions of so many inputs that compute operators as they are, by the names of the operators."""
     for name, function in table.items():
-        _enter(Operator(name, domain, 1, function, inputs, inputs, frozenset(), frozenset(), False))
+        _enter(
+            Operator(name, domain, since, function, inputs, inputs, frozenset(), frozenset(), False)
+        )

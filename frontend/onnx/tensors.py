@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+
 from onnx import TensorProto, helper, numpy_helper
 
 from ...dialects.dtypes import has_element_type
@@ -112,18 +113,18 @@ def _external_path(location: str, folder: Path | None, what: str) -> Path:
         raise StepwellError(
             f"found {what} in the file '{shown}', expected a file inside of the model's folder; move it there"
         )
-    path = folder
-    for part in parts:
-        path = path / part
-        if path.is_symlink():
-            raise StepwellError(
-                f"found {what} in the file '{shown}', which is behind a symbolic link, expected a plain file "
-                "inside of the model's folder; copy it there"
-            )
     try:
+        path = folder
+        for part in parts:
+            path = path / part
+            if path.is_symlink():
+                raise StepwellError(
+                    f"found {what} in the file '{shown}', which is behind a symbolic link, expected a plain "
+                    "file inside of the model's folder; copy it there"
+                )
         is_file = path.is_file()
     except OSError:  # a name that is too long
-        is_file = False
+        path, is_file = folder, False
     if not is_file:
         raise StepwellError(
             f"found no file '{shown}', which {what} is in, expected it beside the model; copy it there"
