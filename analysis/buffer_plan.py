@@ -282,9 +282,12 @@ class _Planner:
 def _updates_in_place(result: SSAValue, arg: BlockArgument) -> bool:
     """
     Whether what a kernel yields can overwrite an operand: one compute without a reduction makes it, reads the operand
-    at its own point only, and nothing else in the kernel reads it.
+    at its own point only, and nothing else in the kernel reads it; or loops that start with it, and alone have it.
     """
     compute = result.owner
+    if isinstance(compute, te.LoopsOp):
+        number = compute.outputs.index(result)
+        return number < len(compute.inits) and compute.inits[number] is arg and arg.has_one_use()
     if not isinstance(compute, te.ComputeOp) or compute.combining is not None:
         return False
     identity = AffineMap.identity(len(compute.extents))

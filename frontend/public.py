@@ -12,6 +12,7 @@ from . import (
     norm_functions,
     normalization_functions,
     operators,
+    ordering_functions,
     pooling_functions,
     quantized_functions,
     selection_functions,
@@ -28,6 +29,7 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
         pooling_functions,
         array_functions,
         einstein_sums,
+        ordering_functions,
         quantized_functions,
         selection_functions,
     )

@@ -22,7 +22,8 @@ from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from .affine import compile_map, selected_dims
 from .arith import constant_value
-from .evaluators import element_of, value_dtype, with_evaluators
+from .evaluators import element_of, poisoned, value_dtype, with_evaluators
+from .memory import resolved_shape
 from .tensor import gather
 
 CHUNK_POINTS = 1 << 24
@@ -46,6 +47,19 @@ class TeFunctions(InterpreterFunctions):
         for destination, value in zip(destinations, values, strict=True):
             destination[...] = value
         return ()
+
+    @impl(te.LoopsOp)
+    def run_loops(
+        self, interpreter: Interpreter, op: te.LoopsOp, args: PythonValues
+    ) -> PythonValues:
+        sources, starts = args[: len(op.sources)], args[len(op.sources) :]
+        fresh = [
+            poisoned(resolved_shape(result.type, (), op), value_dtype(result.type, op))
+            for result in op.outputs[len(starts) :]
+        ]
+        results = [*(np.array(start) for start in starts), *fresh]
+        interpreter.run_ssacfg_region(op.body, (*sources, *results), op.loops_name.data)
+        return tuple(results)
 
     @impl(te.ComputeOp)
     def run_compute(

@@ -176,7 +176,7 @@ class _KernelBody:
         """Let what defines a yielded tensor write straight into its buffer."""
         for value, output in zip(terminator.values, outputs, strict=True):
             output.name_hint = output.name_hint or value.name_hint or "result"
-            computed = isinstance(value.owner, te.ComputeOp | te.KernelOp)
+            computed = isinstance(value.owner, te.ComputeOp | te.LoopsOp | te.KernelOp)
             if computed and value not in self.values:
                 self.values[value] = output
 
@@ -219,6 +219,8 @@ class _KernelBody:
     def _convert_op(self, op: Operation) -> None:
         if isinstance(op, te.KernelOp):
             self._convert_nested(op)
+        elif isinstance(op, te.LoopsOp):
+            self._convert_loops(op)
         elif isinstance(op, arith.ConstantOp) and is_tensor(op.result):
             value = op.value
             assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
@@ -240,6 +242,18 @@ class _KernelBody:
     def _set(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
         self.values[old] = new
+
+    def _convert_loops(self, op: te.LoopsOp) -> None:
+        """Loops are written out over the buffers, the results' with what they start with in them."""
+        outputs = [self._buffer_for(value) for value in op.outputs]
+        for start, output in zip(op.inits, outputs, strict=False):
+            if self.values[start] is not output:
+                self.builder.insert(memref.CopyOp(self.values[start], output))
+        buffers = [*(self.values[value] for value in op.sources), *outputs]
+        mapping: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, buffers, strict=True))
+        for inner in op.body.block.ops:
+            if not isinstance(inner, te.YieldOp):
+                self.builder.insert(inner.clone(mapping))
 
     def _convert_nested(self, op: te.KernelOp) -> None:
         """A kernel in a kernel is a function that this one calls."""

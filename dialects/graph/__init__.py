@@ -52,6 +52,9 @@ from .reductions import (
     ReductionOp,
     SumOp,
 )
+from .scans import CumprodOp, CumsumOp, ScanOp
+from .scatter import ScatterElementsOp, ScatterNdOp
+from .sorting import SortOp
 from .ternary import WhereOp
 from .unary import (
     AbsOp,

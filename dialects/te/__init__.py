@@ -7,7 +7,7 @@ Level 2, `te`: tensors defined element by element.
       te.yield %p : f32
     }
 
-reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j].
+reads: for all i, j: r[i, j] = sum over k of x[i, k] * w[k, j]. What has no such definition, as a sort, is `te.loops`.
 """
 
 from xdsl.ir import Dialect
@@ -16,9 +16,11 @@ from ..combiner import Combiner
 from .builder import Access, TeBuilder
 from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
 from .kernel import KernelOp, tensor_constants
+from .loop_builder import LoopBuilder
+from .loops import LoopsOp
 from .terms import YieldOp
 
-Te = Dialect("te", [ComputeOp, KernelOp, YieldOp], [CombinerAttr])
+Te = Dialect("te", [ComputeOp, KernelOp, LoopsOp, YieldOp], [CombinerAttr])
 
 __all__ = [
     "Access",
@@ -26,6 +28,8 @@ __all__ = [
     "ComputeOp",
     "Iterator",
     "KernelOp",
+    "LoopBuilder",
+    "LoopsOp",
     "Read",
     "Te",
     "TeBuilder",

@@ -8,15 +8,17 @@ from typing import TypeAlias, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, TensorType
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ..combiner import Combiner
 from ..dtypes import signless
 from ..scalar import ScalarBuilder
-from ..shaped import Tensor
+from ..shaped import Tensor, tensor_type
 from .compute import ComputeOp, Iterator, Read, compute_block
+from .loop_builder import LoopBuilder
+from .loops import LoopsOp, buffer_of
 from .terms import YieldOp
 from .text import Number, axis_names
 
@@ -129,6 +131,39 @@ class TeBuilder:
         )
         op.result.name_hint = hint or self._hint()
         return self.insert(op).result
+
+    def loops(
+        self,
+        sources: Sequence[SSAValue],
+        results: Sequence[Tensor],
+        body: Callable[[LoopBuilder, Sequence[SSAValue], Sequence[SSAValue]], None],
+        *,
+        inits: Sequence[SSAValue] = (),
+    ) -> Sequence[SSAValue]:
+        """
+        Insert loops that write tensors of these types of the graph level; their values.
+
+        `body` is given where to write, the buffers of the sources and those of the results, of which the first ones
+        start as the tensors `inits`.
+        """
+        read = [self.values.get(source, source) for source in sources]
+        starts = [self.values.get(start, start) for start in inits]
+        types = [signless_tensor(type_) for type_ in results]
+        block = Block(
+            arg_types=[buffer_of(tensor_type(v)) for v in read] + [*map(buffer_of, types)]
+        )
+        inside, outside = block.args[: len(read)], block.args[len(read) :]
+        for number, arg in enumerate(inside):
+            arg.name_hint = "abcdefgh"[number] if number < 8 else None
+        for arg in outside:
+            arg.name_hint = self._hint()
+        body(LoopBuilder(Builder(InsertPoint.at_end(block))), inside, outside)
+        block.add_op(YieldOp())
+        name = "loops" if self.source is None else self.source.name.partition(".")[2]
+        op = LoopsOp(name, read, starts, types, Region(block))
+        for output in op.outputs:
+            output.name_hint = self._hint()
+        return self.insert(op).outputs
 
     def _read(self, access: Access, num_iterators: int) -> Read:
         indices = access.indices

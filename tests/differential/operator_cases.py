@@ -242,6 +242,51 @@ def _gather_nd(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _scan(op: Any, element: Attribute) -> list[Case]:
+    how = ({}, {"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True})
+    return [
+        *(_case(op, (2, 7, 3), axis=1, **each) for each in how),
+        _case(op, (9,), axis=0),
+        _case(op, (3, 5), axis=1, reverse=True),
+        _case(op, (3, 0), axis=1),
+    ]
+
+
+def _scatter_elements(op: Any, element: Attribute) -> list[Case]:
+    # Indices are between -8 and 8: from the end, and out of range too, where nothing is written.
+    reductions = ["none", "min", "max"] if element == i1 else ["none", "add", "mul", "min", "max"]
+    return [
+        *(
+            _case(op, (3, 5), (i64, (4, 2)), (4, 2), axis=0, reduction=reduction)
+            for reduction in reductions
+        ),
+        _case(op, (9,), (i32, (17,)), (17,), axis=0),
+        _case(op, (2, 7, 3), (i64, (1, 9, 2)), (1, 9, 2), axis=1),
+        _case(op, (0,), (i64, (2,)), (2,), axis=0),
+        _case(op, (3,), (i64, (0,)), (0,), axis=0),
+    ]
+
+
+def _scatter_nd(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (9,), (i64, (5, 1)), (5,)),
+        _case(op, (3, 5), (i32, (4, 1)), (4, 5), reduction="max"),
+        _case(op, (3, 5), (i64, (2, 3, 2)), (2, 3)),
+        _case(op, (2, 7, 3), (i64, (5, 2)), (5, 3), reduction="min"),
+        _case(op, (3,), (i64, (2, 0)), (2, 3)),
+        _case(op, (3, 5), (i64, (0, 2)), (0,)),
+    ]
+
+
+def _sort(op: Any, element: Attribute) -> list[Case]:
+    return [
+        *_along_axis(op, element),
+        _case(op, (64,), axis=0, descending=True),
+        _case(op, (2, 31), axis=1, descending=True),
+        _case(op, (2, 0), axis=0),
+    ]
+
+
 def _reshape(op: Any, element: Attribute) -> list[Case]:
     pairs = (
         ((), (1, 1)),
@@ -368,8 +413,11 @@ _CASES: dict[type[Operation], Cases] = {
     graph.MatmulOp: _matmul,
     graph.PadOp: _pad,
     graph.ReshapeOp: _reshape,
+    graph.ScatterElementsOp: _scatter_elements,
+    graph.ScatterNdOp: _scatter_nd,
     graph.SliceOp: _slice,
     graph.SoftmaxOp: _along_axis,
+    graph.SortOp: _sort,
     graph.SplitOp: _split,
     graph.SqueezeOp: _squeeze,
     graph.TransposeOp: _transpose,
@@ -386,6 +434,7 @@ def _cases_of(op: type[Operation]) -> Cases:
             (graph.ReductionOp, _reduction),
             (graph.ArgReductionOp, _arg_reduction),
             (graph.PoolOp, _pool),
+            (graph.ScanOp, _scan),
         ):
             if issubclass(op, family):
                 return cases

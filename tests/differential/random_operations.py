@@ -271,6 +271,45 @@ def _gather_nd(pool: Pool) -> GraphOp:
     return graph.GatherNdOp(x, indices, batch)
 
 
+def _scan(op: type[graph.ScanOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        # Of integers: a running product of floats leaves their range, where orders of rounding tell.
+        x = pool.pick(INTEGERS, has_axes)
+        rng = pool.rng
+        axis = rng.randrange(len(shape_of(x)))
+        return op(x, axis, exclusive=rng.random() < 0.5, reverse=rng.random() < 0.5)
+
+    return make
+
+
+def _scatter_elements(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    element, shape = element_of(x), list(shape_of(x))
+    axis = rng.randrange(len(shape))
+    shape = [rng.randint(0, extent) for extent in shape]
+    indices = pool.fresh(rng.choice(INDEX_TYPES), shape)
+    reduction = rng.choice(["none", "min", "max"])
+    return graph.ScatterElementsOp(x, indices, pool.fresh(element, shape), axis, reduction)
+
+
+def _scatter_nd(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    shape = shape_of(x)
+    depth = rng.randint(0, len(shape))
+    free = random_shape(rng, 7, rng.randint(0, 1))
+    indices = pool.fresh(rng.choice(INDEX_TYPES), (*free, depth))
+    updates = pool.fresh(element_of(x), (*free, *shape[depth:]))
+    return graph.ScatterNdOp(x, indices, updates, rng.choice(["none", "min", "max"]))
+
+
+def _sort(pool: Pool) -> GraphOp:
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    rng = pool.rng
+    return graph.SortOp(x, rng.randrange(len(shape_of(x))), descending=rng.random() < 0.5)
+
+
 def _reshape(pool: Pool) -> GraphOp:
     rng = pool.rng
     x = pool.pick(COMPUTED_TYPES)
@@ -394,7 +433,10 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.MatmulOp: _matmul,
     graph.PadOp: _pad,
     graph.ReshapeOp: _reshape,
+    graph.ScatterElementsOp: _scatter_elements,
+    graph.ScatterNdOp: _scatter_nd,
     graph.SliceOp: _slice,
+    graph.SortOp: _sort,
     graph.SplitOp: _split,
     graph.SqueezeOp: _squeeze,
     graph.TransposeOp: _transpose,
@@ -416,6 +458,8 @@ def maker_of(op: type[Operation]) -> Maker | None:
         return _arg_reduction(op)
     if issubclass(op, graph.PoolOp):
         return _pool(op)
+    if issubclass(op, graph.ScanOp):
+        return _scan(op)
     if issubclass(op, graph.SoftmaxOp | graph.LogSoftmaxOp):
         return _along_axis(op)
     return None

@@ -114,7 +114,7 @@ def _check_function(function: func.FuncOp) -> None:
 
 
 def _check_has_buffers(op: Operation) -> None:
-    known = te.KernelOp | te.ComputeOp | tensor.DimOp | func.CallOp | func.ReturnOp
+    known = te.KernelOp | te.ComputeOp | te.LoopsOp | tensor.DimOp | func.CallOp | func.ReturnOp
     is_constant = isinstance(op, arith.ConstantOp) and is_tensor(op.result)
     if not (isinstance(op, known) or is_constant) and _touches_tensors(op):
         raise StepwellError(

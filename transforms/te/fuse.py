@@ -54,13 +54,15 @@ def fuse(block: Block, plan: FusionPlan) -> None:
         one, other = boundary.producer, boundary.consumer
         message = f"not one kernel, '{one.name}' and '{other.name}': {boundary.reason}"
         remark(one.nests[0].root, message, missed=True)
-    computes = [op for op in block.ops if isinstance(op, te.ComputeOp)]
+    computes = [op for op in block.ops if isinstance(op, te.ComputeOp | te.LoopsOp)]
     values: dict[SSAValue, SSAValue] = {}
     for each in plan.order:
         if isinstance(each, KernelPlan):
             kernel = _kernel(each, values)
             block.add_op(kernel)
             remark(kernel, f"kernel '{each.name}': {each.computes}")
+        elif isinstance(each, te.LoopsOp):
+            block.add_op(_kernel_of_loops(each, values))
         else:
             each.detach()
             block.add_op(each)
@@ -101,6 +103,25 @@ def _kernel(plan: KernelPlan, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
     kernel = te.KernelOp(plan.name, outer, [result.type for result in results], Region(block))
     kernel.location = plan.nests[-1].root.location
     for result, output in zip(results, kernel.outputs, strict=True):
+        output.name_hint = result.name_hint
+        values[result] = output
+    return kernel
+
+
+def _kernel_of_loops(op: te.LoopsOp, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
+    """A kernel of loops that no others join; `values` gets its results."""
+    inputs = list(dict.fromkeys(op.operands))
+    block = Block(arg_types=[value.type for value in inputs])
+    inside: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for value, arg in inside.items():
+        arg.name_hint = value.name_hint
+    inner = op.clone(inside)
+    block.add_ops([inner, te.YieldOp(*inner.outputs)])
+    outer = [values.get(value, value) for value in inputs]
+    name = op.loops_name.data
+    kernel = te.KernelOp(name, outer, [result.type for result in op.outputs], Region(block))
+    kernel.location = op.location
+    for result, output in zip(op.outputs, kernel.outputs, strict=True):
         output.name_hint = result.name_hint
         values[result] = output
     return kernel

@@ -1,4 +1,4 @@
-"""Computes that stand in a function itself, as kernels whose nests stand there."""
+"""Computes and loops that stand in a function itself, as kernels whose nests stand there."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...dialects import te
 
 
 def group_loose_computes(function: func.FuncOp) -> None:
-    """Put each run of computes that follow one another in the function's block into a `te.kernel inline`."""
-    run: list[te.ComputeOp] = []
+    """Put each run of computes and loops that follow one another in the function's block into a `te.kernel inline`."""
+    run: list[te.ComputeOp | te.LoopsOp] = []
     for op in [*function.body.block.ops]:
-        if isinstance(op, te.ComputeOp):
+        if isinstance(op, te.ComputeOp | te.LoopsOp):
             run.append(op)
         elif run:
             _group(function.sym_name.data, run)
             run = []
 
 
-def _group(name: str, computes: Sequence[te.ComputeOp]) -> None:
+def _group(name: str, computes: Sequence[te.ComputeOp | te.LoopsOp]) -> None:
     inputs = _used_from_outside(computes)
     block = Block(arg_types=[value.type for value in inputs])
     mapping: dict[SSAValue, SSAValue] = {}
@@ -53,7 +53,7 @@ def _group(name: str, computes: Sequence[te.ComputeOp]) -> None:
         compute.erase()
 
 
-def _used_from_outside(computes: Sequence[te.ComputeOp]) -> list[SSAValue]:
+def _used_from_outside(computes: Sequence[te.ComputeOp | te.LoopsOp]) -> list[SSAValue]:
     """What the computes use and do not define, in their bodies too."""
     own = {result for compute in computes for result in compute.results}
     used = dict.fromkeys(

@@ -475,3 +475,23 @@ func.func @no_combiner(%x: tensor<4xf32>) {
   func.return
 }
 // CHECK: invalid.mlir:{{[0-9]+}}:31: found a comma, expected a combiner after it; drop it
+
+// -----
+
+func.func @loops_write_operand(%x: tensor<4xf32>) {
+  %r = te.loops "update" (%a = %x) -> (%out) : (tensor<4xf32>) -> tensor<4xf32> {
+    %c = arith.constant 1.0 : f32
+    loop.store %c, %a[2] : memref<4xf32>
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:8: found a store to %a, which is only read, expected one to a result; give it a result that starts with the operand
+
+// -----
+
+func.func @loops_start(%x: tensor<4xf32>) {
+  %r = te.loops "update" () -> (%out, %other = %x) : () -> (tensor<4xf32>, tensor<4xf32>) {
+  }
+  func.return
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:{{[0-9]+}}: found an operand without a value, expected '%name = %value' for each, and results that start with a value before the others

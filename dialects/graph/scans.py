@@ -1,0 +1,125 @@
+"""Running sums and products along an axis: cumsum, cumprod. In time linear in the elements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import AnyAttr, VarConstraint, operand_def, opt_prop_def, prop_def, result_def
+
+from ..interfaces import Array, DefinedInTe
+from ..scalar import ScalarBuilder
+from ..shaped import Tensor, tensor_type
+from ..te.builder import TeBuilder
+from ..te.loop_builder import LoopBuilder
+from .base import NUMBERS, GraphOp, Value, graph_op
+from .shapes import normalized_axis, require_canonical_axis
+
+
+class ScanOp(GraphOp, DefinedInTe, ABC):
+    """
+    Each element joined with all before it along an axis (ONNX CumSum). `exclusive`: with those before it alone, which
+    are none for the first; `reverse`: from the end.
+
+        %r = graph.cumsum %x axis = 1 exclusive : tensor<2x9xf32>
+    """
+
+    ELEMENTS: ClassVar = NUMBERS
+    UFUNC: ClassVar[np.ufunc]
+    IDENTITY: ClassVar[int]
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    operand = operand_def(T)
+    axis = prop_def(IntegerAttr.constr(i64))
+    exclusive = opt_prop_def(UnitAttr)
+    reverse = opt_prop_def(UnitAttr)
+    result = result_def(T)
+
+    assembly_format = (
+        "$operand `axis` `=` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict "
+        "`:` type($operand)"
+    )
+
+    def __init__(
+        self, operand: Value, axis: int = 0, exclusive: bool = False, reverse: bool = False
+    ):
+        type_ = tensor_type(operand)
+        axis = normalized_axis(axis, type_.get_num_dims())
+        super().__init__(
+            operands=[operand],
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "exclusive": UnitAttr() if exclusive else None,
+                "reverse": UnitAttr() if reverse else None,
+            },
+            result_types=[type_],
+        )
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_ = tensor_type(self.operand)
+        require_canonical_axis(self.axis.value.data, type_.get_num_dims())
+        return (type_,)
+
+    def numpy(self, x: Array) -> Array:
+        axis = self.axis.value.data
+        x = np.flip(x, axis) if self.reverse is not None else x
+        if self.exclusive is not None and x.shape[axis]:
+            first = np.full_like(np.take(x, [0], axis), self.IDENTITY)
+            rest = np.take(x, range(x.shape[axis] - 1), axis)
+            x = np.concatenate([first, rest], axis)
+        found = self.UFUNC.accumulate(x, axis, x.dtype)
+        return np.flip(found, axis) if self.reverse is not None else found
+
+    @abstractmethod
+    def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
+        """Emit the next value of the running sum or product."""
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape, is_reverse = type_.get_shape(), self.reverse is not None
+
+        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+            (x,), (y,) = sources, results
+            b = w.scalar(type_.get_element_type())
+            with w.loops([*shape[:axis], *shape[axis + 1 :]]) as others:
+                so_far = w.cell(b.type, b.constant(self.IDENTITY), "so_far")
+                with w.loop("s", 0, shape[axis]) as step:
+                    position = (
+                        w.index.sub(w.index.constant(shape[axis] - 1), step) if is_reverse else step
+                    )
+                    at = [*others[:axis], position, *others[axis:]]
+                    before = so_far.get()
+                    after = self.join(b, before, w.load(x, at))
+                    w.store(before if self.exclusive is not None else after, y, at)
+                    so_far.set(after)
+
+        (value,) = te.loops([self.operand], [type_], body)
+        return value
+
+
+@graph_op
+class CumsumOp(ScanOp):
+    """Running sums; integers wrap."""
+
+    name = "graph.cumsum"
+    UFUNC: ClassVar = np.add
+    IDENTITY: ClassVar = 0
+
+    def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
+        return b.add(so_far, element)
+
+
+@graph_op
+class CumprodOp(ScanOp):
+    """Running products; integers wrap."""
+
+    name = "graph.cumprod"
+    UFUNC: ClassVar = np.multiply
+    IDENTITY: ClassVar = 1
+
+    def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
+        return b.mul(so_far, element)

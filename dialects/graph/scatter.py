@@ -1,0 +1,262 @@
+"""Operations that write elements where tensors of indices say: scatter_elements, scatter_nd."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..interfaces import Array, DefinedInTe
+from ..scalar import ScalarBuilder
+from ..shaped import Tensor, shape_of, tensor_type
+from ..te.builder import TeBuilder
+from ..te.loop_builder import LoopBuilder
+from .base import GraphOp, Value, graph_op
+from .gather import TupleIndexing, require_indices, require_within
+from .shapes import is_compatible, normalized_axis, require_canonical_axis, shape_text
+
+REDUCTIONS: dict[str, Any] = {
+    "none": None,
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+"""What becomes of an element that is written and its update; without a reduction the last update stays."""
+
+
+def _joined(b: ScalarBuilder, reduction: str, old: SSAValue, new: SSAValue) -> SSAValue:
+    match reduction:
+        case "add":
+            return b.add(old, new)
+        case "mul":
+            return b.mul(old, new)
+        case "min":
+            return b.minimum(old, new)
+        case "max":
+            return b.maximum(old, new)
+        case _:
+            return new
+
+
+class _ScatterOp(GraphOp, DefinedInTe, ABC):
+    """A copy of the operand in which elements are joined with updates, one after another in row-major order."""
+
+    COMPUTES: ClassVar = False
+
+    operand = operand_def()
+    indices = operand_def()
+    updates = operand_def()
+    reduction = prop_def(StringAttr)
+    result = result_def()
+
+    def checked_operands(self) -> Sequence[SSAValue]:
+        return (self.operand, self.updates)
+
+    def verify_reduction(self) -> None:
+        if self.reduction.data not in REDUCTIONS:
+            raise VerifyException(
+                f"found reduction '{self.reduction.data}', expected one of {', '.join(REDUCTIONS)}; name one"
+            )
+
+    def written(
+        self, x: Array, position: tuple[Array, ...], inside: Array, updates: Array
+    ) -> Array:
+        """A copy of `x` with the updates that are inside of it joined with its elements at `position`."""
+        result = np.array(x)
+        chosen = tuple(np.broadcast_to(each, inside.shape)[inside] for each in position)
+        taken = np.broadcast_to(updates, (*inside.shape, *updates.shape[inside.ndim :]))[inside]
+        ufunc = REDUCTIONS[self.reduction.data]
+        if ufunc is None:
+            result[chosen] = taken
+        else:
+            ufunc.at(result, chosen, taken)
+        return result
+
+    def write(
+        self,
+        w: LoopBuilder,
+        buffers: tuple[SSAValue, SSAValue],
+        place: Sequence[tuple[SSAValue, int]],
+        around: tuple[Sequence[SSAValue], Sequence[SSAValue]],
+        at: Sequence[SSAValue],
+    ) -> None:
+        """
+        Join one update, at `at` in the second buffer, with the element of the first at a computed `place`: an index
+        with the extent of its axis each, with indices that are in range before and behind. One out of range, when
+        those below 0 count from the end, leaves the element as it is.
+        """
+        result, updates = buffers
+        inside, position = _resolved(w, place)
+        index = [*around[0], *position, *around[1]]
+        b = w.scalar(tensor_type(self.operand).get_element_type())
+        old = w.load(result, index)
+        new = _joined(b, self.reduction.data, old, w.load(updates, at))
+        w.store(new if inside is None else b.select(inside, new, old), result, index)
+
+    def flops(self) -> int | None:
+        return 0
+
+
+def _resolved(
+    w: LoopBuilder, place: Sequence[tuple[SSAValue, int]]
+) -> tuple[SSAValue | None, list[SSAValue]]:
+    """Whether numbers are indices of axes of these extents, and the indices, or the nearest."""
+    b, inside = w.index, None
+    position: list[SSAValue] = []
+    for chosen, extent in place:
+        number = b.emit(arith.IndexCastOp(chosen, IndexType()))
+        zero, end = b.constant(0), b.constant(extent)
+        counted = b.select(b.compare("lt", number, zero), b.add(number, end), number)
+        # Read without a sign a number below 0 is above every extent.
+        holds = b.emit(arith.CmpiOp(counted, end, "ult"))
+        inside = holds if inside is None else w.scalar(i1).bit_and(inside, holds)
+        position.append(b.minimum(b.maximum(counted, zero), b.constant(max(extent - 1, 0))))
+    return inside, position
+
+
+def _counted(indices: Array, extent: int) -> tuple[Array, Array]:
+    """Indices with those below 0 counted from the end, and which of them there are."""
+    counted = np.where(indices < 0, indices + extent, indices)
+    return counted, (counted >= 0) & (counted < extent)
+
+
+@graph_op
+class ScatterElementsOp(_ScatterOp):
+    """
+    A copy of the operand with updates written along an axis where indices say (ONNX ScatterElements,
+    `torch.scatter`): `r[i[n, m], m] = u[n, m]` for axis 0. Negative indices count from the end; one out of range writes
+    nothing. Updates of one element are joined in row-major order, by `reduction` with what is there.
+
+        %r = graph.scatter_elements %x, %i, %u axis = 0 reduction = "add"
+            : tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
+    """
+
+    name = "graph.scatter_elements"
+
+    axis = prop_def(IntegerAttr.constr(i64))
+    assembly_format = (
+        "$operand `,` $indices `,` $updates `axis` `=` $axis `reduction` `=` $reduction attr-dict "
+        "`:` type($operand) `,` type($indices) `,` type($updates) `->` type($result)"
+    )
+
+    def __init__(
+        self, operand: Value, indices: Value, updates: Value, axis: int = 0, reduction: str = "none"
+    ):
+        type_ = tensor_type(operand)
+        axis = normalized_axis(axis, type_.get_num_dims())
+        super().__init__(
+            operands=[operand, indices, updates],
+            properties={"axis": IntegerAttr(axis, i64), "reduction": StringAttr(reduction)},
+            result_types=[type_],
+        )
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_, indices = tensor_type(self.operand), tensor_type(self.indices)
+        axis = self.axis.value.data
+        require_canonical_axis(axis, type_.get_num_dims())
+        require_indices(indices)
+        require_within(type_.get_shape(), indices.get_shape(), axis)
+        if not is_compatible(shape_of(self.updates), indices.get_shape()):
+            raise VerifyException(
+                f"found updates of shape {shape_text(shape_of(self.updates))} for indices of shape "
+                f"{shape_text(indices.get_shape())}, expected the same; reshape one"
+            )
+        self.verify_reduction()
+        return (type_,)
+
+    def numpy(self, x: Array, indices: Array, updates: Array) -> Array:
+        axis = self.axis.value.data
+        counted, inside = _counted(indices, x.shape[axis])
+        position: list[Array] = [*np.indices(indices.shape)]
+        position[axis] = counted
+        return self.written(x, tuple(position), inside, updates)
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        extent = type_.get_shape()[axis]
+
+        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+            indices, updates = sources
+            if extent == 0:
+                return
+            with w.loops(shape_of(self.indices)) as at:
+                place = [(w.load(indices, at), extent)]
+                self.write(w, (results[0], updates), place, (at[:axis], at[axis + 1 :]), at)
+
+        (value,) = te.loops([self.indices, self.updates], [type_], body, inits=[self.operand])
+        return value
+
+
+@graph_op
+class ScatterNdOp(_ScatterOp):
+    """
+    A copy of the operand with elements, or slices, written where tuples of indices say (ONNX ScatterND). The tuples lie
+    along the last axis of the indices. Negative indices count from the end; a tuple out of range writes nothing.
+
+        %r = graph.scatter_nd %x, %i, %u reduction = "none"
+            : tensor<5x4x3xf32>, tensor<7x2xi64>, tensor<7x3xf32> -> tensor<5x4x3xf32>
+    """
+
+    name = "graph.scatter_nd"
+
+    assembly_format = (
+        "$operand `,` $indices `,` $updates `reduction` `=` $reduction attr-dict "
+        "`:` type($operand) `,` type($indices) `,` type($updates) `->` type($result)"
+    )
+
+    def __init__(self, operand: Value, indices: Value, updates: Value, reduction: str = "none"):
+        super().__init__(
+            operands=[operand, indices, updates],
+            properties={"reduction": StringAttr(reduction)},
+            result_types=[tensor_type(operand)],
+        )
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        type_, updates = tensor_type(self.operand), shape_of(self.updates)
+        indexing = TupleIndexing.of(type_, tensor_type(self.indices), 0)
+        if not is_compatible(updates, indexing.found):
+            raise VerifyException(
+                f"found updates of shape {shape_text(updates)}, expected {shape_text(indexing.found)}, the shape "
+                "of what the tuples name; reshape them"
+            )
+        self.verify_reduction()
+        return (type_,)
+
+    def numpy(self, x: Array, indices: Array, updates: Array) -> Array:
+        inside = np.ones(indices.shape[:-1], np.bool_)
+        position: list[Array] = []
+        for number, extent in enumerate(x.shape[: indices.shape[-1]]):
+            counted, holds = _counted(indices[..., number], extent)
+            position.append(counted)
+            inside &= holds
+        # An axis in front, of one element, is indexed by no tuple too.
+        front = np.zeros_like(inside, np.int64)
+        return self.written(x[None], (front, *position), inside, updates)[0]
+
+    def define(self, te: TeBuilder) -> SSAValue:
+        type_ = tensor_type(self.operand)
+        *outer, depth = shape_of(self.indices)
+        extents, rest = type_.get_shape()[:depth], type_.get_shape()[depth:]
+
+        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+            indices, updates = sources
+            if 0 in extents:
+                return
+            with w.loops([*outer, *rest]) as at:
+                tuple_at, slice_at = at[: len(outer)], at[len(outer) :]
+                place = [
+                    (w.load(indices, [*tuple_at, number]), extent)
+                    for number, extent in enumerate(extents)
+                ]
+                self.write(w, (results[0], updates), place, ((), slice_at), at)
+
+        (value,) = te.loops([self.indices, self.updates], [type_], body, inits=[self.operand])
+        return value

@@ -1,0 +1,115 @@
+"""How an operation of the graph level writes its definition as loops over buffers, one statement after another."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from .. import loop
+from ..dtypes import signless
+from ..scalar import ScalarBuilder
+from .text import axis_names
+
+Index: TypeAlias = int | SSAValue
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scalar that statements change."""
+
+    buffer: SSAValue
+    writer: LoopBuilder
+
+    def get(self) -> SSAValue:
+        return self.writer.load(self.buffer, [])
+
+    def set(self, value: SSAValue) -> None:
+        self.writer.store(value, self.buffer, [])
+
+
+@dataclass
+class LoopBuilder:
+    """Appends loops, loads and stores. Element types are those of the graph level, with their signs."""
+
+    builder: Builder
+
+    def scalar(self, element: Attribute) -> ScalarBuilder:
+        """A builder of computations with scalars of a type."""
+        return ScalarBuilder(self.builder, element)
+
+    @property
+    def index(self) -> ScalarBuilder:
+        return self.scalar(IndexType())
+
+    @contextmanager
+    def loop(self, name: str, lower: Index, upper: Index) -> Generator[SSAValue]:
+        """What is written inside runs for each number from `lower` up to, without, `upper`; the number."""
+        op = self.builder.insert(loop.ForOp(name, lower, upper))
+        terminator = op.body.block.last_op
+        assert terminator is not None
+        around = self.builder.insertion_point
+        self.builder.insertion_point = InsertPoint.before(terminator)
+        yield op.induction_variable
+        self.builder.insertion_point = around
+
+    @contextmanager
+    def loops(
+        self, extents: Sequence[int], names: Sequence[str] | None = None
+    ) -> Generator[list[SSAValue]]:
+        """Loops inside of one another, over so many numbers each."""
+        with ExitStack() as stack:
+            pairs = zip(axis_names(len(extents)) if names is None else names, extents, strict=True)
+            yield [stack.enter_context(self.loop(name, 0, extent)) for name, extent in pairs]
+
+    @contextmanager
+    def when(self, name: str, condition: SSAValue) -> Generator[None]:
+        """What is written inside runs where an i1 holds: a loop of one iteration, or none."""
+        b = self.index
+        with self.loop(name, 0, b.select(condition, b.constant(1), b.constant(0))):
+            yield
+
+    def load(self, buffer: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        """An element. At numbers and variables of loops alone it is one that analyses understand."""
+        if all(map(_is_affine, indices)):
+            return self.builder.insert(loop.LoadOp(buffer, indices)).result
+        return self.builder.insert(memref.LoadOp.get(buffer, self._values(indices))).res
+
+    def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[Index]) -> None:
+        """Write an element."""
+        if all(map(_is_affine, indices)):
+            self.builder.insert(loop.StoreOp(value, buffer, indices))
+        else:
+            self.builder.insert(memref.StoreOp.get(value, buffer, self._values(indices)))
+
+    def _values(self, indices: Sequence[Index]) -> list[SSAValue]:
+        return [self.index.constant(i) if isinstance(i, int) else i for i in indices]
+
+    def scratch(self, element: Attribute, shape: Sequence[int], hint: str) -> SSAValue:
+        """A buffer of undefined contents that lives where it is made."""
+        type_ = MemRefType(signless(element), shape)
+        buffer = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, type_)).buffer
+        buffer.name_hint = hint
+        return buffer
+
+    def cell(self, element: Attribute, initial: SSAValue, hint: str) -> Cell:
+        """A scalar variable, with its first value."""
+        type_ = MemRefType(signless(element), ())
+        buffer = self.builder.insert(loop.AllocOp(loop.Scope.REGISTER, type_)).buffer
+        buffer.name_hint = hint
+        cell = Cell(buffer, self)
+        cell.set(initial)
+        return cell
+
+
+def _is_affine(index: Index) -> bool:
+    if isinstance(index, int):
+        return True
+    return isinstance(index, BlockArgument) and isinstance(index.owner.parent_op(), loop.ForOp)
