@@ -14,6 +14,7 @@ from stepwell.dialects.dtypes import element_type, float_limits
 from stepwell.dialects.graph.expressions import Expr, erf, maximum, minimum
 from stepwell.interpreters.harness import interpret
 from stepwell.transforms.graph.recognize_activations import GraphRecognizeActivationsPass
+from stepwell.transforms.graph.recognize_normalizations import GraphRecognizeNormalizationsPass
 from stepwell.transforms.graph.reduce_strength import GraphReduceStrengthPass
 from stepwell.transforms.graph.rules import apply_rules
 from stepwell.transforms.graph.simplify import GraphSimplifyPass
@@ -25,7 +26,12 @@ from xdsl.ir import Block, Region
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
-PASSES = (GraphSimplifyPass, GraphReduceStrengthPass, GraphRecognizeActivationsPass)
+PASSES = (
+    GraphSimplifyPass,
+    GraphReduceStrengthPass,
+    GraphRecognizeActivationsPass,
+    GraphRecognizeNormalizationsPass,
+)
 RULES = [pytest.param(rule, each.numerics, id=str(rule)) for each in PASSES for rule in each.RULES]
 
 DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32)]
@@ -48,6 +54,8 @@ def setting(name: str, rank: int, rng: np.random.Generator):
         return tuple(np.flatnonzero(rng.random(rank) < 0.6).tolist()) or (rank - 1,)
     if name == "axis":
         return int(rng.integers(rank))
+    if name == "epsilon":
+        return 1e-3
     return bool(rng.integers(2))
 
 
@@ -56,7 +64,11 @@ def program(before: Apply, dtype: np.dtype, shape: tuple[int, ...], rng: np.rand
     found = leaves(before)
     variables = {leaf.name: leaf for leaf in found if isinstance(leaf, Variable)}
     element = element_type(dtype)
-    types = [TensorType(leaf.element or element, shape) for leaf in variables.values()]
+    shapes = [shape[-1:] if name in ("scale", "bias") else shape for name in variables]
+    types = [
+        TensorType(leaf.element or element, each)
+        for leaf, each in zip(variables.values(), shapes, strict=True)
+    ]
     block = Block(arg_types=types)
     builder = Builder(InsertPoint.at_end(block))
     bound = {name: Expr(arg, builder) for name, arg in zip(variables, block.args, strict=True)}
@@ -72,8 +84,8 @@ def program(before: Apply, dtype: np.dtype, shape: tuple[int, ...], rng: np.rand
     module = ModuleOp([function])
     module.verify()
     inputs = [
-        rng.random(shape) < 0.5 if leaf.element else (rng.standard_normal(shape) * 3).astype(dtype)
-        for leaf in variables.values()
+        rng.random(each) < 0.5 if leaf.element else (rng.standard_normal(each) * 3).astype(dtype)
+        for leaf, each in zip(variables.values(), shapes, strict=True)
     ]
     return module, inputs
 

@@ -45,7 +45,8 @@ class Match:
         if name not in self.bound:
             return replace(self, bound={**self.bound, name: found})
         known = self.bound[name]
-        is_same = known is found if isinstance(found, SSAValue) else known == found
+        # By what is printed: 0.0 and -0.0 are different numbers here.
+        is_same = known is found if isinstance(found, SSAValue) else repr(known) == repr(found)
         return self if is_same else None
 
     def with_op(self, op: Operation) -> Match:

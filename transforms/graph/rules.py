@@ -50,7 +50,7 @@ class Rule:
     An equation: `before` becomes `after`.
 
     `after` is a term, or a function that is given the variables of `before` by their names, tensors as `Expr`,
-    numbers as NumPy scalars and settings as Python values. `when` is inequalities of numbers that all have to hold, or
+    numbers as NumPy scalars, settings as Python values, and the value that is replaced as `result`. `when` is inequalities of numbers that all have to hold, or
     a function that is given the same.
     """
 
@@ -61,6 +61,8 @@ class Rule:
     """What `after` is, where it is a function."""
     any_order: bool = False
     """Whether sums and products are looked for in every grouping."""
+    may_share: bool = False
+    """Whether others may use what lies between, as what replaces the whole costs no more than its last operation."""
 
     def __str__(self) -> str:
         return f"{self.before} → {self.text or self.after}"
@@ -82,11 +84,12 @@ def find(rule: Rule, op: Operation) -> Match | None:
     """
     Where the rule may be used with `op` as its last operation.
 
-    What lies between is not used by others: it would have to be computed as well as what replaces it.
+    What lies between is not used by others, unless the rule says that it may: it would have to be computed as well as
+    what replaces it.
     """
     for match in matches(rule.before, op.results[0], rule.any_order, Match()):
         covered = set(match.ops)
-        if all(
+        if rule.may_share or all(
             use.operation in covered
             for inner in match.ops
             if inner is not op
@@ -125,6 +128,7 @@ def replacement(rule: Rule, op: Operation, match: Match) -> tuple[SSAValue, Bloc
         name: Expr(cast(SSAValue, value), builder) if isinstance(value, SSAValue) else value
         for name, value in match.bound.items()
     }
+    bound["result"] = Expr(op.results[0], builder)
     try:
         if not _holds(rule.when, bound):
             return None
@@ -191,14 +195,18 @@ class _Table(RewritePattern):
                 return
 
 
-def apply_rules(module: ModuleOp, rules: Sequence[Rule]) -> None:
+def apply_rules(
+    module: ModuleOp, rules: Sequence[Rule], patterns: Sequence[RewritePattern] = ()
+) -> None:
     """
-    Use the rules until none applies.
+    Use the rules, and patterns that no equation can say, until none applies.
 
     A worklist has the operations that are left to look at: all of them once, and then those that are new or whose
     operands have changed.
     """
-    PatternRewriteWalker(GreedyRewritePatternApplier([_Table(rules)])).rewrite_module(module)
+    PatternRewriteWalker(GreedyRewritePatternApplier([_Table(rules), *patterns])).rewrite_module(
+        module
+    )
 
 
 @dataclass(frozen=True)
@@ -208,9 +216,11 @@ class EquationsPass(StepwellPass):
     level_in: ClassVar[Level] = Level.GRAPH
     level_out: ClassVar[Level] = Level.GRAPH
     RULES: ClassVar[tuple[Rule, ...]]
+    PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
+    """Rewrites of operations with any number of operands, which no equation can say."""
 
     fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) != "strict" or self.numerics == "exact":
-            apply_rules(op, self.RULES)
+            apply_rules(op, self.RULES, self.PATTERNS)

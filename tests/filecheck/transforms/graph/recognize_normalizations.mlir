@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p graph-reduce-strength,graph-recognize-normalizations,canonicalize | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-recognize-normalizations{fp=strict}' | filecheck %s --check-prefix STRICT
+
+// STRICT-NOT: graph.layer_norm
+// STRICT-NOT: graph.softmax
+
+// As PyTorch exports it before opset 17.
+// CHECK-LABEL: func.func @layer_norm
+// CHECK-NEXT:    graph.layer_norm %x, %scale, %bias axis = 1 epsilon = 9.9999997{{.*}}e-06
+// CHECK-NEXT:    func.return
+func.func @layer_norm(%x: tensor<2x8xf32>, %scale: tensor<8xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %epsilon = graph.constant dense<1.0e-5> : tensor<f32>
+  %mean = graph.mean %x axes = [1] keepdims : tensor<2x8xf32> -> tensor<2x1xf32>
+  %0 = graph.sub %x, %mean : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  %1 = graph.pow %0, %two : tensor<2x8xf32>, tensor<f32> -> tensor<2x8xf32>
+  %2 = graph.mean %1 axes = [1] keepdims : tensor<2x8xf32> -> tensor<2x1xf32>
+  %3 = graph.add %2, %epsilon : tensor<2x1xf32>, tensor<f32> -> tensor<2x1xf32>
+  %4 = graph.sqrt %3 : tensor<2x1xf32>
+  %5 = graph.div %0, %4 : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  %6 = graph.mul %5, %scale : tensor<2x8xf32>, tensor<8xf32> -> tensor<2x8xf32>
+  %7 = graph.add %6, %bias : tensor<2x8xf32>, tensor<8xf32> -> tensor<2x8xf32>
+  func.return %7 : tensor<2x8xf32>
+}
+
+// Over an axis that is not the last, and with a factor for each row.
+// CHECK-LABEL: func.func @other_norms
+// CHECK:         graph.sqrt
+// CHECK:         graph.layer_norm %x axis = 1 epsilon
+// CHECK-NEXT:    graph.mul %{{.*}}, %rows
+func.func @other_norms(%x: tensor<2x8xf32>, %rows: tensor<2x1xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %epsilon = graph.constant dense<1.0e-5> : tensor<f32>
+  %mean = graph.mean %x axes = [0] keepdims : tensor<2x8xf32> -> tensor<1x8xf32>
+  %0 = graph.sub %x, %mean : tensor<2x8xf32>, tensor<1x8xf32> -> tensor<2x8xf32>
+  %1 = graph.mul %0, %0 : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<2x8xf32>
+  %2 = graph.mean %1 axes = [0] keepdims : tensor<2x8xf32> -> tensor<1x8xf32>
+  %3 = graph.add %2, %epsilon : tensor<1x8xf32>, tensor<f32> -> tensor<1x8xf32>
+  %4 = graph.sqrt %3 : tensor<1x8xf32>
+  %5 = graph.div %0, %4 : tensor<2x8xf32>, tensor<1x8xf32> -> tensor<2x8xf32>
+  %6 = graph.layer_norm %x axis = 1 epsilon = 1.0e-5 : tensor<2x8xf32> -> tensor<2x8xf32>
+  %7 = graph.mul %6, %rows : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  func.return %5, %7 : tensor<2x8xf32>, tensor<2x8xf32>
+}
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT:    graph.softmax %x axis = 1
+// CHECK-NEXT:    graph.log_softmax %x axis = 0
+// CHECK-NEXT:    func.return
+func.func @softmax(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %max = graph.max %x axes = [1] keepdims : tensor<2x8xf32> -> tensor<2x1xf32>
+  %0 = graph.sub %x, %max : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  %1 = graph.exp %0 : tensor<2x8xf32>
+  %2 = graph.sum %1 axes = [1] keepdims : tensor<2x8xf32> -> tensor<2x1xf32>
+  %3 = graph.div %1, %2 : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  %4 = graph.softmax %x axis = 0 : tensor<2x8xf32>
+  %5 = graph.log %4 : tensor<2x8xf32>
+  func.return %3, %5 : tensor<2x8xf32>, tensor<2x8xf32>
+}
+
+// The sum is over other elements than the maximum.
+// CHECK-LABEL: func.func @other_softmax
+// CHECK-NOT:     graph.softmax
+// CHECK:         func.return
+func.func @other_softmax(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %max = graph.max %x axes = [0] keepdims : tensor<2x8xf32> -> tensor<1x8xf32>
+  %0 = graph.sub %x, %max : tensor<2x8xf32>, tensor<1x8xf32> -> tensor<2x8xf32>
+  %1 = graph.exp %0 : tensor<2x8xf32>
+  %2 = graph.sum %1 axes = [0, 1] keepdims : tensor<2x8xf32> -> tensor<1x1xf32>
+  %3 = graph.div %1, %2 : tensor<2x8xf32>, tensor<1x1xf32> -> tensor<2x8xf32>
+  func.return %3 : tensor<2x8xf32>
+}

@@ -1,0 +1,98 @@
+// RUN: stepwell-opt %s -p graph-simplify-movement,canonicalize | filecheck %s
+
+// CHECK-LABEL: func.func @reshapes
+// CHECK-NEXT:    %[[R:.*]] = graph.reshape %x : tensor<2x3xf32> -> tensor<3x2x1xf32>
+// CHECK-NEXT:    func.return %[[R]], %x
+func.func @reshapes(%x: tensor<2x3xf32>) -> (tensor<3x2x1xf32>, tensor<2x3xf32>) {
+  %0 = graph.reshape %x : tensor<2x3xf32> -> tensor<3x2xf32>
+  %1 = graph.expand_dims %0 axes = [2] : tensor<3x2xf32> -> tensor<3x2x1xf32>
+  %2 = graph.expand_dims %x axes = [1] : tensor<2x3xf32> -> tensor<2x1x3xf32>
+  %3 = graph.transpose %2 perm = [1, 0, 2] : tensor<2x1x3xf32> -> tensor<1x2x3xf32>
+  %4 = graph.squeeze %3 axes = [0] : tensor<1x2x3xf32> -> tensor<2x3xf32>
+  func.return %1, %4 : tensor<3x2x1xf32>, tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @reductions
+// CHECK-NEXT:    graph.max %x axes = [1, 2] keepdims : tensor<2x3x4xf32> -> tensor<2x1x1xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = graph.sum %x axes = [2] : tensor<2x3x4xf32> -> tensor<2x3xf32>
+// CHECK-NEXT:    graph.transpose %[[SUM]] perm = [1, 0]
+func.func @reductions(%x: tensor<2x3x4xf32>) -> (tensor<2x1x1xf32>, tensor<3x2xf32>) {
+  %0 = graph.max %x axes = [1, 2] : tensor<2x3x4xf32> -> tensor<2xf32>
+  %1 = graph.expand_dims %0 axes = [1, 2] : tensor<2xf32> -> tensor<2x1x1xf32>
+  %2 = graph.transpose %x perm = [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %3 = graph.sum %2 axes = [1] : tensor<3x4x2xf32> -> tensor<3x2xf32>
+  func.return %1, %3 : tensor<2x1x1xf32>, tensor<3x2xf32>
+}
+
+// A sum over two axes in another order adds up in another order.
+// CHECK-LABEL: func.func @order
+// CHECK-NEXT:    graph.transpose
+// CHECK-NEXT:    graph.sum
+func.func @order(%x: tensor<2x3x4xf32>) -> tensor<2xf32> {
+  %0 = graph.transpose %x perm = [2, 1, 0] : tensor<2x3x4xf32> -> tensor<4x3x2xf32>
+  %1 = graph.sum %0 axes = [0, 1] : tensor<4x3x2xf32> -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @pads
+// CHECK-NEXT:    graph.pad %x low = [1, 2] high = [0, 1]
+// CHECK-NEXT:    graph.slice %x starts = [0, 1] stops = [2, 3] steps = [1, 1]
+// CHECK-NEXT:    func.return
+func.func @pads(%x: tensor<2x3xf32>) -> (tensor<3x6xf32>, tensor<2x2xf32>) {
+  %0 = graph.pad %x low = [1, 0] high = [0, 1] value = 0.0 : f32 : tensor<2x3xf32> -> tensor<3x4xf32>
+  %1 = graph.pad %0 low = [0, 2] high = [0, 0] value = 0.0 : f32 : tensor<3x4xf32> -> tensor<3x6xf32>
+  %2 = graph.pad %x low = [1, 1] high = [0, 0] value = 0.0 : f32 : tensor<2x3xf32> -> tensor<3x4xf32>
+  %3 = graph.slice %2 starts = [1, 2] stops = [3, 4] steps = [1, 1] : tensor<3x4xf32> -> tensor<2x2xf32>
+  func.return %1, %3 : tensor<3x6xf32>, tensor<2x2xf32>
+}
+
+// Pads of different numbers, and a slice that has pads in it.
+// CHECK-LABEL: func.func @other_pads
+// CHECK-NEXT:    graph.pad
+// CHECK-NEXT:    graph.pad
+// CHECK-NEXT:    graph.slice
+func.func @other_pads(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = graph.pad %x low = [1] high = [0] value = 0.0 : f32 : tensor<3xf32> -> tensor<4xf32>
+  %1 = graph.pad %0 low = [1] high = [0] value = -0.0 : f32 : tensor<4xf32> -> tensor<5xf32>
+  %2 = graph.slice %1 starts = [0] stops = [3] steps = [1] : tensor<5xf32> -> tensor<3xf32>
+  func.return %2 : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @concats
+// CHECK-NEXT:    graph.concat %x, %y, %x axis = 0
+// CHECK-NEXT:    graph.slice %y starts = [0] stops = [2] steps = [1]
+// CHECK-NEXT:    func.return %{{.*}}, %{{.*}}, %x
+func.func @concats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<12xf32>, tensor<2xf32>, tensor<4xf32>) {
+  %0 = graph.concat %x, %y axis = 0 : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
+  %1 = graph.concat %0, %x axis = 0 : tensor<8xf32>, tensor<4xf32> -> tensor<12xf32>
+  %2 = graph.concat %x, %y axis = 0 : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
+  %3 = graph.slice %2 starts = [4] stops = [6] steps = [1] : tensor<8xf32> -> tensor<2xf32>
+  %4, %5 = graph.split %x axis = 0 sizes = [1, 3] : tensor<4xf32> -> tensor<1xf32>, tensor<3xf32>
+  %6 = graph.concat %4, %5 axis = 0 : tensor<1xf32>, tensor<3xf32> -> tensor<4xf32>
+  func.return %1, %3, %6 : tensor<12xf32>, tensor<2xf32>, tensor<4xf32>
+}
+
+// Parts in another order, and a slice across both.
+// CHECK-LABEL: func.func @other_concats
+// CHECK:         graph.concat
+// CHECK:         graph.concat
+// CHECK-NEXT:    graph.slice
+func.func @other_concats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
+  %0, %1 = graph.split %x axis = 0 sizes = [1, 3] : tensor<4xf32> -> tensor<1xf32>, tensor<3xf32>
+  %2 = graph.concat %1, %0 axis = 0 : tensor<3xf32>, tensor<1xf32> -> tensor<4xf32>
+  %3 = graph.concat %x, %y axis = 0 : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
+  %4 = graph.slice %3 starts = [3] stops = [5] steps = [1] : tensor<8xf32> -> tensor<2xf32>
+  func.return %2, %4 : tensor<4xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @broadcasts
+// CHECK-NEXT:    graph.add %x, %y : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
+// CHECK-NEXT:    %[[WIDE:.*]] = graph.broadcast_to %y
+// CHECK-NEXT:    graph.mul %[[WIDE]], %y
+func.func @broadcasts(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = graph.broadcast_to %y : tensor<3xf32> -> tensor<2x3xf32>
+  %1 = graph.add %x, %0 : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = graph.broadcast_to %y : tensor<3xf32> -> tensor<2x3xf32>
+  %3 = graph.mul %2, %y : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
+  func.return %1, %3 : tensor<2x3xf32>, tensor<2x3xf32>
+}

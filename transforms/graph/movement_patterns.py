@@ -1,0 +1,89 @@
+"""Rewrites of operations that have any number of operands: element-wise ones that broadcast, and concat."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.graph import BroadcastToOp, ConcatOp, ElementwiseOp, SliceOp, SplitOp
+from ...dialects.graph.shapes import broadcast
+from ...dialects.shaped import shape_of
+from ..remarks import remark
+
+
+class BroadcastIntoElementwise(RewritePattern):
+    """x + broadcast_to(y) → x + y, where the result has the same shape without"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, ElementwiseOp):
+            return
+        for number, operand in enumerate(op.operands):
+            if not isinstance(operand.owner, BroadcastToOp):
+                continue
+            source = operand.owner.operand
+            others = [value for place, value in enumerate(op.operands) if place != number]
+            shapes = [shape_of(value) for value in (source, *others)]
+            if broadcast(*shapes) == tuple(shape_of(op.results[0])):
+                remark(op, f"{op.name} broadcasts its operand itself")
+                op.operands[number] = source
+                rewriter.notify_op_modified(op)
+                return
+
+
+class ConcatOfParts(RewritePattern):
+    """concat(split(x)), of all parts in order along one axis → x"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
+        split = op.inputs[0].owner
+        if not isinstance(split, SplitOp) or split.axis != op.axis:
+            return
+        if tuple(op.inputs) == tuple(split.parts):
+            remark(op, "rewrote concat(split(x)) → x")
+            rewriter.replace(op, [], [split.operand])
+
+
+class ConcatOfConcat(RewritePattern):
+    """concat(concat(x, y), z) → concat(x, y, z) along one axis, where the inner one is used once"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
+        inputs: list[SSAValue] = []
+        for value in op.inputs:
+            inner = value.owner
+            joins = isinstance(inner, ConcatOp) and inner.axis == op.axis and value.has_one_use()
+            inputs += inner.inputs if joins and isinstance(inner, ConcatOp) else [value]
+        if len(inputs) > len(op.inputs):
+            remark(op, "rewrote concat(concat(x, y), z) → concat(x, y, z)")
+            joined = ConcatOp(inputs, op.axis.value.data)
+            joined.location = op.location
+            rewriter.replace(op, joined)
+
+
+class SliceOfConcat(RewritePattern):
+    """slice(concat(x, y)) → slice(x), where it has elements of x alone"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
+        concat = op.operand.owner
+        if not isinstance(concat, ConcatOp):
+            return
+        axis = concat.axis.value.data
+        found = range(*op.bounds[axis])
+        if len(found) == 0:
+            return
+        first, last = min(found[0], found[-1]), max(found[0], found[-1])
+        offset = 0
+        for value in concat.inputs:
+            extent = shape_of(value)[axis]
+            if offset <= first and last < offset + extent:
+                bounds = list(op.bounds)
+                start, stop, step = bounds[axis]
+                bounds[axis] = (start - offset, stop - offset, step)
+                slices = [slice(a, None if b < 0 else b, c) for a, b, c in bounds]
+                remark(op, "rewrote slice(concat(x, y)) → slice(x)")
+                sliced = SliceOp(value, slices)
+                sliced.location = op.location
+                rewriter.replace(op, sliced)
+                return
+            offset += extent
