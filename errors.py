@@ -29,14 +29,18 @@ class StepwellError(Exception):
 
 
 def location_of(op: Operation) -> str | None:
-    """`FILE:LINE:COL` of the nearest enclosing operation that has a position, or None."""
-    from xdsl.dialects.builtin import (
-        FileLineColLoc,
-    )  # late: programs from the cache run without xDSL
+    """
+    `FILE:LINE:COL` of the nearest enclosing operation that has a position, or `FILE: NAME` where that has a name, as
+    the nodes of models have; or None.
+    """
+    # Late: programs from the cache run without xDSL.
+    from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 
     current: Operation | None = op
     while current is not None:
         location = current.location
+        if isinstance(location, NameLoc) and isinstance(location.location, FileLineColLoc):
+            return f"{location.location.filename.data}: {location.desc.data}"
         if isinstance(location, FileLineColLoc):
             return f"{location.filename.data}:{location.line.data}:{location.column.data}"
         current = current.parent_op()

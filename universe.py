@@ -105,6 +105,7 @@ _PASSES: dict[str, str] = {
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
+    "core-time-calls": "transforms.core.time_calls:CoreTimeCallsPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-expand-narrow-floats": (
         "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"

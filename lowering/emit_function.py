@@ -48,8 +48,9 @@ class ModuleParts:
 
     @property
     def imports(self) -> set[str]:
-        """The functions that are called and not defined."""
-        return self.called - {name for name, op in self.functions.items() if op.body.blocks}
+        """The functions that are called and not defined, but for LLVM's own."""
+        defined = {name for name, op in self.functions.items() if op.body.blocks}
+        return {name for name in self.called - defined if not name.startswith("llvm.")}
 
     def symbol(self, name: str) -> str:
         """How a function or global of the module is written."""

@@ -70,6 +70,7 @@ class _Module:
                 symbol = self.add_kernel(function.sym_name.data, op, function)
                 arguments = list(dict.fromkeys((*op.inputs, *op.destinations)))
                 new = func.CallOp(symbol, arguments, [])
+                new.location = op.location
                 block.insert_op_before(new, op)
             else:
                 builder = Builder(InsertPoint.before(op))
@@ -265,7 +266,9 @@ class _KernelBody:
         over_buffers.attributes |= op.attributes
         over_buffers.location = op.location
         symbol = self.module.add_kernel(self.symbol, over_buffers, self.function)
-        self.builder.insert(func.CallOp(symbol, list(dict.fromkeys((*inputs, *outputs))), []))
+        call = func.CallOp(symbol, list(dict.fromkeys((*inputs, *outputs))), [])
+        call.location = op.location
+        self.builder.insert(call)
 
 
 def _printed_names(block: Block) -> dict[SSAValue, str]:

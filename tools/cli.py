@@ -16,6 +16,7 @@ from . import compare as compare_command
 from . import compile as compile_command
 from . import cost as cost_command
 from . import probe as probe_command
+from . import profile as profile_command
 from . import run as run_command
 from .diagnostics import OneLineArgumentParser, run_tool
 
@@ -36,6 +37,7 @@ def _run(args: Sequence[str] | None) -> int:
     compare_command.register(commands)
     cost_command.register(commands)
     probe_command.register(commands)
+    profile_command.register(commands)
     bench_command.register(commands)
     cache_command.register(commands)
     parsed = parser.parse_args(args)
