@@ -12,10 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
+from ..analysis.plans.computed_operands import keeps_rows, order_of_rows, stride_of_sources
 from ..analysis.plans.contraction_plan import ContractionPlan
+from ..analysis.plans.lanes import block_lanes
+from ..analysis.plans.row_nests import nests_of
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
+from .lanes import vectorize_in_blocks
 from .panels import Packing, packed_order, vectorize_packing
 from .register_tile import (
     Tile,
@@ -96,6 +100,10 @@ class _Tiles:
         self.row_backs: list[LoopHandle] = []
         self.column_backs: list[LoopHandle] = []
         self.packings: list[Packing] = []
+        self.staged: list[Access] = []
+        """operands that tiles read copies of"""
+        self.computed: list[tuple[LoopHandle, int]] = []
+        """loops along which operands are computed, and the elements of a block of lanes"""
         self.panels: BufferHandle | None = None
         """the copy of B"""
         self.sum_block: LoopHandle | None = None
@@ -234,10 +242,45 @@ class _Tiles:
             block = self._level("m", "block") if by_rows or self.is_deep else None
             at = block or self.sum_block
             self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc, at)
+        elif c.maker(c.left) is not None and keeps_rows(plan, self.m, self.k):
+            self._keep_rows(self._level("m", "block"))
         if plan.pack_right:
             block = self._level("n", "block") if plan.nc < self.n else None
             at = self.sum_block or block
             self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc, at).buffer
+        self._compute_operands()
+
+    def _keep_rows(self, block: LoopHandle) -> None:
+        """Compute the left operand for each block of rows, where the tiles find it near."""
+        c, core = self.c, self.core
+        size = self.plan.mc * self.plan.kc * c.left_bytes
+        staged = self.s.stage(
+            self.s.buffer(self.kernel.buffers[c.left.buffer]),
+            block,
+            into="left",
+            scope="stack" if size <= core.cache(1).bytes else "arena",
+            order=order_of_rows(c, packed_order(c, c.left, self.batch, c.m[-1])),
+            along=self.update.row,
+        )
+        self.staged.append(c.left)
+        self.computed += [(loop, self._lanes_of(c.left)) for loop in staged.copy_in[-1:]]
+
+    def _compute_operands(self) -> None:
+        """Compute what is copied while that is done, and what is not where it is, in lanes."""
+        c = self.c
+        for number in c.computed:
+            reads = [read for read in (c.left, c.right) if c.maker(read) == number]
+            if all(read in self.staged for read in reads):
+                self.s.inline(self.s.buffer(self.kernel.buffers[reads[0].buffer]))
+            else:
+                innermost = self.s.handle(self.kernel.loops[number][-1])
+                self.computed.append((innermost, self._lanes_of(reads[0])))
+
+    def _lanes_of(self, operand: Access) -> int:
+        """How many elements of an operand are computed together."""
+        number = self.c.maker(operand)
+        nest = next(nest for nest in nests_of(self.c.facts) if number in nest.statements)
+        return block_lanes(nest, self.core)
 
     def _pack(
         self,
@@ -261,7 +304,7 @@ class _Tiles:
         row_or_column = self.update.row if into == "left" else self.update.column
         if within is not None:
             (row_or_column,) = row_or_column.copies_in(within)
-        is_both = c.left.buffer == c.right.buffer
+        is_apart = c.left.buffer == c.right.buffer or c.maker(access) is not None
         staged = self.s.stage(
             self.s.buffer(self.kernel.buffers[access.buffer]),
             place or "",
@@ -270,7 +313,7 @@ class _Tiles:
             order=order,
             panel=0 if within is not None else size,
             pad=size,
-            along=row_or_column if is_both or within is not None else "",
+            along=row_or_column if is_apart or within is not None else "",
             element=self._element(access),
         )
         extent = (
@@ -282,12 +325,14 @@ class _Tiles:
                 order,
                 size,
                 extent,
-                c.stride(access, own) == 1,
-                c.stride(access, c.k[-1]) == 1,
+                stride_of_sources(c, access, own) == 1,
+                stride_of_sources(c, access, c.k[-1]) == 1,
                 block,
                 block_size if block is not None else 0,
             )
         )
+        if within is None:
+            self.staged.append(access)
         return staged
 
     def _element(self, access: Access) -> str:
@@ -404,6 +449,7 @@ class _Tiles:
                 in_lanes(s, copy, vector_span(columns, self.lanes))
         for packing in self.packings:
             vectorize_packing(s, packing, self.lanes)
+        vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         s.tidy()
         for tile, kept in self.tiles:
             for loop in (*tile.rows, kept.copy_along(self.row_axis), kept.out_along(self.row_axis)):

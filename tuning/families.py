@@ -7,25 +7,23 @@ one. A rule takes the first proposal of the first family that has one; a tuner o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..analysis.facts import (
-    Contraction,
     KernelFacts,
     LoopFacts,
-    distributed,
     facts_of_loops,
     find_contractions,
     find_convolutions,
+    only_contraction,
 )
-from ..analysis.plans import contraction as tiles
-from ..analysis.plans import convolution, dot_products, row_blocks, rows
+from ..analysis.plans import row_blocks, rows
 from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
+from ..analysis.plans.kernel_cost import contraction_plans
 from ..analysis.plans.threads import team
 from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
@@ -81,38 +79,19 @@ class Contractions:
     name: str = "contraction"
 
     def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
-        facts = distributed(facts)
-        found = _the_contraction(facts, find_contractions(facts))
-        choices: list[Choice] = []
-        if found is not None:
-            choices += [
-                Choice(self, plan, tiles.cost(plan, found, target))
-                for plan in tiles.propose(found, target, n)
-            ]
-        if found is not None and found.finished is None:
-            choices += [
-                Choice(self, plan, dot_products.cost(plan, found, target))
-                for plan in dot_products.propose(found, target, n)
-            ]
-        direct = _the_contraction(facts, find_convolutions(facts))
-        if direct is not None and _has_several_axes(direct):
-            choices += [
-                Choice(self, plan, convolution.cost(plan, direct, target))
-                for plan in convolution.propose(direct, target, n)
-            ]
-        return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else 0.0)[:n]
+        return [Choice(self, plan, cost) for plan, cost in contraction_plans(facts, target, n)]
 
     def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
         if not kernel.facts.is_distributed:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
         if isinstance(plan, ConvolutionPlan):
-            direct = _the_contraction(kernel.facts, find_convolutions(kernel.facts))
+            direct = only_contraction(kernel.facts, find_convolutions(kernel.facts))
             assert direct is not None, "a plan of this family is for a contraction"
             schedule_convolution(s, plan, kernel, direct, target)
             run_on_threads(s, target)
             return
-        found = _the_contraction(kernel.facts, find_contractions(kernel.facts))
+        found = only_contraction(kernel.facts, find_contractions(kernel.facts))
         assert found is not None, "a plan of this family is for a contraction"
         match plan:
             case DotProductPlan():
@@ -124,26 +103,6 @@ class Contractions:
         # By columns only where a row of them is long work: both threads write the line at the border.
         row = found.extent(found.n[-1:]) * found.extent(found.k)
         run_on_threads(s, target, columns if row < LONG_ROW * team(target) else ())
-
-
-def _has_several_axes(c: Contraction) -> bool:
-    """Whether a register tile along several axes of rows or of columns may be better than one along the last ones."""
-    several = [axis for axis in (*c.m, *c.n) if c.extent((axis,)) > 1]
-    return not c.is_product or len(several) > 2
-
-
-def _the_contraction(facts: KernelFacts, found: Sequence[Contraction]) -> Contraction | None:
-    """The kernel's only contraction, where what else there is initialises and finishes its result."""
-    if len(found) != 1 or not facts.is_complete:
-        return None
-    (contraction,) = found
-    if contraction.number > 1 or (contraction.number == 1 and contraction.initialised is None):
-        return None
-    after = len(facts.statements) - contraction.number - 1
-    is_finished = (
-        contraction.finished is not None and len(facts.nest(contraction.finished)) == after
-    )
-    return contraction if after <= 1 or is_finished else None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,12 @@ What a kernel is, as data: its statements, their axes, how each access moves thr
 `kernel.py` has the data, `from_loops.py` and `from_te.py` make it, `contraction.py` finds the roles of axes.
 """
 
-from .contraction import Contraction, find_contractions, find_convolutions
+from .contraction import (
+    Contraction,
+    find_contractions,
+    find_convolutions,
+    only_contraction,
+)
 from .from_loops import LoopFacts, facts_of_loops
 from .from_te import facts_of_kernel
 from .inlining import can_inline, inlined, read_through
@@ -46,5 +51,6 @@ __all__ = [
     "find_contractions",
     "find_convolutions",
     "inlined",
+    "only_contraction",
     "read_through",
 ]

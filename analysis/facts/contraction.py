@@ -9,6 +9,7 @@ one of K, which is a window axis then, go in steps, or leave the image, where it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from ...dialects.dtypes import bit_width, significand_bits
+from .inlining import can_inline, read_through
 from .kernel import Access, KernelFacts, Statement
 
 
@@ -27,7 +29,8 @@ class Contraction:
 
     `initialised` is the statement that sets the result before the first update, None when there is none or it
     is not a nest over just the result's axes; `finished` the one that alone reads the result, element by element, or the
-    first of several in one nest.
+    first of several in one nest. `computed` are the statements before that compute an operand, element by element, which
+    nothing else reads.
     """
 
     facts: KernelFacts
@@ -42,6 +45,7 @@ class Contraction:
     """those of K that share a subscript of the left operand with another axis"""
     initialised: int | None
     finished: int | None
+    computed: tuple[int, ...] = ()
 
     @property
     def statement(self) -> Statement:
@@ -113,6 +117,16 @@ class Contraction:
     def stride(self, access: Access, axis: int) -> int | None:
         return self.facts.stride(access, axis)
 
+    def maker(self, operand: Access) -> int | None:
+        """The statement that computes an operand; None where the operand is stored before."""
+        written = {self.facts.statements[n].write.buffer: n for n in self.computed}
+        return written.get(operand.buffer)
+
+    def sources(self, operand: Access) -> tuple[Access, ...]:
+        """What is read for an element of an operand: the operand itself, or what it is computed from."""
+        maker = self.maker(operand)
+        return (operand,) if maker is None else read_through(self.facts.statements[maker], operand)
+
     def turned(self) -> Contraction:
         """The same with left and right exchanged: `Cᵀ = Bᵀ Aᵀ`."""
         return replace(self, left=self.right, right=self.left, m=self.n, n=self.m)
@@ -165,6 +179,24 @@ def _is_shared(access: Access, axis: int) -> bool:
     return any(sum(map(bool, coefficients)) > 1 for coefficients in moving)
 
 
+def only_contraction(facts: KernelFacts, found: Sequence[Contraction]) -> Contraction | None:
+    """
+    The only one of those found in a kernel, where all other statements compute its operands, initialise it or finish it.
+    """
+    if len(found) != 1 or not facts.is_complete:
+        return None
+    (contraction,) = found
+    before = list(contraction.computed)
+    if contraction.initialised is not None:
+        before.append(contraction.initialised)
+    after = len(facts.statements) - contraction.number - 1
+    finishing = 0 if contraction.finished is None else len(facts.nest(contraction.finished))
+    # What is no such nest may stand behind, as long as it is one: it runs by itself.
+    if before != list(range(contraction.number)) or (after > 1 and after != finishing):
+        return None
+    return contraction
+
+
 def _contraction(facts: KernelFacts, number: int) -> Contraction | None:
     """The statement as a contraction of any kind, its operands in the order in which it reads them."""
     statement = facts.statements[number]
@@ -181,7 +213,24 @@ def _contraction(facts: KernelFacts, number: int) -> Contraction | None:
     batch, m, n, k = parts
     left, right = statement.reads
     initialised, finished = _initialised(facts, number), _finished(facts, number)
-    return Contraction(facts, number, left, right, batch, m, n, k, (), initialised, finished)
+    computed = _computed(facts, number)
+    return Contraction(
+        facts, number, left, right, batch, m, n, k, (), initialised, finished, computed
+    )
+
+
+def _computed(facts: KernelFacts, number: int) -> tuple[int, ...]:
+    """The statements that compute operands of a statement alone, in order."""
+    found: set[int] = set()
+    for read in facts.statements[number].reads:
+        writers = facts.writers(read.buffer)
+        if len(writers) != 1 or facts.readers(read.buffer) != [number]:
+            continue
+        (writer,) = writers
+        is_computed = writer < number and bool(facts.statements[writer].reads)
+        if is_computed and can_inline(facts, writer, guards=True):
+            found.add(writer)
+    return tuple(sorted(found))
 
 
 _Roles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]

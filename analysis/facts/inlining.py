@@ -9,11 +9,12 @@ from dataclasses import replace
 from .kernel import Access, Home, KernelFacts, Statement, Subscript, sort_key
 
 
-def can_inline(facts: KernelFacts, number: int) -> bool:
+def can_inline(facts: KernelFacts, number: int, *, guards: bool = False) -> bool:
     """
     Whether what a statement stores can be computed where it is read instead.
 
     It alone stores to a scratch buffer, every element by one iteration of its own, from what is not written again.
+    With `guards` what it reads may be under a condition, as a padded operand is.
     """
     statement = facts.statements[number]
     write = statement.write
@@ -22,7 +23,9 @@ def can_inline(facts: KernelFacts, number: int) -> bool:
         and facts.writers(write.buffer) == [number]
         and facts.is_perfect(number)
         and statement.combiner is None
-        and all(access.is_affine and not access.is_guarded for access in statement.accesses)
+        and all(access.is_affine for access in statement.accesses)
+        and not write.is_guarded
+        and (guards or not any(read.is_guarded for read in statement.reads))
         and write.is_permutation
         and all(write.moves_along(axis) for axis in range(len(statement.axes)))
         and all(read.buffer != write.buffer for read in statement.reads)

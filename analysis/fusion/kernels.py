@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import te
+from ..plans.cost import time_text
 from .grouping import NestGrouping
 from .inlining import why_not_one, why_stored
 from .nests import Nest, identity
 from .plan import Boundary, FusionPlan, KernelPlan
 from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal
 
+Seconds: TypeAlias = Callable[[KernelPlan], float | None]
+"""The predicted time of a kernel; None where there is no prediction."""
 
-def plan_fusion(block: Block, caches: Caches = DEFAULT_CACHES) -> FusionPlan:
-    """What becomes of the computes of a block; kernels that are formed already stay as they are."""
+
+def plan_fusion(
+    block: Block, caches: Caches = DEFAULT_CACHES, seconds: Seconds = lambda _: None
+) -> FusionPlan:
+    """
+    What becomes of the computes of a block; kernels that are formed already stay as they are.
+
+    `seconds` weighs whether operands of a product are computed in its kernel, which they are not where it is None.
+    """
     grouping = NestGrouping(block)
     grouping.fuse()
-    kernels = _KernelGrouping(grouping, caches)
+    kernels = _KernelGrouping(grouping, caches, seconds)
     kernels.finish_reductions()
-    for contractions in (False, True):
-        kernels.join(contractions)
+    kernels.join_rows(contractions=False)
+    kernels.join_rows(contractions=True)
+    kernels.join_operands()
     return kernels.plan()
 
 
 class _KernelGrouping:
     """Groups of nests, which share their kernel."""
 
-    def __init__(self, grouping: NestGrouping, caches: Caches):
+    def __init__(self, grouping: NestGrouping, caches: Caches, seconds: Seconds):
         self.graph, self.caches, self.kept = grouping.graph, caches, grouping.kept
+        self.seconds = seconds
         nests = grouping.nests()
         self.number = {nest: number for number, nest in nests.items()}
         """of each nest, that of one of its computes"""
@@ -46,6 +59,7 @@ class _KernelGrouping:
         self._tensors = Tensors(self.is_needed)
         self._units: dict[int, list[Unit]] = {}
         self._asked: dict[tuple[int, int, int, int, bool], str | None] = {}
+        self._times: dict[tuple[Nest, ...], float | None] = {}
 
     def is_needed(self, value: SSAValue, nests: Collection[Nest]) -> bool:
         """Whether something else than those nests needs a tensor."""
@@ -92,16 +106,76 @@ class _KernelGrouping:
 
     # Rows.
 
-    def join(self, contractions: bool) -> None:
-        """Join kernels of which the one needs the other as long as that is a gain."""
+    def join_rows(self, contractions: bool) -> None:
+        """
+        Join kernels of which the one needs the other as long as that is a gain.
+
+        What computes an operand of a product waits until it is known whether the product is part of a longer chain.
+        """
         changed = True
         while changed:
             changed = False
             for one, other in self._links():
+                if self._is_operand(one, other):
+                    continue
                 if self._why_apart(one, other, contractions) is None:
                     units = self._units.pop(one) + self._units.pop(other)
                     self._units[self.graph.merge(one, other)] = units
                     changed = True
+
+    # Operands.
+
+    def join_operands(self) -> None:
+        """Let products compute their operands, where that is a gain, and chains those of their products."""
+        for one, other in self._links():
+            if not self._is_operand(one, other):
+                continue
+            if self._why_stored_before(one, other) is None:
+                (producer,), (product,) = self._units.pop(one), self._units.pop(other)
+                self._units[self.graph.merge(one, other)] = [(*producer, *product)]
+        self.join_rows(contractions=True)
+
+    def _is_operand(self, one: int, other: int) -> bool:
+        """
+        Whether a group only computes an operand, element by element, of a product that has no other group's work beside
+        that of its epilogue.
+        """
+        producers, products = self._units[one], self._units[other]
+        if len(producers) != 1 or len(products) != 1:
+            return False
+        (producer, *more), unit = producers[0], products[0]
+        if more or producer.is_reduction or len(producer.stored) != 1:
+            return False
+        readers = [nest for nest in unit if nest.reads_of(producer.stored)]
+        return len(readers) == 1 and readers[0].is_matrix_product
+
+    def _computes_operands(self, group: int) -> bool:
+        """Whether a group is a product with what computes its operands."""
+        first = self._units[group][0]
+        return len(first) > 1 and not first[0].is_reduction
+
+    def _why_stored_before(self, one: int, other: int) -> str | None:
+        """Why a product does not compute an operand of its own; None when it does."""
+        (producer,), (product,) = self._units[one], self._units[other]
+        if any(self.is_needed(value, (*producer, *product)) for value in producer[0].stored):
+            return "others need the operand too"
+        times = [self._seconds(nests) for nests in (producer, product, (*producer, *product))]
+        apart, alone, together = times
+        if apart is None or alone is None or together is None:
+            return "there is no prediction of what the product takes"
+        if together > apart + alone:
+            return (
+                f"the product with its operand computed is predicted to take {time_text(together)}, both apart "
+                f"{time_text(apart + alone)}"
+            )
+        return self.graph.why_apart(one, other)
+
+    def _seconds(self, nests: Unit) -> float | None:
+        """What a kernel of these nests is predicted to take."""
+        if nests not in self._times:
+            known = all(map(self._tensors.is_static, nests))
+            self._times[nests] = self.seconds(self._kernel(nests)) if known else None
+        return self._times[nests]
 
     def _links(self) -> Iterable[tuple[int, int]]:
         """Pairs of groups of which the one needs the other, as they are when it comes to them."""
@@ -114,6 +188,8 @@ class _KernelGrouping:
 
     def _why_apart(self, one: int, other: int, contractions: bool) -> str | None:
         units, others = self._units[one], self._units[other]
+        if self._computes_operands(one) or self._computes_operands(other):
+            return "a product that computes its operands has a kernel of its own"
         asked = (one, len(units), other, len(others), contractions)  # a group only grows
         if asked not in self._asked:
             self._asked[asked] = refusal(
@@ -173,6 +249,8 @@ class _KernelGrouping:
 
     def _reason(self, one: int, other: int) -> str:
         """Why two kernels, of which the one needs the other, are two."""
+        if self._is_operand(one, other):
+            return self._why_stored_before(one, other) or ""
         reason = self._why_apart(one, other, True) or ""
         if any(nest.is_reduction for g in (one, other) for u in self._units[g] for nest in u):
             return reason

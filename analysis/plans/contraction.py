@@ -2,7 +2,7 @@
 Plans for contractions: register tile, cache blocks, order and packing, as BLIS and the literature name them.
 
 The plan that `propose` finds cheapest is what the rule takes; a tuner may measure the others. What a plan is, and
-the model of its time, stand in `contraction_cost.py`.
+the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class _Domains:
         for mc, nc, kc, innermost, k_outside in dict.fromkeys(self._blocks(mr, nr, terms)):
             deep = kc < problem.k and not k_outside
             one_block = mc >= problem.m or mc == mr
-            for pack_left in self._left_choices(mr, nr, one_loop=one_block and not deep):
+            by_rows = deep or mc < problem.m
+            one_loop = one_block and not deep
+            for pack_left in self._left_choices(mr, one_loop=one_loop, by_rows=by_rows):
                 peel_m = bool(problem.m % mr) and not pack_left
                 for pack_right, peel_n in self._right_choices(mr, nr, nc, deep=deep):
                     if (nc < problem.n or k_outside) and not pack_right:
@@ -226,10 +228,10 @@ class _Domains:
             if nc >= min(2 * nr, columns) and problem.m > mr:
                 yield mr, nc, problem.k, "n"
 
-    def _left_choices(self, mr: int, nr: int, *, one_loop: bool) -> list[bool]:
-        """Whether A may be read as it is, and whether it may be packed."""
+    def _left_choices(self, mr: int, *, one_loop: bool, by_rows: bool) -> list[bool]:
+        """Whether A may be read as it is, or as it is computed, and whether it may be packed."""
         left = self.problem.left
-        if left.is_constant:
+        if left.is_constant or not (left.is_in_order or by_rows):
             return [True]
         is_ragged = bool(self.problem.m % mr)
         choices = [True] if self.problem.m > 1 else []
@@ -242,5 +244,7 @@ class _Domains:
         can_peel = 0 < rest < self.problem.n and not deep and nc >= self.problem.n
         choices = [(True, False)] + ([(True, True)] if can_peel else [])
         if right.is_constant or right.along != 1 or (rest and not can_peel):
+            return choices
+        if not right.is_in_order:
             return choices
         return [(False, can_peel), *choices]

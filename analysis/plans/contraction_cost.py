@@ -14,6 +14,7 @@ from typing import Literal
 
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
+from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem
 from .cost import (
@@ -158,6 +159,8 @@ class Model:
                 ("streaming B", batch * self._streaming_right(plan)),
                 ("packing A", batch * self._packing(plan, "left")),
                 ("packing B", shared * self._packing(plan, "right")),
+                ("computing A", batch * self._computing_ahead(plan, "left")),
+                ("computing B", shared * self._computing_ahead(plan, "right")),
                 ("writing C", batch * self._writing(plan)),
             ]
         )
@@ -274,8 +277,9 @@ class Model:
                 again = 1 if block <= self.near_2 else tiles
             else:
                 again = -(-problem.n // plan.nc)
-            fetched = max(again - (1 if plan.pack_left else 0), 0)
-            is_dense = plan.pack_left or left.along == plan.kc
+            is_copied = plan.pack_left or self._keeps_rows(plan)
+            fetched = max(again - (1 if is_copied else 0), 0)
+            is_dense = is_copied or left.along == plan.kc
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
             size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
             rate = self._rate_of(size) if again > 1 else self._beyond_l2()
@@ -291,12 +295,15 @@ class Model:
         what is read, evict each other from L1 before the rest of their lines is used.
         """
         left, line = self.problem.left, self.level_1.line_bytes
-        if left.along is None or left.summed is None or 1 not in (left.along, left.summed):
+        along, summed = left.along, left.summed
+        if self._keeps_rows(plan):  # the copy is as the plan has made it
+            along, summed = (1, plan.mc) if left.read_along == 1 else (plan.kc, 1)
+        if along is None or summed is None or 1 not in (along, summed):
             return self._refetched(line, uses)
-        if left.summed != 1:
+        if summed != 1:
             # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
             return self._refetched(line / plan.mr, uses)
-        stride = left.along * left.stored_bytes
+        stride = along * left.stored_bytes
         if most_in_a_set(self.level_1, plan.mr, stride) < self.level_1.ways:
             return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
@@ -329,13 +336,15 @@ class Model:
         if not is_packed or operand.is_constant:
             return 0.0
         written = self.left_bytes if is_left else self.right_bytes
-        size = (written + written * operand.stored_bytes / operand.element_bytes) / 2
+        size = (written + written * operand.source_bytes / operand.element_bytes) / 2
         rate = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
         seconds = size / rate.core
         # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
-        if operand.along != 1:
-            vectors = written / operand.element_bytes / self.lanes
+        vectors = written / operand.element_bytes / self.lanes
+        if operand.read_along != 1:
             seconds += vectors * log2(max(self.lanes, 2)) / self.clock
+        if operand.computing is not None:
+            seconds += vectors * operand.computing.work / self.core.fma_ports / self.clock
         blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
         if plan.k_outside:
             rows = plan.mc if plan.innermost == "m" else self.problem.m
@@ -346,6 +355,37 @@ class Model:
         # Blocks of A are copied for each block of columns around them.
         again = -(-self.problem.n // plan.nc) if plan.k_outside and is_left else 1
         return seconds * again
+
+    def _keeps_rows(self, plan: ContractionPlan) -> bool:
+        """Whether A is computed, and not packed, for one block of rows after the other."""
+        is_computed = self.problem.left.computing is not None and not plan.pack_left
+        return is_computed and keeps_rows(plan, self.problem.m, self.problem.k)
+
+    def _computing_ahead(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
+        """
+        Seconds to compute an operand that is not packed: its arithmetic goes on while data move, but loads and stores
+        and what moves between caches take turns (as of `rows_cost.py`). What does not stay in L2 comes back.
+        """
+        problem = self.problem
+        is_left = which == "left"
+        operand = problem.left if is_left else problem.right
+        made = operand.computing
+        if made is None or (plan.pack_left if is_left else plan.pack_right):
+            return 0.0
+        elements = problem.k * (problem.m if is_left else problem.n)
+        written, read = elements * operand.stored_bytes, elements * made.read_bytes
+        again, kept = 1, written
+        if is_left and self._keeps_rows(plan):
+            again, kept = -(-problem.n // plan.nc), plan.mc * plan.kc * operand.stored_bytes
+        every = problem.batch * (self.left_bytes + self.right_bytes + read)
+        near, far = self.rates.read_l2.core, self._beyond_l2()
+        moving = read / (near if self._is_near(every) else far)
+        moving += 0.0 if kept <= self.near_1 else written / near
+        coming_back = 0.0 if self._is_near(kept + read * kept / written) else written / far
+        accesses = max(made.loads / self.core.load_ports, 1 / self.core.store_ports)
+        vectors = elements / self.lanes / self.clock
+        work = vectors * made.work / self.core.fma_ports
+        return again * (max(work, vectors * accesses + moving) + coming_back)
 
     def _writing(self, plan: ContractionPlan) -> float:
         """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...dialects.dtypes import bit_width
 from ..facts import Access, Contraction, Home
+from .computed_operands import Computing, computing, stride_of_sources
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,26 @@ class Operand:
     is_constant: bool
     is_everybodys: bool
     """whether all entries of the batch read the same elements"""
+    computing: Computing | None = None
+    """what its elements are computed by, where they are not stored before"""
+    read_along: int | None = None
+    """as `along`, of what the elements are read from when they are packed or computed"""
+    read_summed: int | None = None
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether its elements can be computed in the order in which they are stored, by loads of neighbours."""
+        rows, terms = (self.along, self.read_along), (self.summed, self.read_summed)
+        return self.computing is None or (1, 1) in (rows, terms)
 
     @property
     def is_extended(self) -> bool:
         return self.stored_bytes != self.element_bytes
+
+    @property
+    def source_bytes(self) -> int:
+        """Bytes that are read for an element that is packed or computed."""
+        return self.stored_bytes if self.computing is None else self.computing.read_bytes
 
     def read_bytes(self, *, is_packed: bool) -> int:
         """Bytes of an element where tiles read it."""
@@ -83,13 +100,16 @@ def problem_of(contraction: Contraction) -> Problem:
 
 
 def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
-    stored = contraction.facts.element_bytes(access)
+    stored, last = contraction.facts.element_bytes(access), contraction.k[-1]
     extension = access.extension
     return Operand(
         stored if extension is None else bit_width(extension.element) // 8,
         stored,
         contraction.stride(access, own),
-        contraction.stride(access, contraction.k[-1]),
+        contraction.stride(access, last),
         contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
         not any(access.moves_along(axis) for axis in outer),
+        computing(contraction, access),
+        stride_of_sources(contraction, access, own),
+        stride_of_sources(contraction, access, last),
     )

@@ -48,7 +48,7 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[DotProductPlan,
     width = target.core.lanes(problem.result_bytes)
     if left.summed != 1 or not problem.reassociates or problem.sums != 1:
         return ()
-    if left.is_extended or right.is_extended:
+    if left.is_extended or right.is_extended or left.computing or right.computing:
         return ()
     if problem.k < 2 * width or {left.element_bytes, right.element_bytes} != {problem.result_bytes}:
         return ()

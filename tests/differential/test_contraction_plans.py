@@ -156,6 +156,26 @@ ALONE: dict[str, Callable[[Any, Any], Any]] = {
     "a.T @ a": lambda library, a: library.swapaxes(a, -1, -2) @ a,
     "a[1:] @ a[:-1].T": lambda library, a: a[..., 1:, :] @ library.swapaxes(a[..., :-1, :], -1, -2),
 }
+
+
+def _padded(library: Any, x: Any, axis: int) -> Any:
+    """The array without its last element along an axis, and a number in front."""
+    short = x[..., :-1, :] if axis == -2 else x[..., :-1]
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (1, 0)
+    return library.pad(short, widths, constant_values=2)
+
+
+OPERANDS: dict[str, Callable[[Any, Any], Any]] = {
+    "computed": lambda library, x: library.maximum(x, 0) + x,
+    "scaled by rows": lambda _, x: x * x[..., :1],
+    "shifted by columns": lambda _, x: x + x[..., :1, :],
+    "chosen": lambda library, x: library.where(x > 0, x, 1),
+    "rows padded": lambda library, x: _padded(library, x, -2),
+    "columns padded": lambda library, x: _padded(library, x, -1),
+}
+"""What is done to an operand, element by element, before the product."""
+
 ENDINGS: dict[str, Callable[..., Any]] = {
     "": lambda _, c, bias: c,
     "+ row": lambda _, c, bias: c + bias[..., :1, :],
@@ -207,6 +227,7 @@ def products(draw: st.DrawFn) -> Product:
     dtype = draw(st.sampled_from((np.float32, np.float32, np.float64, np.int32)))
     kind = draw(st.sampled_from([*KINDS, *ALONE]))
     ending = draw(st.sampled_from(list(ENDINGS)))
+    computed = draw(st.lists(st.sampled_from(["", "", *OPERANDS]), min_size=2, max_size=2))
     batch = draw(st.sampled_from(("", "", "batched", "shared", "shared left")))
     entries = draw(st.integers(2, 3))
     m, n, k = (draw(extents()) for _ in range(3))
@@ -232,9 +253,13 @@ def products(draw: st.DrawFn) -> Product:
     constant = draw(st.sets(st.integers(0, operands - 1), max_size=operands - 1))
 
     def whole(library: Any, *xs: Any) -> Any:
-        return ENDINGS[ending](library, function(library, *xs[:operands]), xs[operands])
+        made = [
+            OPERANDS[how](library, x) if how else x
+            for how, x in zip(computed, xs[:operands], strict=False)
+        ]
+        return ENDINGS[ending](library, function(library, *made), xs[operands])
 
-    text = f"{batch} {kind} {ending}".strip()
+    text = f"{batch} {kind} {ending} {computed[:operands]}".strip()
     return Product(text, whole, tuple(inputs), frozenset(constant), 3 * k)
 
 

@@ -104,7 +104,7 @@ def test_least_sizes(name: str, shape: tuple[tuple[int, ...], int, int]):
 
 def test_what_is_computed_is_computed_where_it_is_packed():
     """Of two operands that are computed there are panels, and no other memory."""
-    text = check("all computed", ((2,), 64, 64))
+    text = check("all computed", ((2,), 128, 64))
     made = re.findall(r"%([\w.]+) = loop\.alloc", text)
     assert sum(name.endswith(".right") for name in made) == 2
     assert not any(name.startswith(("transpose", "add")) for name in made)

@@ -54,6 +54,14 @@ PROGRAMS: dict[str, tuple[Any, tuple[np.ndarray, ...]]] = {
     "transpose": (lambda x: sw.transpose(x, (1, 0)) + 1, (whole(33, 17),)),
     "columns": (lambda x: sw.sum(x, axis=0), (whole(100, 33),)),
     "padded": (lambda x: sw.pad(x, ((1, 2), (0, 3))) * 2, (whole(17, 5),)),
+    "computed operands": (
+        lambda x, w: sw.relu(x) @ (w + w[:1]),
+        (whole(65, 31), whole(31, 33)),
+    ),
+    "padded operand": (
+        lambda x, w: sw.pad(x, ((0, 3), (1, 0))) @ w,
+        (whole(62, 30), whole(31, 33)),
+    ),
     "integers": (lambda x, w: x @ w, (np.zeros((33, 17), np.int32), np.zeros((17, 40), np.int32))),
 }
 

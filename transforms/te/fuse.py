@@ -13,11 +13,14 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.facts import facts_of_kernel
 from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
 from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
+from ...analysis.plans.kernel_cost import predicted
 from ...dialects import te
 from ...dialects.shaped import tensor_type
+from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -30,7 +33,9 @@ class TeFusePass(StepwellPass):
     Element-wise work is computed where it is read, or with others over the same elements; reductions over the same
     elements share their loops, and are finished in them; a chain over the same rows, such as a softmax or
     attention, is one kernel when that saves traffic (analysis/fusion/rows.py has the formula). `block_bytes` is
-    what a block of rows may take, such as the second-level cache; `cache_bytes` is the last-level cache.
+    what a block of rows may take, such as the second-level cache; `cache_bytes` is the last-level cache. An operand
+    of a product of matrices is computed in its kernel, while it is packed, when that is predicted to take less time on
+    `target`.
     """
 
     name = "te-fuse"
@@ -39,13 +44,21 @@ class TeFusePass(StepwellPass):
 
     block_bytes: int = Caches.block
     cache_bytes: int = Caches.last_level
+    target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         caches = Caches(self.block_bytes, self.cache_bytes)
         for function in op.ops:
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    fuse(block, plan_fusion(block, caches))
+                    fuse(block, plan_fusion(block, caches, self._seconds))
+
+    def _seconds(self, plan: KernelPlan) -> float | None:
+        """What a kernel would take on the target: it is made, looked at and dropped."""
+        kernel = _kernel(plan, {})
+        cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
+        kernel.erase()
+        return cost and cost.seconds
 
 
 def fuse(block: Block, plan: FusionPlan) -> None:

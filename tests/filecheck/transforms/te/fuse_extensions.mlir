@@ -1,12 +1,13 @@
 // RUN: stepwell-opt %s -p te-fuse | filecheck %s
 
 // What extends the elements of an operand is a part of the product, whose plan does it while it packs them. What computes
-// more is stored, as each element would be computed many times.
+// more is a nest of its own in the product's kernel, as each element would be computed many times.
 // CHECK-LABEL: func.func @product(
-// CHECK:         te.kernel "b"
-// CHECK:         %[[R:.*]] = te.compute [%i = 16, %j = 24] add [%k = 32] (%m = %{{.*}}[%k, %j], %e = %{{.*}}[%i, %k]) : (tensor<32x24xi32>, tensor<16x32xi8>) -> tensor<16x24xi32> {
-// CHECK-NEXT:      %w = arith.extsi %e : i8 to i32
-// CHECK-NEXT:      %p = arith.muli %w, %m : i32
+// CHECK:         te.kernel "b_r"
+// CHECK:         te.compute [%i = 32, %j = 24]
+// CHECK:         te.compute [%{{.*}} = 16, %{{.*}} = 24] add [%{{.*}} = 32] (%m = %b[%{{.*}}, %{{.*}}], %{{.*}} = %{{.*}}[%{{.*}}, %{{.*}}]) : (tensor<32x24xi32>, tensor<16x32xi8>) -> tensor<16x24xi32> {
+// CHECK-NEXT:      arith.extsi %{{.*}} : i8 to i32
+// CHECK-NEXT:      arith.muli %{{.*}}, %m : i32
 func.func @product(%x: tensor<16x32xi8>, %y: tensor<32x24xi8>) -> tensor<16x24xi32> {
   %a = te.compute [%i = 16, %j = 32] (%e = %x[%i, %j]) : (tensor<16x32xi8>) -> tensor<16x32xi32> {
     %w = arith.extsi %e : i8 to i32

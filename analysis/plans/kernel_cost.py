@@ -1,0 +1,75 @@
+"""
+What a kernel is predicted to take, whichever family plans it: what fusion asks before there are loops, and rules
+when they choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from ...targets.target import Target
+from ..facts import (
+    Contraction,
+    KernelFacts,
+    distributed,
+    find_contractions,
+    find_convolutions,
+    only_contraction,
+)
+from . import contraction, convolution, dot_products, row_blocks, rows
+from .contraction_plan import ContractionPlan
+from .convolution_plan import ConvolutionPlan
+from .cost import Cost
+from .dot_products import DotProductPlan
+
+AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan
+
+
+def predicted(facts: KernelFacts, target: Target) -> Cost | None:
+    """
+    The predicted time of one call on one thread, by the plan that rules take: the first of the first family that has
+    one. None where none has, as for extents that are not numbers.
+    """
+    products = (cost for _, cost in contraction_plans(facts, target, 1))
+    return next((cost for costs in (products, _chains(facts, target)) for cost in costs), None)
+
+
+def contraction_plans(
+    facts: KernelFacts, target: Target, n: int
+) -> list[tuple[AnyContractionPlan, Cost]]:
+    """Up to `n` plans for a kernel of one contraction, cheapest first; none for another kernel."""
+    facts = distributed(facts)
+    found: list[tuple[AnyContractionPlan, Cost]] = []
+    product = only_contraction(facts, find_contractions(facts))
+    if product is not None:
+        found += [
+            (plan, contraction.cost(plan, product, target))
+            for plan in contraction.propose(product, target, n)
+        ]
+    if product is not None and product.finished is None:
+        found += [
+            (plan, dot_products.cost(plan, product, target))
+            for plan in dot_products.propose(product, target, n)
+        ]
+    direct = only_contraction(facts, find_convolutions(facts))
+    if direct is not None and not direct.computed and _has_several_axes(direct):
+        found += [
+            (plan, convolution.cost(plan, direct, target))
+            for plan in convolution.propose(direct, target, n)
+        ]
+    return sorted(found, key=lambda pair: pair[1].seconds)[:n]
+
+
+def _has_several_axes(c: Contraction) -> bool:
+    """Whether a register tile along several axes of rows or of columns may be better than one along the last ones."""
+    several = [axis for axis in (*c.m, *c.n) if c.extent((axis,)) > 1]
+    return not c.is_product or len(several) > 2
+
+
+def _chains(facts: KernelFacts, target: Target) -> Iterator[Cost]:
+    """Of what is no contraction alone: row blocks first, then rows."""
+    for blocks in row_blocks.propose(facts, target):
+        yield row_blocks.cost(blocks, facts, target)
+    for plan in rows.propose(facts, target):
+        yield rows.cost(plan, facts, target)
