@@ -13,6 +13,7 @@ from ..dialects.shaped import memref_type
 from ..errors import StepwellError
 from .alias import Aliases
 from .constants import constant_global
+from .operations import operations_in
 from .strided_views import Placing
 
 
@@ -24,8 +25,11 @@ def check_kernel_buffers(function: func.FuncOp) -> None:
     updates it in place. Arguments of a function with marked results are inputs, and are not written; nor are constants.
     Raises StepwellError for the first kernel that breaks this.
     """
-    ops = [op for block in function.body.blocks for op in block.ops]
-    kernels = [op for op in ops if isinstance(op, te.KernelOp) and op.destinations]
+    kernels = [
+        op
+        for op in operations_in(function)
+        if isinstance(op, te.KernelOp) and op.destinations and not _is_inside_of_kernel(op)
+    ]
     if not kernels:
         return
     aliases = Aliases(function)
@@ -33,6 +37,13 @@ def check_kernel_buffers(function: func.FuncOp) -> None:
         for destination in kernel.destinations:
             _check_written(kernel, destination, aliases)
             _check_apart(kernel, destination, aliases)
+
+
+def _is_inside_of_kernel(op: te.KernelOp) -> bool:
+    around = op.parent_op()
+    while around is not None and not isinstance(around, te.KernelOp):
+        around = around.parent_op()
+    return around is not None
 
 
 def _check_written(op: te.KernelOp, destination: SSAValue, aliases: Aliases) -> None:

@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ..dialects import te
 from ..dialects.affine_bounds import linear_form
+from ..dialects.control_flow import ControlFlow, Scan, While
 from ..dialects.shaped import is_tensor, shape_of
 from .movements import Movement, Piece, movement_of
 from .strided_views import Placing, view_behind, view_through
@@ -80,16 +81,31 @@ class BufferPlan:
     """of arguments of kernels' bodies"""
     returned: Mapping[int, str]
     """results that are copied to the caller's array at the end, by number, with the reason"""
+    updated: frozenset[int]
+    """results of a region that what computes them writes over the state that they replace"""
 
 
-def plan_buffers(block: Block) -> BufferPlan:
-    """The plan for a function's block of kernels and calls."""
-    return _Planner(block).plan()
+@dataclass(frozen=True)
+class Surroundings:
+    """
+    What a region's block has from around it: where the tensors that enter it lie, from starts that are known when
+    it runs, and where its results go. `state` has for results that replace an argument of the block this argument.
+    """
+
+    entering: Mapping[SSAValue, Placing] = field(default_factory=dict[SSAValue, Placing])
+    destinations: Sequence[Placing] | None = None
+    state: Mapping[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+
+def plan_buffers(block: Block, around: Surroundings | None = None) -> BufferPlan:
+    """The plan for a block of kernels, calls and control flow: a function's, or that of a region."""
+    return _Planner(block, around or Surroundings()).plan()
 
 
 @dataclass
 class _Planner:
     block: Block
+    around: Surroundings
     homes: dict[SSAValue, Home] = field(default_factory=dict[SSAValue, Home])
     views: dict[SSAValue, list[tuple[SSAValue, AffineMap]]] = field(
         default_factory=dict[SSAValue, list[tuple[SSAValue, AffineMap]]]
@@ -101,6 +117,8 @@ class _Planner:
     returned: dict[int, str] = field(default_factory=dict[int, str])
 
     def plan(self) -> BufferPlan:
+        for value, placing in self.around.entering.items():
+            self.homes[value] = Home(value, placing)
         self._results()
         for op in reversed(list(self.block.ops)):
             movement = movement_of(op) if isinstance(op, te.KernelOp) else None
@@ -124,6 +142,7 @@ class _Planner:
             self._in_place(kernels),
             straightened,
             self.returned,
+            frozenset(number for number in self.around.state if self._is_updated(number)),
         )
 
     def _tensors(self) -> list[SSAValue]:
@@ -133,16 +152,28 @@ class _Planner:
         return [value for value in values if is_tensor(value) and value not in views]
 
     def _results(self) -> None:
-        terminator = self.block.last_op
-        assert isinstance(terminator, func.ReturnOp)
-        tensors = [value for value in terminator.operands if is_tensor(value)]
-        for number, value in enumerate(tensors):
+        tensors = self._returned_tensors()
+        # What is state as well as a result for each step lies in the latter: that is copied to the former.
+        for number in sorted(range(len(tensors)), key=lambda n: n in self.around.state):
+            value = tensors[number]
             if not _is_computed(value):
                 self.returned[number] = "it is an argument or a constant"
             elif value in self.homes:
-                self.returned[number] = "it is another result as well"
-            else:
+                is_entering = value in self.around.entering
+                self.returned[number] = (
+                    "it is computed outside" if is_entering else "it is another result as well"
+                )
+            elif self.around.destinations is None:
                 self.homes[value] = Home(number, Placing.contiguous(shape_of(value)))
+            elif _can_write(value, self.around.destinations[number]):
+                self.homes[value] = Home(number, self.around.destinations[number])
+            else:
+                self.returned[number] = "what computes it cannot write rows that lie apart"
+
+    def _returned_tensors(self) -> list[SSAValue]:
+        terminator = self.block.last_op
+        assert isinstance(terminator, func.ReturnOp | te.YieldOp)
+        return [value for value in terminator.operands if is_tensor(value)]
 
     def _movement(self, movement: Movement) -> None:
         result, why_no_view = movement.result, None
@@ -248,10 +279,14 @@ class _Planner:
         """
         taken: dict[SSAValue, SSAValue] = {}
         position = {op: number for number, op in enumerate(self.block.ops)}
-        last_use: dict[SSAValue | int, int] = {}
-        for value, home in self.homes.items():
-            ends = (position[use.operation] for use in value.uses)
-            last_use[home.root] = max(last_use.get(home.root, -1), *ends, -1)
+        last_use = self._last_uses(position)
+        for op in position:
+            if isinstance(op, Scan | While):
+                last = op.last if isinstance(op, Scan) else op.outputs
+                for result, value in zip(last, op.carried, strict=True):
+                    is_free = self._has_own_buffer(result) and self._has_own_buffer(value)
+                    if is_free and self._is_used_once(value):
+                        taken[result] = value
         for kernel in kernels:
             for result, yielded in zip(kernel.outputs, kernel.yielded, strict=True):
                 for arg, value in zip(kernel.body.block.args, kernel.inputs, strict=True):
@@ -268,9 +303,46 @@ class _Planner:
                         break
         return taken
 
+    def _is_used_once(self, value: SSAValue) -> bool:
+        """Whether one operand is all that needs a tensor or a view of it."""
+        views = [other for other, home in self.homes.items() if home.root is value]
+        return views == [value] and value.has_one_use()
+
+    def _last_uses(self, position: Mapping[Operation, int]) -> dict[SSAValue | int, int]:
+        """The position of the last operation of the block that uses what is in a buffer, or has it used inside."""
+        last: dict[SSAValue | int, int] = {}
+        for value, home in self.homes.items():
+            users = (self.block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+            ends = (position[user] for user in users if user is not None)
+            last[home.root] = max(last.get(home.root, -1), *ends, -1)
+        return last
+
+    def _is_updated(self, number: int) -> bool:
+        """
+        Whether what computes the next state may write it over the state: nothing needs that afterwards, and the
+        kernel reads it element for element where it writes, if it does at all.
+        """
+        state, value = self.around.state[number], self._returned_tensors()[number]
+        kernel, home = value.owner, self.homes[value]
+        if home.root != number or not isinstance(kernel, te.KernelOp):
+            return False
+        if any(other.root == number for v, other in self.homes.items() if v is not value):
+            return False
+        position = {op: n for n, op in enumerate(self.block.ops)}
+        if self._last_uses(position).get(state, -1) > position[kernel]:
+            return False
+        readers = [v for v in kernel.inputs if is_tensor(v) and self.homes[v].root is state]
+        if readers and (readers != [state] or home.placing != self.homes[state].placing):
+            return False
+        yielded = kernel.yielded[kernel.outputs.index(value)]
+        inside = zip(kernel.body.block.args, kernel.inputs, strict=True)
+        return all(_updates_in_place(yielded, arg) for arg, given in inside if given is state)
+
     def _has_own_buffer(self, value: SSAValue) -> bool:
-        return _is_computed(value) and self.homes[value] == Home(
-            value, Placing.contiguous(shape_of(value))
+        return (
+            _is_computed(value)
+            and value not in self.around.entering
+            and self.homes[value] == Home(value, Placing.contiguous(shape_of(value)))
         )
 
     def _is_seen_otherwise(self, kernel: te.KernelOp, value: SSAValue) -> bool:
@@ -329,14 +401,21 @@ def _straightened(arg: BlockArgument, home: Home) -> Straightened | None:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    return isinstance(value.owner, te.KernelOp | func.CallOp)
+    return isinstance(value.owner, te.KernelOp | func.CallOp | ControlFlow)
 
 
 def _can_write(value: SSAValue, placing: Placing) -> bool:
     """Whether what computes a tensor can write it there: a call only to a contiguous array."""
     if placing.is_contiguous(shape_of(value)):
         return True
-    return isinstance(value.owner, te.KernelOp) and _is_regular(value, placing)
+    is_whole = isinstance(value.owner, func.CallOp) or _is_state(value)
+    return not is_whole and _is_regular(value, placing)
+
+
+def _is_state(value: SSAValue) -> bool:
+    """Whether the value is the last state of a loop, whose steps may exchange its buffer for another."""
+    op = value.owner
+    return isinstance(op, While) or (isinstance(op, Scan) and value in op.last)
 
 
 def _can_read(value: SSAValue, placing: Placing) -> bool:

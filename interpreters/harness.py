@@ -30,6 +30,7 @@ from ..dialects.loop import LOAD
 from ..errors import StepwellError
 from .arith import ArithFunctions
 from .control import BuiltinFunctions, CfFunctions, FuncFunctions, ScfFunctions
+from .control_flow import ControlFlowFunctions
 from .engine import Engine
 from .evaluators import element_of, poisoned, value_dtype
 from .graph import reference_functions
@@ -55,6 +56,7 @@ def make_interpreter(module: ModuleOp) -> Engine:
         ArithFunctions(),
         BuiltinFunctions(),
         CfFunctions(),
+        ControlFlowFunctions(),
         FuncFunctions(),
         reference_functions(module),
         LoopFunctions(),

@@ -25,6 +25,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
+from ..dialects import graph
+from ..dialects import te as dialects_te
+from ..dialects.control_flow import ControlFlow
 from ..dialects.graph import GraphOp
 from ..dialects.graph.shapes import is_static
 from ..dialects.interfaces import DefinedInTe
@@ -57,7 +60,8 @@ def _check(module: ModuleOp) -> None:
         if not isinstance(op, GraphOp):
             continue
         parent = op.parent_op()
-        if not isinstance(parent, func.FuncOp) or len(parent.body.blocks) != 1:
+        is_straight = isinstance(parent, func.FuncOp) and len(parent.body.blocks) == 1
+        if not is_straight and not isinstance(parent, ControlFlow):
             raise StepwellError(
                 f"found {op.name} inside {_place(parent)}, expected it in the single block of a func.func; "
                 "move it there",
@@ -99,26 +103,68 @@ def _convert_function(function: func.FuncOp) -> None:
         arg.name_hint = old_arg.name_hint
         arg.location = old_arg.location
         te.values[old_arg] = arg
-    for op in old.ops:
-        te.source = op
-        values = op.define(te) if isinstance(op, DefinedInTe) else _carry_over(op, te)
-        values = (values,) if isinstance(values, SSAValue) else values
-        te.values.update(zip(op.results, values, strict=True))
+    _convert_block(old, te)
     old_body = function.detach_region(function.body)
     function.add_region(Region(block))
     old_body.drop_all_references()
-    _erase_unused_constants(block)
+    _erase_unused_constants(function)
 
 
-def _erase_unused_constants(block: Block) -> None:
+def _convert_block(old: Block, te: TeBuilder) -> None:
+    """Append what the operations of a block become."""
+    for op in old.ops:
+        te.source = op
+        if isinstance(op, ControlFlow):
+            values = _convert_control_flow(op, te)
+        else:
+            values = op.define(te) if isinstance(op, DefinedInTe) else _carry_over(op, te)
+        values = (values,) if isinstance(values, SSAValue) else values
+        te.values.update(zip(op.results, values, strict=True))
+
+
+_OF_TE: dict[type[Operation], type[ControlFlow]] = {
+    graph.IfOp: dialects_te.IfOp,
+    graph.ScanOp: dialects_te.ScanOp,
+    graph.WhileOp: dialects_te.WhileOp,
+}
+
+
+def _convert_control_flow(op: ControlFlow, te: TeBuilder) -> Sequence[SSAValue]:
+    """The same control flow at te, with what is in its regions converted."""
+    regions: list[Region] = []
+    for region in op.regions:
+        block = Block(arg_types=[_signless(arg.type) for arg in region.block.args])
+        inside = TeBuilder(Builder(InsertPoint.at_end(block)), dict(te.values))
+        for old_arg, arg in zip(region.block.args, block.args, strict=True):
+            arg.name_hint = old_arg.name_hint
+            inside.values[old_arg] = arg
+        _convert_block(region.block, inside)
+        regions.append(Region(block))
+    new = _OF_TE[type(op)].create(
+        operands=[te.values[value] for value in op.operands],
+        result_types=[_signless(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=regions,
+    )
+    for old_result, result in zip(op.results, new.results, strict=True):
+        result.name_hint = old_result.name_hint
+    te.source = op
+    return te.insert(new).results
+
+
+def _erase_unused_constants(function: func.FuncOp) -> None:
     """Erase the constants that became numbers in bodies."""
-    for op in list(block.ops):
+    for op in list(function.walk()):
         if isinstance(op, arith.ConstantOp) and op.result.first_use is None:
-            block.erase_op(op)
+            op.detach()
+            op.erase()
 
 
 def _carry_over(op: Operation, te: TeBuilder) -> Sequence[SSAValue]:
     """An operation of another dialect, with the new operands and signless result types."""
+    if isinstance(op, graph.YieldOp):
+        return te.insert(dialects_te.YieldOp(*(te.values[v] for v in op.values))).results
     copy = op.clone(value_mapper=te.values)
     types = [_signless(result.type) for result in op.results]
     if types != [result.type for result in op.results]:

@@ -65,7 +65,11 @@ class _Module:
     def _convert_block(self, function: func.FuncOp, block: Block) -> None:
         """Kernels become calls, those that are inline nests."""
         nests: NestBuilder | None = None
-        for op in [op for op in block.ops if isinstance(op, te.KernelOp)]:
+        for op in [*block.ops]:
+            if not isinstance(op, te.KernelOp):
+                for inner in (inner for region in op.regions for inner in region.blocks):
+                    self._convert_block(function, inner)
+                continue
             if op.inline is None:
                 symbol = self.add_kernel(function.sym_name.data, op, function)
                 arguments = list(dict.fromkeys((*op.inputs, *op.destinations)))

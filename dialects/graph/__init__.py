@@ -37,6 +37,7 @@ from .binary import (
 from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
+from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import CastOp
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
@@ -52,7 +53,7 @@ from .reductions import (
     ReductionOp,
     SumOp,
 )
-from .scans import CumprodOp, CumsumOp, ScanOp
+from .scans import CumprodOp, CumsumOp, CumulativeOp
 from .scatter import ScatterElementsOp, ScatterNdOp
 from .sorting import SortOp
 from .ternary import WhereOp
@@ -82,4 +83,6 @@ from .unary import (
     TanhOp,
 )
 
-Graph = GraphDialect("graph", [], [], [GraphConstantMaterialization()])
+Graph = GraphDialect(
+    "graph", [IfOp, ScanOp, WhileOp, YieldOp], [], [GraphConstantMaterialization()]
+)

@@ -50,7 +50,7 @@ FOLD_LIMIT = 1024
 """Constants of more elements than this, read or made, are not folded at compile time."""
 
 OPERATIONS: list[type[Operation]] = []
-"""Every graph operation, in order of definition."""
+"""Every graph operation but those of control flow, in order of definition."""
 
 OpT = TypeVar("OpT", bound="GraphOp")
 
@@ -63,11 +63,12 @@ def graph_op(cls: type[OpT]) -> type[OpT]:
 
 
 class GraphDialect(Dialect):
-    """The dialect, with every operation defined by `graph_op` so far."""
+    """The dialect: every operation defined by `graph_op` so far, and those that are given, of control flow."""
 
     @property
     def operations(self) -> Iterator[type[Operation]]:
-        return iter(OPERATIONS)
+        yield from OPERATIONS
+        yield from super().operations
 
 
 def constant_array(value: SSAValue) -> Array | None:

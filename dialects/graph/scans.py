@@ -20,7 +20,7 @@ from .base import NUMBERS, GraphOp, Value, graph_op
 from .shapes import normalized_axis, require_canonical_axis
 
 
-class ScanOp(GraphOp, DefinedInTe, ABC):
+class CumulativeOp(GraphOp, DefinedInTe, ABC):
     """
     Each element joined with all before it along an axis (ONNX CumSum). `exclusive`: with those before it alone, which
     are none for the first; `reverse`: from the end.
@@ -102,7 +102,7 @@ class ScanOp(GraphOp, DefinedInTe, ABC):
 
 
 @graph_op
-class CumsumOp(ScanOp):
+class CumsumOp(CumulativeOp):
     """Running sums; integers wrap."""
 
     name = "graph.cumsum"
@@ -114,7 +114,7 @@ class CumsumOp(ScanOp):
 
 
 @graph_op
-class CumprodOp(ScanOp):
+class CumprodOp(CumulativeOp):
     """Running products; integers wrap."""
 
     name = "graph.cumprod"

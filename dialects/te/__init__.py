@@ -15,24 +15,32 @@ from xdsl.ir import Dialect
 from ..combiner import Combiner
 from .builder import Access, TeBuilder
 from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
+from .control_flow import IfOp, ScanOp, WhileOp
 from .kernel import KernelOp, tensor_constants
 from .loop_builder import LoopBuilder
 from .loops import LoopsOp
 from .terms import YieldOp
 
-Te = Dialect("te", [ComputeOp, KernelOp, LoopsOp, YieldOp], [CombinerAttr])
+Te = Dialect(
+    "te",
+    [ComputeOp, IfOp, KernelOp, LoopsOp, ScanOp, WhileOp, YieldOp],
+    [CombinerAttr],
+)
 
 __all__ = [
     "Access",
     "Combiner",
     "ComputeOp",
+    "IfOp",
     "Iterator",
     "KernelOp",
     "LoopBuilder",
     "LoopsOp",
     "Read",
+    "ScanOp",
     "Te",
     "TeBuilder",
+    "WhileOp",
     "YieldOp",
     "compute_block",
     "tensor_constants",

@@ -434,7 +434,7 @@ def _cases_of(op: type[Operation]) -> Cases:
             (graph.ReductionOp, _reduction),
             (graph.ArgReductionOp, _arg_reduction),
             (graph.PoolOp, _pool),
-            (graph.ScanOp, _scan),
+            (graph.CumulativeOp, _scan),
         ):
             if issubclass(op, family):
                 return cases

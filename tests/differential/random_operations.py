@@ -271,7 +271,7 @@ def _gather_nd(pool: Pool) -> GraphOp:
     return graph.GatherNdOp(x, indices, batch)
 
 
-def _scan(op: type[graph.ScanOp]) -> Maker:
+def _scan(op: type[graph.CumulativeOp]) -> Maker:
     def make(pool: Pool) -> GraphOp:
         # Of integers: a running product of floats leaves their range, where orders of rounding tell.
         x = pool.pick(INTEGERS, has_axes)
@@ -458,7 +458,7 @@ def maker_of(op: type[Operation]) -> Maker | None:
         return _arg_reduction(op)
     if issubclass(op, graph.PoolOp):
         return _pool(op)
-    if issubclass(op, graph.ScanOp):
+    if issubclass(op, graph.CumulativeOp):
         return _scan(op)
     if issubclass(op, graph.SoftmaxOp | graph.LogSoftmaxOp):
         return _along_axis(op)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -61,7 +61,7 @@ class LoopPlanMemoryPass(StepwellPass):
 
     Three kinds keep their allocations. Functions without marked results: an arena would make their other
     buffers, which are read and written in place, inputs only. Public functions that others call, and what
-    they call. Private ones that call themselves, or that are called from inside of a loop or branch. So do
+    they call. Private ones that call themselves, or that are called from inside of a loop on threads. So do
     buffers inside of loops on threads, whose iterations must not share one place (each thread allocates its own,
     once); those inside of other loops are placed as well, and used again by each iteration.
 
@@ -106,12 +106,23 @@ def _callees_first(module: ModuleOp, calls: dict[str, list[func.CallOp]]) -> lis
             if function not in callers_first
             and _may_take_part(function, calls)
             and all(
-                call.parent_op() in callers_first for call in calls.get(function.sym_name.data, ())
+                _function_of(call) in callers_first
+                for call in calls.get(function.sym_name.data, ())
             )
         }
         callers_first |= ready
         grows = bool(ready)
     return list(callers_first.values())[::-1]
+
+
+def _function_of(call: func.CallOp) -> Operation | None:
+    """The function that a call is in; None where it may run at the same time as others of its function."""
+    if _is_on_threads(call):
+        return None
+    around = call.parent_op()
+    while around is not None and not isinstance(around, func.FuncOp):
+        around = around.parent_op()
+    return around
 
 
 def _may_take_part(function: func.FuncOp, calls: dict[str, list[func.CallOp]]) -> bool:
@@ -189,13 +200,17 @@ def _lift_scratch(function: func.FuncOp) -> None:
                 block.insert_op_before(alloc, op)
 
 
+_SERIAL = scf.ForOp | scf.WhileOp | scf.IfOp
+"""Control flow between kernels, whose iterations run one after another."""
+
+
 def _is_on_threads(op: Operation) -> bool:
     around = op.parent_op()
     while around is not None:
         if isinstance(around, loop.ForOp):
             if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
                 return True
-        elif not isinstance(around, loop.IfOp | func.FuncOp | ModuleOp):
+        elif not isinstance(around, loop.IfOp | _SERIAL | func.FuncOp | ModuleOp):
             return True  # other regions may run at the same time too
         around = around.parent_op()
     return False

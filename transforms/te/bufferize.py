@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
@@ -19,51 +18,39 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
-    StridedLayoutAttr,
     TensorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.buffer_checks import check_kernel_buffers
-from ...analysis.buffer_plan import BufferPlan, Placed, plan_buffers
+from ...analysis.buffer_plan import BufferPlan, Placed, Surroundings, plan_buffers
 from ...analysis.levels import Level
 from ...analysis.movements import Box
-from ...analysis.strided_views import Placing, row_major
+from ...analysis.operations import used_from_above
+from ...analysis.strided_views import Placing
 from ...dialects import loop, te
-from ...dialects.shaped import Buffer, Tensor, is_tensor, memref_type, tensor_type
-from ...dialects.te.text import Number, axis_names
-from ...errors import StepwellError
+from ...dialects.control_flow import FLAG, ControlFlow
+from ...dialects.shaped import Tensor, is_tensor, tensor_type
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from .bufferizable import check_function, has_tensors
 from .constant_globals import ConstantGlobals
 from .loose_computes import group_loose_computes
-
-
-def buffer_type(type_: Tensor, placing: Placing | None = None) -> Buffer:
-    """
-    The type of a buffer with a tensor's elements, in row-major order or as they are placed.
-
-    The offset stays open: kernels that differ in it alone are the same.
-    """
-    shape, element = type_.get_shape(), type_.get_element_type()
-    if placing is None or placing.is_contiguous(shape):
-        return MemRefType(element, shape)
-    return MemRefType(element, shape, StridedLayoutAttr(placing.strides, None))
+from .moving_kernels import constant_body, moving_body
+from .places import Place, PlacedTensor, buffer_type
 
 
 def bufferize(module: ModuleOp) -> None:
     """
     Give every tensor of the module's functions a place in memory, as `te-bufferize` does.
 
-    Raises StepwellError for what is not straight-line code of kernels, computes and calls, and for open shapes.
+    Raises StepwellError for what is not kernels, computes, calls and control flow of these, and for open shapes.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and has_tensors(op)]
     for function in functions:
-        _check_function(function)
+        check_function(function)
     constants = ConstantGlobals(module)
     for function in functions:
         if function.body.blocks:
@@ -72,66 +59,6 @@ def bufferize(module: ModuleOp) -> None:
             check_kernel_buffers(function)
         else:
             _bufferize_type(function)
-
-
-def has_tensors(function: func.FuncOp) -> bool:
-    """Whether the function takes, gives or computes tensors, those inside of kernels over buffers excepted."""
-    types = (*function.function_type.inputs, *function.function_type.outputs)
-    if any(isinstance(type_, TensorType) for type_ in types):
-        return True
-    return any(_touches_tensors(op) for block in function.body.blocks for op in block.ops)
-
-
-def _touches_tensors(op: Operation) -> bool:
-    """Whether the operation or one inside it has tensors as operands or results."""
-    if isinstance(op, te.KernelOp):
-        return any(is_tensor(value) for value in (*op.operands, *op.results))
-    return any(is_tensor(v) for inner in op.walk() for v in (*inner.operands, *inner.results))
-
-
-# What cannot be bufferized.
-
-
-def _check_function(function: func.FuncOp) -> None:
-    if len(function.body.blocks) > 1:
-        raise StepwellError(
-            f"found {len(function.body.blocks)} blocks in '{function.sym_name.data}', expected one, of "
-            "straight-line code over tensors; express the branch with te.compute",
-            op=function,
-        )
-    for op in function.walk():
-        if op.dialect_name() == "graph":
-            raise StepwellError(
-                f"found '{op.name}', expected only te operations; run convert-graph-to-te first",
-                op=op,
-            )
-        _check_shapes(op, [value.type for value in (*op.operands, *op.results)])
-    for block in function.body.blocks:
-        for op in block.ops:
-            _check_has_buffers(op)
-    function_type = function.function_type
-    _check_shapes(function, (*function_type.inputs, *function_type.outputs))
-
-
-def _check_has_buffers(op: Operation) -> None:
-    known = te.KernelOp | te.ComputeOp | te.LoopsOp | tensor.DimOp | func.CallOp | func.ReturnOp
-    is_constant = isinstance(op, arith.ConstantOp) and is_tensor(op.result)
-    if not (isinstance(op, known) or is_constant) and _touches_tensors(op):
-        raise StepwellError(
-            f"found '{op.name}' on tensors, which te-bufferize has no buffers for; "
-            "express it with te.compute",
-            op=op,
-        )
-
-
-def _check_shapes(op: Operation, types: Sequence[Attribute]) -> None:
-    for type_ in types:
-        if isinstance(type_, TensorType) and not type_.has_static_shape():
-            raise StepwellError(
-                f"found '{op.name}' with the dynamic shape {type_}, expected static extents for "
-                "te-bufferize; give the sizes as numbers",
-                op=op,
-            )
 
 
 # Functions.
@@ -170,16 +97,15 @@ def _bufferize_body(function: func.FuncOp, constants: ConstantGlobals) -> None:
     plan = plan_buffers(old)
     _bufferize_type(function)
     block = Block(arg_types=function.function_type.inputs.data)
-    body = _Body(plan, constants, block, function)
-    body.convert(old)
+    BodyBufferizer(plan, constants, block, function).convert_function(old)
     region = function.detach_region(function.body)
     function.add_region(Region(block))
     region.drop_all_references()
 
 
 @dataclass
-class _Body:
-    """The function's new block while it is filled."""
+class BodyBufferizer:
+    """A new block over buffers while it is filled: that of a function, or of a region of control flow in it."""
 
     plan: BufferPlan
     constants: ConstantGlobals
@@ -187,33 +113,44 @@ class _Body:
     function: func.FuncOp
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """buffers of tensors, and the new values of others"""
-    results: list[SSAValue] = field(default_factory=list[SSAValue])
-    """the arguments for the results"""
+    results: list[Place] = field(default_factory=list[Place])
+    """where the results go"""
+    places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
+    """where tensors are that enter a region"""
+    around: Surroundings = field(default_factory=Surroundings)
 
     @property
     def builder(self) -> Builder:
         return Builder(InsertPoint.at_end(self.block))
 
-    def convert(self, old: Block) -> None:
+    def convert_function(self, old: Block) -> None:
+        """Fill the block with what a function's block becomes."""
         terminator = old.last_op
         assert isinstance(terminator, func.ReturnOp)
         for before, after in zip(old.args, self.block.args, strict=False):
             self._set(before, after)
-        self.results = list(self.block.args[len(old.args) :])
+        results = self.block.args[len(old.args) :]
+        self.results = [Place(result) for result in results]
         returned = [value for value in terminator.operands if is_tensor(value)]
-        for value, result in zip(returned, self.results, strict=True):
+        for value, result in zip(returned, results, strict=True):
             result.name_hint = value.name_hint or "result"
-        for op in old.ops:
-            if op is not terminator:
-                self._convert_op(op)
+        self.convert_ops(old)
         for number, reason in self.plan.returned.items():
             message = f"result {number} is copied to the caller's array: {reason}"
             remark(self.function, message, missed=True)
-            self.builder.insert(
-                memref.CopyOp(self.buffer_of(returned[number]), self.results[number])
-            )
+            self.copy(self.buffer_of(returned[number]), results[number])
         scalars = [self.values[value] for value in terminator.operands if not is_tensor(value)]
         self.builder.insert(func.ReturnOp(*scalars))
+
+    def convert_ops(self, old: Block) -> None:
+        """Append what the operations of a block become, but for the last."""
+        for op in old.ops:
+            if op is not old.last_op:
+                self._convert_op(op)
+
+    def copy(self, source: SSAValue, destination: SSAValue) -> None:
+        """Append a copy between buffers of one shape."""
+        self.builder.insert(memref.CopyOp(source, destination))
 
     def _set(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -229,6 +166,8 @@ class _Body:
             self._set(op.result, self.builder.insert(size).result)
         elif isinstance(op, func.CallOp):
             self._convert_call(op)
+        elif isinstance(op, ControlFlow):
+            self._convert_control_flow(op)
         else:
             self.builder.insert(op.clone(self.values))
 
@@ -334,13 +273,11 @@ class _Body:
         for border in movement.borders:
             assert movement.pad is not None
             part = self._view(result, home.root, border, home.placing)
-            self._insert_kernel(
-                op, f"{name}_border", (), [part], _constant_body(part, movement.pad)
-            )
+            self._insert_kernel(op, f"{name}_border", (), [part], constant_body(part, movement.pad))
         for piece, reason in placed.copied:
             remark(op, f"'{name}' copies a part: {reason}", missed=True)
             part = self._view(result, home.root, piece.box, home.placing)
-            body = _moving_body(piece.source, piece.map, part)
+            body = moving_body(piece.source, piece.map, part)
             self._insert_kernel(op, f"{name}_part", [self.buffer_of(piece.source)], [part], body)
 
     # Buffers.
@@ -350,78 +287,193 @@ class _Body:
         if value in self.plan.in_place:
             return self.buffer_of(self.plan.in_place[value])
         if value not in self.values:
-            home = self.plan.homes[value]
-            type_ = tensor_type(value)
-            if home.root is value:
+            home, type_ = self.plan.homes[value], tensor_type(value)
+            place = self._known_place(home.root)
+            if place is None and home.root is value:
                 alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(type_)))
                 self._set(value, alloc.buffer)
-            elif isinstance(home.root, int) and self.results[home.root].type == buffer_type(
-                type_, home.placing
-            ):
-                self.values[value] = self.results[home.root]
+            elif place is not None and place.is_whole(buffer_type(type_, home.placing)):
+                self.values[value] = place.buffer
             else:
                 whole = Box((0,) * type_.get_num_dims(), type_.get_shape())
                 self.values[value] = self._view(value, home.root, whole, home.placing)
         return self.values[value]
 
+    def _known_place(self, root: SSAValue | int) -> Place | None:
+        return self.results[root] if isinstance(root, int) else self.places.get(root)
+
+    def place_of(self, value: SSAValue) -> Place:
+        """Where a tensor starts, in a buffer that starts where its memory does."""
+        while value in self.plan.in_place:
+            value = self.plan.in_place[value]
+        home = self.plan.homes[value]
+        place = self._known_place(home.root)
+        if place is None:
+            assert isinstance(home.root, SSAValue)
+            place = Place(self.buffer_of(home.root))
+        return place.behind(home.placing.offset)
+
     def _view(self, value: SSAValue, root: SSAValue | int, box: Box, placing: Placing) -> SSAValue:
         """A part of a tensor that is placed in a buffer."""
-        source = self.results[root] if isinstance(root, int) else self.buffer_of(root)
+        place = self._known_place(root)
+        if place is None:
+            assert isinstance(root, SSAValue)
+            place = Place(self.buffer_of(root))
         part = placing.part(box.low).normalized(box.extents)
-        type_ = buffer_type(TensorType(tensor_type(value).get_element_type(), box.extents), part)
-        is_plain = part.is_contiguous(box.extents)
-        offsets: list[SSAValue] = []
-        if not is_plain:
-            constant = arith.ConstantOp(IntegerAttr(part.offset, IndexType()))
-            offsets.append(self.builder.insert(constant).result)
-        cast_op = memref.ReinterpretCastOp(
-            source,
-            offsets,
-            [],
-            [],
-            [0 if is_plain else DYNAMIC_INDEX],
-            list(box.extents),
-            list(row_major(box.extents) if is_plain else part.strides),
-            type_,
-        )
-        view = self.builder.insert(cast_op).result
+        type_ = TensorType(tensor_type(value).get_element_type(), box.extents)
+        view = place.view(self.builder, type_, part)
         view.name_hint = value.name_hint
         return view
 
+    # Control flow.
 
-def _moving_body(source: SSAValue, map_: AffineMap, part: SSAValue) -> Region:
-    """The body of a kernel that moves `source[map]` to a buffer."""
-    inside = Block(arg_types=[source.type])
-    inside.args[0].name_hint = source.name_hint
-    read = te.Read(inside.args[0], map_)
-    return _elements(inside, part, [read], lambda builder, elements: elements[0])
+    def _convert_control_flow(self, op: ControlFlow) -> None:
+        """Scans, loops and branches become those of `scf`, around kernels over buffers."""
+        match op:
+            case te.ScanOp():
+                self._convert_scan(op)
+            case te.WhileOp():
+                self._convert_while(op)
+            case te.IfOp():
+                self._convert_if(op)
+            case _:
+                raise AssertionError(op.name)
 
+    def _convert_scan(self, op: te.ScanOp) -> None:
+        """The state is updated in the buffers of its last values; slices are views that move from step to step."""
+        state = self._initialized(op.carried, op.last)
+        steps = op.steps.value.data
+        low, high, step = (self._index(number) for number in (0, steps, 1))
+        block = Block(arg_types=[IndexType()])
+        variable = block.args[0]
+        variable.name_hint = "t"
 
-def _constant_body(part: SSAValue, value: Number) -> Region:
-    """The body of a kernel that sets all elements of a buffer to a number."""
-    return _elements(
-        Block(), part, [], lambda builder, _: builder.insert(arith.ConstantOp(value)).result
-    )
+        def slice_of(value: SSAValue) -> PlacedTensor:
+            leading, *strides = self._placing_of(value).strides
+            place = self.place_of(value)
+            if op.reverse is not None:
+                place, leading = place.behind((steps - 1) * leading), -leading
+            return place.at(variable, leading), Placing(0, tuple(strides))
 
+        slices = [slice_of(value) for value in (*op.sequences, *op.stacked)]
+        count = len(op.sequences)
+        entering: dict[SSAValue, PlacedTensor] = dict(
+            zip(op.body.block.args, [*state, *slices[:count]], strict=True)
+        )
+        replaced = dict(enumerate(op.body.block.args[: len(state)]))
+        results = [*state, *slices[count:]]
+        self._inside(op.body, block, entering, results, replaced).fill(op.body.block)
+        self.builder.insert(scf.ForOp(low, high, step, [], Region(block)))
 
-def _elements(
-    inside: Block,
-    part: SSAValue,
-    reads: Sequence[te.Read],
-    element: Callable[[Builder, Sequence[SSAValue]], SSAValue],
-) -> Region:
-    """The body of a kernel of one compute, with the elements of a buffer."""
-    type_ = memref_type(part)
-    names = axis_names(type_.get_num_dims())
-    iterators = [te.Iterator(*pair) for pair in zip(names, type_.get_shape(), strict=True)]
-    body = te.compute_block(iterators, reads)
-    builder = Builder(InsertPoint.at_end(body))
-    builder.insert(te.YieldOp(element(builder, body.args[len(iterators) :])))
-    tensor_ = TensorType(type_.get_element_type(), type_.get_shape())
-    compute = te.ComputeOp(iterators, reads, tensor_, Region(body))
-    compute.result.name_hint = part.name_hint
-    inside.add_ops([compute, te.YieldOp(compute.result)])
-    return Region(inside)
+    def _convert_while(self, op: te.WhileOp) -> None:
+        """The flag and the state are updated in their buffers; the loop asks for the flag before each step."""
+        flag = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(FLAG))).buffer
+        flag.name_hint = "flag"
+        self.copy(self.buffer_of(op.condition), flag)
+        state = self._initialized(op.carried, op.outputs)
+        before, block = Block(), Block()
+        holds = Builder(InsertPoint.at_end(before)).insert(memref.LoadOp.get(flag, []))
+        before.add_op(scf.ConditionOp(holds.res))
+        entering: dict[SSAValue, PlacedTensor] = dict(zip(op.body.block.args, state, strict=True))
+        results = [(Place(flag), Placing(0, ())), *state]
+        replaced = dict(enumerate(op.body.block.args, 1))
+        self._inside(op.body, block, entering, results, replaced).fill(op.body.block)
+        self.builder.insert(scf.WhileOp([], [], Region(before), Region(block)))
+
+    def _convert_if(self, op: te.IfOp) -> None:
+        """Both branches write their results into the same buffers."""
+        results = [(self.place_of(v), self._placing_of(v)) for v in op.outputs]
+        flag = self.builder.insert(memref.LoadOp.get(self.buffer_of(op.condition), []))
+        blocks = (Block(), Block())
+        for region, block in zip((op.then, op.otherwise), blocks, strict=True):
+            self._inside(region, block, {}, results, {}).fill(region.block)
+        self.builder.insert(scf.IfOp(flag.res, [], Region(blocks[0]), Region(blocks[1])))
+
+    def _index(self, number: int) -> SSAValue:
+        return self.builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+
+    def _placing_of(self, value: SSAValue) -> Placing:
+        """How a tensor lies from its place on."""
+        return Placing(0, self.plan.homes[value].placing.strides)
+
+    def _initialized(
+        self, initial: Sequence[SSAValue], last: Sequence[SSAValue]
+    ) -> list[PlacedTensor]:
+        """The places of the last state, with the initial state in them."""
+        for before, after in zip(initial, last, strict=True):
+            if self.plan.in_place.get(after) is not before:
+                self.copy(self.buffer_of(before), self.buffer_of(after))
+        return [(self.place_of(value), self._placing_of(value)) for value in last]
+
+    def _inside(
+        self,
+        region: Region,
+        block: Block,
+        entering: Mapping[SSAValue, PlacedTensor],
+        results: Sequence[PlacedTensor],
+        state: Mapping[int, SSAValue],
+    ) -> BodyBufferizer:
+        """What fills the block that a region becomes; `state` as in `Surroundings`."""
+        taken = [value for value in used_from_above(region) if is_tensor(value)]
+        placed = {value: (self.place_of(value), self._placing_of(value)) for value in taken}
+        placed |= entering
+        around = Surroundings(
+            {value: placing for value, (_, placing) in placed.items()},
+            [placing for _, placing in results],
+            state,
+        )
+        return BodyBufferizer(
+            plan_buffers(region.block, around),
+            self.constants,
+            block,
+            self.function,
+            {old: new for old, new in self.values.items() if not is_tensor(old)},
+            [place for place, _ in results],
+            {value: place for value, (place, _) in placed.items()},
+            around,
+        )
+
+    def fill(self, old: Block) -> None:
+        """Fill the block with what the block of a region becomes."""
+        terminator = old.last_op
+        assert isinstance(terminator, te.YieldOp)
+        results, state = [*self.results], self.around.state
+        for number in state:
+            if number not in self.plan.updated and number not in self.plan.returned:
+                self.results[number] = self._temporary(terminator.values[number])
+        self.convert_ops(old)
+        arguments = set(state.values())
+        late: list[tuple[SSAValue, SSAValue]] = []
+        for number, value in enumerate(terminator.values):
+            if number not in state:
+                if number in self.plan.returned:
+                    target = self._result_view(results[number], number, value)
+                    self.copy(self.buffer_of(value), target)
+            elif number not in self.plan.updated and value is not state[number]:
+                source = self.buffer_of(value)
+                if self.plan.homes[value].root in arguments:
+                    # The other state is replaced as well: what it was is kept aside until all are read.
+                    self.copy(source, aside := self._temporary(value).buffer)
+                    source = aside
+                remark(self.function, f"state {number} is copied at the end of a step", missed=True)
+                late.append((source, self._result_view(results[number], number, value)))
+        for source, target in late:
+            self.copy(source, target)
+        self.builder.insert(scf.YieldOp())
+
+    def _temporary(self, value: SSAValue) -> Place:
+        """A buffer for a tensor of its own."""
+        alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(tensor_type(value))))
+        alloc.buffer.name_hint = value.name_hint
+        return Place(alloc.buffer)
+
+    def _result_view(self, place: Place, number: int, value: SSAValue) -> SSAValue:
+        """The buffer of a result of a region."""
+        type_ = tensor_type(value)
+        assert self.around.destinations is not None
+        placing = self.around.destinations[number]
+        whole = place.is_whole(buffer_type(type_, placing))
+        return place.buffer if whole else place.view(self.builder, type_, placing)
 
 
 @dataclass(frozen=True)

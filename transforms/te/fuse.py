@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func
 from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -19,6 +19,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
 from ...analysis.plans.kernel_cost import predicted
 from ...dialects import te
+from ...dialects.control_flow import ControlFlow
 from ...dialects.shaped import tensor_type
 from ...targets.target import Target
 from ..remarks import remark
@@ -50,7 +51,7 @@ class TeFusePass(StepwellPass):
         caches = Caches(self.block_bytes, self.cache_bytes)
         for function in op.ops:
             if isinstance(function, func.FuncOp):
-                for block in function.body.blocks:
+                for block in _blocks_of_computes(function):
                     fuse(block, plan_fusion(block, caches, self._seconds))
 
     def _seconds(self, plan: KernelPlan) -> float | None:
@@ -59,6 +60,16 @@ class TeFusePass(StepwellPass):
         cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
         kernel.erase()
         return cost and cost.seconds
+
+
+def _blocks_of_computes(op: Operation) -> Iterator[Block]:
+    """The blocks of an operation and of the control flow in it, inner ones first: what they use is then known."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                if isinstance(inner, ControlFlow):
+                    yield from _blocks_of_computes(inner)
+            yield block
 
 
 def fuse(block: Block, plan: FusionPlan) -> None:

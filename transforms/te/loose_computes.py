@@ -11,17 +11,29 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.operations import used_from_above
 from ...dialects import te
+from ...dialects.control_flow import ControlFlow
 
 
 def group_loose_computes(function: func.FuncOp) -> None:
-    """Put each run of computes and loops that follow one another in the function's block into a `te.kernel inline`."""
+    """
+    Put each run of computes and loops that follow one another in the function's block, or in that of control flow in it,
+    into a `te.kernel inline`.
+    """
+    _group_in(function.sym_name.data, function.body.block)
+
+
+def _group_in(name: str, block: Block) -> None:
     run: list[te.ComputeOp | te.LoopsOp] = []
-    for op in [*function.body.block.ops]:
+    for op in [*block.ops]:
         if isinstance(op, te.ComputeOp | te.LoopsOp):
             run.append(op)
-        elif run:
-            _group(function.sym_name.data, run)
+            continue
+        if run:
+            _group(name, run)
             run = []
+        if isinstance(op, ControlFlow):
+            for region in op.regions:
+                _group_in(name, region.block)
 
 
 def _group(name: str, computes: Sequence[te.ComputeOp | te.LoopsOp]) -> None:

@@ -56,7 +56,30 @@ func.func @main(%x: memref<20xf32>, %y: memref<20xf32> {stepwell.result}, %z: me
   func.return %n : index
 }
 
-// The iterations of a loop must not share one place; nor must a function and its own calls.
+// The steps of a serial loop share one place, which is used again.
+// CHECK-LABEL: func.func private @in_a_serial_loop(
+// CHECK-SAME:    %y: memref<4xf32> {stepwell.result}, %arena: memref<64xi8> {stepwell.arena}) {
+func.func private @in_a_serial_loop(%y: memref<4xf32> {stepwell.result}) {
+  %a = loop.alloc arena : memref<4xf32>
+  "memref.copy"(%a, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: func.func @in_order(
+// CHECK-SAME:    %y: memref<4xf32> {stepwell.result}, %arena: memref<64xi8> {stepwell.arena}) {
+// CHECK:         scf.for
+// CHECK-NOT:       loop.alloc
+// CHECK:           func.call @in_a_serial_loop(%y, %{{.*}})
+func.func @in_order(%y: memref<4xf32> {stepwell.result}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %t = %c0 to %c4 step %c1 {
+    func.call @in_a_serial_loop(%y) : (memref<4xf32>) -> ()
+  }
+  func.return
+}
+
+// The iterations of a loop on threads must not share one place; nor must a function and its own calls.
 // CHECK-LABEL: func.func private @in_a_loop(
 // CHECK-SAME:    %y: memref<4xf32> {stepwell.result}) {
 // CHECK-NEXT:    loop.alloc arena
@@ -70,7 +93,7 @@ func.func private @in_a_loop(%y: memref<4xf32> {stepwell.result}) {
 // CHECK:         func.call @in_a_loop(%y) : (memref<4xf32>) -> ()
 func.func @looping(%y: memref<4xf32> {stepwell.result}) {
   func.call @in_a_loop(%y) : (memref<4xf32>) -> ()
-  loop.for serial "t" %t = 0 to 4 {
+  loop.for parallel threads "t" %t = 0 to 4 {
     func.call @in_a_loop(%y) : (memref<4xf32>) -> ()
   }
   func.return

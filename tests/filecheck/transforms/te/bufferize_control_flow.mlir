@@ -1,0 +1,100 @@
+// RUN: stepwell-opt %s -p "convert-graph-to-te,te-fuse,te-bufferize" | filecheck %s
+// RUN: stepwell-opt %s -p "convert-graph-to-te,te-fuse,te-bufferize,convert-te-to-loop,loop-plan-memory" | filecheck %s --check-prefix=MEMORY
+
+// The slices are views that move from step to step, and the state is updated in its buffer, the caller's array.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-SAME:      %xs: memref<7x4xf32>, %h0: memref<4xf32>, %last: memref<4xf32> {stepwell.result}, %ys: memref<7x4xf32> {stepwell.result})
+// CHECK-NEXT:    "memref.copy"(%h0, %last)
+// CHECK:         scf.for %t =
+// CHECK:           affine.apply affine_map<(d0) -> ({{.*}}d0 * -4{{.*}}24{{.*}})> (%t)
+// CHECK-NEXT:      %x = memref.reinterpret_cast %xs
+// CHECK:           te.kernel "n_y" (%h = %last, %x_1 = %x) into (%last, %y)
+// CHECK-NOT:       memref.copy
+// CHECK:         func.return
+func.func @in_place(%xs: tensor<7x4xf32>, %h0: tensor<4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>) {
+  %last, %ys = graph.scan 7 reverse carry (%h = %h0) over (%x = %xs)
+      : (tensor<4xf32>, tensor<7x4xf32>) -> (tensor<4xf32>, tensor<7x4xf32>) {
+    %n = graph.add %h, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+    %y = graph.exp %n : tensor<4xf32>
+    graph.yield %n, %y : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %last, %ys : tensor<4xf32>, tensor<7x4xf32>
+}
+
+// A product reads all of the state for each element of the next: that has a buffer of its own, which is copied. Nothing
+// is allocated in a step.
+// CHECK-LABEL: func.func @product(
+// CHECK:         scf.for
+// CHECK:           %[[NEXT:.*]] = loop.alloc arena : memref<4x4xf32>
+// CHECK:           te.kernel {{.*}} into (%[[NEXT]])
+// CHECK:           "memref.copy"(%[[NEXT]], %last)
+// MEMORY-LABEL: func.func @product(
+// MEMORY-SAME:      %arena: memref<{{[0-9]+}}xi8> {stepwell.arena}
+// MEMORY-NOT:     alloc
+// MEMORY:         memref.view %arena
+// MEMORY:         scf.for
+// MEMORY-NOT:     alloc
+// MEMORY:         func.return
+func.func @product(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %last = graph.scan 7 carry (%h = %a) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %n = graph.matmul %h, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    graph.yield %n : tensor<4x4xf32>
+  }
+  func.return %last : tensor<4x4xf32>
+}
+
+// Two states that exchange their places are both kept aside before either is replaced.
+// CHECK-LABEL: func.func @exchange(
+// CHECK:         scf.for
+// CHECK-NEXT:      %b = loop.alloc arena : memref<2xf32>
+// CHECK-NEXT:      "memref.copy"(%b1, %b)
+// CHECK-NEXT:      %a = loop.alloc arena : memref<2xf32>
+// CHECK-NEXT:      "memref.copy"(%a1, %a)
+// CHECK-NEXT:      "memref.copy"(%b, %a1)
+// CHECK-NEXT:      "memref.copy"(%a, %b1)
+func.func @exchange(
+// CHECK:         scf.for
+// CHECK-DAG:       "memref.copy"(%[[A:.*]], %[[ASIDE:.*]])
+// CHECK-DAG:       "memref.copy"(%[[B:.*]], %[[OTHER:.*]])
+// CHECK-DAG:       "memref.copy"(%[[ASIDE]], %[[B]])
+// CHECK:         func.return
+func.func @exchange(%a0: tensor<2xf32>, %b0: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %a1, %b1 = graph.scan 3 carry (%a = %a0, %b = %b0)
+      : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    graph.yield %b, %a : tensor<2xf32>, tensor<2xf32>
+  }
+  func.return %a1, %b1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// Both branches write into the caller's array.
+// CHECK-LABEL: func.func @branches(
+// CHECK:         %[[FLAG:.*]] = memref.load %flag[] : memref<i1>
+// CHECK-NEXT:    scf.if %[[FLAG]] {
+// CHECK-NEXT:      te.kernel "e" (%x_1 = %x) into (%e)
+// CHECK:         } else {
+// CHECK-NEXT:      "memref.copy"(%x, %e)
+func.func @branches(%flag: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = graph.if %flag : tensor<i1> -> tensor<4xf32> {
+    %e = graph.exp %x : tensor<4xf32>
+    graph.yield %e : tensor<4xf32>
+  } else {
+    graph.yield %x : tensor<4xf32>
+  }
+  func.return %e : tensor<4xf32>
+}
+
+// The flag has a buffer too, which the last kernel of a step writes.
+// CHECK-LABEL: func.func @while(
+// CHECK:         %flag = loop.alloc arena : memref<i1>
+// CHECK:         scf.while : () -> () {
+// CHECK-NEXT:      %[[GO:.*]] = memref.load %flag[] : memref<i1>
+// CHECK-NEXT:      scf.condition(%[[GO]])
+// CHECK:           te.kernel {{.*}} into ({{.*}}%flag{{.*}})
+func.func @while(%go: tensor<i1>, %k0: tensor<i64>, %end: tensor<i64>) -> tensor<i64> {
+  %n = graph.while %go carry (%k = %k0) : (tensor<i1>, tensor<i64>) -> tensor<i64> {
+    %next = graph.add %k, %k : tensor<i64>, tensor<i64> -> tensor<i64>
+    %again = graph.lt %next, %end : tensor<i64>, tensor<i64> -> tensor<i1>
+    graph.yield %again, %next : tensor<i1>, tensor<i64>
+  }
+  func.return %n : tensor<i64>
+}
