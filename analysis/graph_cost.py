@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
@@ -51,7 +51,13 @@ class NodeCost:
 
     @property
     def name(self) -> str:
-        return self.op.results[0].name_hint or ""
+        """The node of a model that it comes from, or else what its result is called."""
+        location = self.op.location
+        return (
+            location.desc.data
+            if isinstance(location, NameLoc)
+            else self.op.results[0].name_hint or ""
+        )
 
     @property
     def kind(self) -> str:

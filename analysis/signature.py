@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
-from ..dialects.loop import ARENA, RESULT, UNSIGNED
+from ..dialects.loop import ARENA, NAME, RESULT, UNSIGNED
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
 from .call_signature import ArgSpec, FunctionSignature
@@ -139,15 +139,25 @@ def signature_attribute(function: func.FuncOp) -> DictionaryAttr:
 
 
 def argument_names(function: FunctionLike) -> tuple[str, ...]:
-    """The name hints of the entry block's arguments; `argN` where there is none. All distinct."""
+    """
+    The name hints of the entry block's arguments, or the names that attributes say; `argN` where there is none. All
+    distinct.
+    """
     block = function.body.blocks.first
     if block is None:
         return tuple(f"arg{i}" for i in range(len(function.function_type.inputs.data)))
+    marks = _marks_of_args(function) if isinstance(function, func.FuncOp) else ()
     names: list[str] = []
     for i, arg in enumerate(block.args):
-        name = arg.name_hint or f"arg{i}"
+        name = (_said_name(marks[i]) if marks else None) or arg.name_hint or f"arg{i}"
         names.append(name if name not in names else f"{name}_{i}")
     return tuple(names)
+
+
+def _said_name(mark: DictionaryAttr) -> str | None:
+    """The name that an attribute says."""
+    name = mark.data.get(NAME)
+    return name.data if isinstance(name, StringAttr) else None
 
 
 def _marks_of_args(function: func.FuncOp) -> tuple[DictionaryAttr, ...]:
@@ -197,7 +207,7 @@ def _returned_specs(function: func.FuncOp) -> tuple[ArgSpec, ...]:
     types = function.function_type.outputs.data
     names = ("result",) if len(types) == 1 else tuple(f"result{i}" for i in range(len(types)))
     return tuple(
-        _spec(name, type, UNSIGNED in mark.data, function)
+        _spec(_said_name(mark) or name, type, UNSIGNED in mark.data, function)
         for name, type, mark in zip(names, types, _marks_of_results(function), strict=True)
     )
 

@@ -209,7 +209,10 @@ def prepare(request: Request) -> Prepared:
         return prepare_case(case, request.fp, request.target)
     program = load_program(request.program, make_context(), shapes=request.shapes)
     signature = signature_of(entry_function(program.module, program.entry))
-    arrays = [aligned(a) for a in make_inputs(signature, {}, dict(request.shapes), _SEED)]
+    arrays = [
+        aligned(a)
+        for a in make_inputs(signature, {}, {} if program.model else dict(request.shapes), _SEED)
+    ]
     path, function = _split(request.program)
     case = Case(
         function or Path(path).stem,
@@ -250,9 +253,12 @@ def _split(program: str) -> tuple[str, str]:
 def _with_peers(case: Case, path: str, function: str, program: Program) -> Case:
     """
     What a file says of peers: `NAME_numpy`, `NAME_torch` and `NAME_onnx` beside the function NAME. At level
-    graph NumPy does without: each operation is defined by NumPy's.
+    graph NumPy does without: each operation is defined by NumPy's. A model is itself what runtimes of ONNX take.
     """
     found: dict[str, Callable[..., Any]] = {}
+    model = program.model
+    if model is not None:
+        found["onnx"] = lambda: model.proto
     if Path(path).suffix == ".py":
         module = _module(Path(path))
         for peer in ("numpy", "torch", "onnx"):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,8 +15,8 @@ from ..analysis.signature import entry_function, signature_of
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
-from ..spelling import one_line
 from .argument_types import seed
+from .model_peers import PEERS, relative_error, results_elsewhere
 from .run import load_array, make_inputs, pairs
 from .shape_text import parse_shape
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ..frontend.onnx.reading import Model
 
 Array = np.ndarray[Any, Any]
-Run = Callable[[Mapping[str, Array]], Sequence[Array]]
 
 _DESCRIPTION = """
 Runs an ONNX model here and in another runtime, on the same inputs: first as a whole, compiled as it would be used, then
@@ -47,7 +45,7 @@ def register(commands: Any) -> None:
     add("model", metavar="IN.onnx")
     add(
         "--against",
-        choices=tuple(_PEERS),
+        choices=tuple(PEERS),
         default="onnxruntime",
         help="the other runtime; `reference` is the evaluator of the onnx package",
     )
@@ -131,43 +129,13 @@ class _Comparison:
         signature = signature_of(entry_function(module, None))
         inputs = make_inputs(signature, self.given, {}, self.seed)
         names = [spec.name for spec in signature.inputs]
-        expected = self._expected(model, dict(zip(names, inputs, strict=True)))
+        expected = results_elsewhere(self.peer, model, dict(zip(names, inputs, strict=True)))
         ours: Any = Lowered(module, options=Options(opt=opt)).compile()(*inputs)
         found = cast("tuple[Array, ...]", ours if isinstance(ours, tuple) else (ours,))
         return [
             _Error(value, relative_error(own, other))
             for value, own, other in zip(values, found, expected, strict=True)
         ]
-
-    def _expected(self, model: Model, inputs: Mapping[str, Array]) -> Sequence[Array]:
-        try:
-            return _PEERS[self.peer](model)(inputs)
-        except StepwellError:
-            raise
-        except Exception as error:  # each runtime has its own
-            raise StepwellError(
-                f"found that {self.peer} cannot run the model, expected it to: {one_line(str(error), 300)}",
-                where=model.name,
-            ) from error
-
-
-def relative_error(found: Array, expected: Array) -> float:
-    """
-    The largest difference over the largest finite magnitude that is expected; infinite for other shapes, for integers
-    that are not equal, and where only one is finite.
-    """
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return float("inf")
-    if expected.size == 0:
-        return 0.0
-    if expected.dtype.kind not in "fV":
-        return 0.0 if np.array_equal(found, expected) else float("inf")
-    own, other = found.astype(np.float64), expected.astype(np.float64)
-    same = (own == other) | (np.isnan(own) & np.isnan(other))
-    if not np.isfinite(own[~same]).all() or not np.isfinite(other[~same]).all():
-        return float("inf")
-    scale = float(np.abs(other[np.isfinite(other)]).max(initial=0.0)) or 1.0
-    return float(np.abs(own[~same] - other[~same]).max(initial=0.0)) / scale
 
 
 def _histogram(errors: Sequence[float]) -> list[str]:
@@ -186,29 +154,3 @@ def _power(error: float) -> int:
     if error == 0:
         return -999
     return 999 if not np.isfinite(error) else floor(log10(error))
-
-
-def _onnxruntime(model: Model) -> Run:
-    try:
-        runtime: Any = import_module("onnxruntime")
-    except ImportError:
-        raise StepwellError(
-            "found no onnxruntime, expected it installed; install it, or give --against reference"
-        ) from None
-    options = runtime.SessionOptions()
-    # Node by node, as the model is written.
-    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4  # errors are raised
-    session = runtime.InferenceSession(
-        model.proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return lambda inputs: session.run(None, dict(inputs))
-
-
-def _reference(model: Model) -> Run:
-    reference: Any = import_module("onnx.reference")
-    evaluator = reference.ReferenceEvaluator(model.proto)
-    return lambda inputs: evaluator.run(None, dict(inputs))
-
-
-_PEERS: dict[str, Callable[[Any], Run]] = {"onnxruntime": _onnxruntime, "reference": _reference}

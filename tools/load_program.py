@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.context import Context
@@ -16,6 +17,9 @@ from ..errors import StepwellError
 from ..frontend.text import decode, parse_text, read_bytes
 from ..spelling import did_you_mean
 from .shape_text import parse_shape
+
+if TYPE_CHECKING:
+    from ..frontend.onnx.reading import Model
 
 _KINDS = (".mlir", ".py", ".onnx")
 
@@ -28,6 +32,8 @@ class Program:
     entry: str | None
     constants: tuple[str, ...] = ()
     """The given inputs of a model that decide shapes, and are part of it therefore."""
+    model: Model | None = None
+    """What the module was imported from."""
 
 
 def load_program(
@@ -76,7 +82,8 @@ def _import(path: str, shapes: Mapping[str, str], arrays: Mapping[str, np.ndarra
     while True:
         try:
             given = {name: shape for name, shape in extents.items() if name not in constants}
-            return Program(import_model(model, given, constants), None, tuple(constants))
+            module = import_model(model, given, constants)
+            return Program(module, None, tuple(constants), model)
         except InputNeeded as error:
             needed = [name for name in error.inputs if name in arrays and name not in constants]
             if not needed:

@@ -30,6 +30,7 @@ from .execute import (
     options_of,
 )
 from .load_program import Program, load_program
+from .model_peers import check_results
 from .shape_text import parse_shape
 
 Array = npt.NDArray[Any]
@@ -63,7 +64,11 @@ def register(commands: Any) -> None:
     )
     add("--random", type=seed, metavar="SEED", help="generate the arguments that are not given")
     add("--entry", metavar="NAME", help="the function to run; needed when there are several")
-    add("--check", action="store_true", help="interpret the program too, and compare")
+    add(
+        "--check",
+        action="store_true",
+        help="interpret the program too, or run a model elsewhere, and compare",
+    )
     add("--interpret", action="store_true", help="interpret the program instead of compiling it")
     add("--print", action="store_true", help="print the outputs in full")
     add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
@@ -80,15 +85,23 @@ def run(args: argparse.Namespace) -> int:
     program = load_program(
         args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}, arrays=given
     )
-    given = {name: array for name, array in given.items() if name not in program.constants}
+    passed = {name: array for name, array in given.items() if name not in program.constants}
     function = entry_function(program.module, program.entry)
     signature = signature_of(function)
     with located(function):
-        inputs = make_inputs(signature, given, shapes, args.random)
+        # A model has the shapes that were given for it.
+        inputs = make_inputs(signature, passed, {} if program.model else shapes, args.random)
         outputs, expected = _outputs(program, signature, inputs, ctx, args, options)
     _show(signature, outputs, in_full=args.print)
     if args.output:
         _save(Path(args.output), signature, outputs)
+    if program.model is not None and args.check:
+        values = {spec.name: array for spec, array in zip(signature.inputs, inputs, strict=True)}
+        results = {
+            f"{number} {spec.name}": array
+            for number, (spec, array) in enumerate(zip(signature.results, outputs, strict=True))
+        }
+        print(check_results(program.model, {**given, **values}, results))
     return 0 if expected is None else _check(outputs, expected)
 
 
@@ -113,7 +126,10 @@ def _outputs(
             f"found {option} for a program of level llvm, which has no interpreter; "
             f"drop {option}, or give a program of a higher level"
         )
-    expected = execute_interpreted(module, fresh(), entry) if args.check else None
+    interprets = (
+        args.check and program.model is None
+    )  # a model is compared with what other runtimes compute
+    expected = execute_interpreted(module, fresh(), entry) if interprets else None
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
@@ -263,7 +279,7 @@ def _save(folder: Path, signature: FunctionSignature, outputs: Sequence[Array]) 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for spec, output in zip(signature.results, outputs, strict=True):
-            np.save(folder / f"{spec.name}.npy", output)
+            np.save(folder / f"{spec.name.replace('/', '_')}.npy", output)
     except OSError as error:
         raise StepwellError(
             f"cannot save the outputs: {error.strerror}; name another folder", where=str(folder)

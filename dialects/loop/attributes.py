@@ -70,6 +70,9 @@ such functions fill, which are constants to all others.
 UNSIGNED = "stepwell.unsigned"
 """Argument or result attribute: the elements are unsigned for the caller, though the type is signless."""
 
+NAME = "stepwell.name"
+"""Argument or result attribute: what the caller calls it, where the IR could not print that as a name of its own."""
+
 UNROLLED = "stepwell.unrolled"
 """
 Attribute of a loop whose body a schedule has written out several times (`unroll` by a factor, `unroll_and_jam`), and of

@@ -86,7 +86,8 @@ def import_model(
         values = {one.name: trace.model_input(one.name, one.shape, one.dtype) for one in arguments}
         importer = _Importer(model, trace)
         outputs = importer.run_model({**values, **constants})
-        return trace.module([as_tensor(value) for value in outputs])
+        names = [one.name for one in model.proto.graph.output]
+        return trace.model_module([as_tensor(value) for value in outputs], names)
 
 
 class _Importer:

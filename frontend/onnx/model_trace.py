@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
     FileLineColLoc,
     IntAttr,
     LocationAttr,
+    ModuleOp,
     NameLoc,
     StringAttr,
 )
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop import NAME
 from ..array_memory import check_memory
 from ..tensor import Tensor
 from ..tracing import Trace
@@ -63,6 +68,19 @@ class ModelTrace(Trace):
         tensor = self.argument(shape, dtype, name)
         self.argument_names[tensor.value] = name
         return tensor
+
+    def model_module(self, results: Sequence[Tensor], names: Sequence[str]) -> ModuleOp:
+        """The module of the function `main`, whose arguments and results have the names they have in the model."""
+        module = self.module(results)
+        (function,) = module.ops
+        assert isinstance(function, func.FuncOp)
+        arguments = [self.argument_names[arg] for arg in function.args]
+        function.arg_attrs = ArrayAttr(
+            DictionaryAttr({} if arg.name_hint == name else {NAME: StringAttr(name)})
+            for name, arg in zip(arguments, function.args, strict=True)
+        )
+        function.res_attrs = ArrayAttr(DictionaryAttr({NAME: StringAttr(name)}) for name in names)
+        return module
 
     def inputs_of(self, tensor: Tensor) -> list[str]:
         """The inputs of the model that a value is computed from."""

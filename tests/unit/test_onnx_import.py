@@ -15,6 +15,7 @@ from onnx.helper import (
     make_tensor_value_info,
 )
 from stepwell import StepwellError
+from stepwell.tools.cli import main
 
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64
@@ -170,3 +171,56 @@ def test_a_model_without_the_package_names_the_extra(monkeypatch, load):
     monkeypatch.setattr("stepwell.frontend.onnx.package.find_spec", lambda name: None)
     model = model_of([make_node("Exp", ["x"], ["y"])], {"x": [2]})
     assert "pip install 'stepwell[onnx]'" in refused(load, model)
+
+
+def test_inputs_and_outputs_keep_their_names(load):
+    nodes = [make_node("Sub", ["x_1", "in:0"], ["out/y.1"]), make_node("Neg", ["x_1"], ["x_2"])]
+    model = model_of(nodes, {"x_1": [3], "in:0": [3]}, outputs=("out/y.1", "x_2"))
+    run = load(model).compile()
+    assert [spec.name for spec in run.signature.inputs] == ["x_1", "in:0"]
+    assert [spec.name for spec in run.signature.results] == ["out/y.1", "x_2"]
+    one, two = np.ones(3, np.float32), np.full(3, 2, np.float32)
+    np.testing.assert_array_equal(run(**{"in:0": two, "x_1": one})[0], -one)
+
+
+def command(capsys, *words) -> tuple[int, str, str]:
+    status = main([str(word) for word in words])
+    return status, *capsys.readouterr()
+
+
+def test_the_command_line_takes_models(tmp_path, capsys):
+    model = model_of(
+        [make_node("Tanh", ["x_1"], ["a/b"], "n")], {"x_1": ["n", 4]}, ("a/b",), ir_version=9
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    status, out, _ = command(
+        capsys,
+        "run",
+        path,
+        "--shape",
+        "n=3",
+        "--random",
+        0,
+        "--check",
+        "--no-cache",
+        "-o",
+        tmp_path,
+    )
+    assert status == 0 and "a/b: 3x4xfloat32" in out and "check: agrees with" in out
+    assert np.load(tmp_path / "a_b.npy").shape == (3, 4)
+    status, out, _ = command(capsys, "compile", path, "--shape", "x_1=3x4", "--emit", "graph")
+    assert status == 0 and "graph.tanh" in out
+    status, _, err = command(capsys, "run", path, "--random", 0)
+    assert status == 1 and "found input 'x_1' of shape [n, 4]" in err
+
+
+def test_a_given_input_that_decides_a_shape_is_a_constant_on_the_command_line(tmp_path, capsys):
+    model = model_of(
+        [make_node("Reshape", ["x", "t"], ["y"])], {"x": [3, 4], "t": ([2], INT64)}, ir_version=9
+    )
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    np.save(tmp_path / "t.npy", np.array([2, -1]))
+    words = ["--input", f"t={tmp_path / 't.npy'}", "--random", 0, "--check", "--no-cache"]
+    status, out, _ = command(capsys, "run", tmp_path / "m.onnx", *words)
+    assert status == 0 and "y: 2x6xfloat32" in out and "check: agrees with" in out
