@@ -7,6 +7,7 @@ from typing import Any
 
 from . import (
     array_functions,
+    convolution_functions,
     einstein_sums,
     functions,
     norm_functions,
@@ -28,6 +29,7 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
         normalization_functions,
         pooling_functions,
         array_functions,
+        convolution_functions,
         einstein_sums,
         ordering_functions,
         quantized_functions,

@@ -39,6 +39,7 @@ from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
 from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import CastOp
+from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp

@@ -3,6 +3,7 @@
 from . import (
     contraction,
     control,
+    convolutions,
     elementwise,
     generation,
     movement,
@@ -10,5 +11,14 @@ from . import (
     reductions,
 )
 
-FAMILIES = (contraction, control, elementwise, generation, movement, normalization, reductions)
+FAMILIES = (
+    contraction,
+    control,
+    convolutions,
+    elementwise,
+    generation,
+    movement,
+    normalization,
+    reductions,
+)
 """The modules that operators stand in."""

@@ -202,6 +202,8 @@ def _joined(op: GraphOp, operands: Sequence[Value]) -> float:
     """About how many elements make one of the result: a sum one after the other is off by half as many ulps."""
     if isinstance(op, graph.MatmulOp):
         return operands[0].array.shape[-1]
+    if isinstance(op, graph.ConvOp):
+        return prod(operands[1].array.shape[1:])
     if isinstance(op, graph.LayerNormOp):
         return prod(operands[0].array.shape[axis] for axis in op.axes)
     if isinstance(op, graph.SoftmaxOp | graph.LogSoftmaxOp):

@@ -287,6 +287,38 @@ def _sort(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+_WINDOWS: tuple[tuple[Shape, Shape, Shape, Shape, Shape, Shape, int], ...] = (
+    ((1, 1, 3), (1, 1, 1), (1,), (1,), (0,), (0,), 1),
+    ((2, 3, 9), (4, 3, 3), (2,), (1,), (1,), (2,), 1),
+    ((1, 4, 7, 6), (6, 2, 3, 2), (1, 2), (2, 1), (1, 0), (2, -1), 2),
+    ((2, 3, 5, 5), (3, 1, 3, 3), (2, 2), (1, 1), (1, 1), (1, 1), 3),
+    ((1, 2, 4, 5, 3), (3, 2, 2, 3, 1), (1, 1, 2), (1, 2, 1), (0, 2, -1), (1, 0, 1), 1),
+)
+"""Image, weights, strides, dilations, pads before and after, and groups."""
+
+
+def _conv(op: Any, element: Attribute) -> list[Case]:
+    names = ("strides", "dilations", "before", "after", "groups")
+    return [
+        _case(op, image, weights, **dict(zip(names, numbers, strict=True)))
+        for image, weights, *numbers in _WINDOWS
+    ]
+
+
+def _conv_transpose(op: Any, element: Attribute) -> list[Case]:
+    """Weights have the image's channels first, and its groups' outputs behind."""
+    names = ("strides", "dilations", "before", "after", "groups")
+    return [
+        _case(
+            op,
+            image,
+            (image[1], weights[0] // numbers[-1], *weights[2:]),
+            **dict(zip(names, numbers, strict=True)),
+        )
+        for image, weights, *numbers in _WINDOWS
+    ]
+
+
 def _reshape(op: Any, element: Attribute) -> list[Case]:
     pairs = (
         ((), (1, 1)),
@@ -400,6 +432,8 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ClipOp: _clip,
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
+    graph.ConvOp: _conv,
+    graph.ConvTransposeOp: _conv_transpose,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

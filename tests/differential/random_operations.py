@@ -360,6 +360,23 @@ def _broadcast_to(pool: Pool) -> GraphOp:
     return graph.BroadcastToOp(x, shape)
 
 
+def _conv(pool: Pool) -> GraphOp:
+    """Of any image, by few new weights."""
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, lambda shape: len(shape) >= 3 and 0 < prod(shape) <= 256)
+    channels, rank = shape_of(x)[1], len(shape_of(x)) - 2
+    groups = rng.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
+    taps = [rng.choice([1, min(2, extent), min(3, extent)]) for extent in shape_of(x)[2:]]
+    strides, before, after = (
+        [rng.choice(c) for _ in range(rank)] for c in ((1, 2), (0, 1), (0, 2))
+    )
+    if rng.random() < 0.3:
+        w = pool.fresh(element_of(x), (channels, rng.randint(1, 2), *taps))
+        return graph.ConvTransposeOp(x, w, strides, groups=groups)
+    w = pool.fresh(element_of(x), (groups * rng.randint(1, 2), channels // groups, *taps))
+    return graph.ConvOp(x, w, strides, None, before, after, groups)
+
+
 def _layer_norm(pool: Pool) -> GraphOp:
     rng = pool.rng
     x = pool.pick(FLOATS, has_axes)
@@ -421,6 +438,8 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ClipOp: _clip,
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
+    graph.ConvOp: _conv,
+    graph.ConvTransposeOp: _conv,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

@@ -266,6 +266,34 @@ func.func @gather_nd_tuples(%x: tensor<3x4xf32>, %i: tensor<3x2xi64>) {
 }
 
 // -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found 4 channels and weights for 3, expected as many; give other weights
+func.func @conv_channels(%x: tensor<1x4x8xf32>, %w: tensor<2x3x3xf32>) {
+  %r = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x4x8xf32>, tensor<2x3x3xf32> -> tensor<1x2x6xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found 3 groups of 4 channels and weights for 2, expected a number that divides both; give another
+func.func @conv_groups(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) {
+  %r = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 3 : tensor<1x4x8xf32>, tensor<2x4x3xf32> -> tensor<1x2x6xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found a result of extents 0 along the window, expected at least 1 each: the window does not fit the padded image; pad more
+func.func @conv_room(%x: tensor<1x4x2xf32>, %w: tensor<2x4x3xf32>) {
+  %r = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x4x2xf32>, tensor<2x4x3xf32> -> tensor<1x2x1xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found strides [0], expected at least 1 each; give others
+func.func @conv_strides(%x: tensor<1x4x8xf32>, %w: tensor<4x2x3xf32>) {
+  %r = graph.conv_transpose %x, %w strides = [0] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x4x8xf32>, tensor<4x2x3xf32> -> tensor<1x2x6xf32>
+  func.return
+}
+
+// -----
 // CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found axis -1, expected it counted from 0; write 0
 func.func @softmax_axis(%x: tensor<4xf32>) {
   %r = graph.softmax %x axis = -1 : tensor<4xf32>
