@@ -127,9 +127,10 @@ class _Domains:
     def _asks_for_result(
         self, mr: int, nr: int, kc: int, innermost: Innermost, k_outside: bool, turned: bool
     ) -> bool:
-        """Whether tiles of C are written where they are, come from beyond L2, and follow each other."""
+        """Whether tiles of C, or of what is made of it, are written beyond L2 where they are, one after the other."""
         problem = self.problem
-        if turned or not (problem.updates_in_place and self.model.result_is_far):
+        is_in_place = problem.updates_in_place or problem.is_finished
+        if turned or not (is_in_place and self.model.result_is_far):
             return False
         follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
         return follows and (k_outside or kc >= problem.k)

@@ -177,3 +177,31 @@ def test_a_result_whose_last_axis_is_one():
     a, b, c = whole(17, 63), whole(2, 63, 1), whole(1)
     layer = sw.jit(lambda a, b, c: sw.maximum(a @ b + c, 0))
     np.testing.assert_array_equal(layer(a, b, c), np.maximum(a @ b + c, 0))
+
+
+def test_what_is_made_of_a_far_result_is_asked_for_ahead():
+    """All that is stored of a tile, in the tile before it; but not where results stay in the second cache."""
+
+    def layer(a: Any, b: Any, c: Any) -> Any:
+        product = a @ b
+        return product + c, sw.maximum(product, 0)
+
+    def text(m: int) -> str:
+        arrays = (np.zeros(shape, np.float32) for shape in ((m, 256), (256, 128), (128,)))
+        return sw.jit(layer, target="zen4").lower(*arrays).as_text("loop")
+
+    assert {f"loop.prefetch %{name}[" in text(512) for name in ("add", "maximum")} == {True}
+    assert "loop.prefetch" not in text(64)
+
+
+@pytest.mark.parametrize("scale", [(), (256,), (512, 1)])
+def test_an_operand_is_computed_where_it_is_packed(scale: tuple[int, ...]):
+    """Block of rows by block of rows, and no larger part of it is ever stored."""
+    a, b, s = np.ones((512, 256), np.float32), np.ones((256, 128), np.float32), whole(*scale)
+    low = sw.jit(lambda a, b, s: (a * s) @ sw.maximum(b, 0), target="zen4").lower(a, b, s)
+    made = re.findall(r"%([\w.]+) = loop\.alloc (\w+) : memref<(\d+)x", low.as_text("loop"))
+    assert {name.split("_")[0] for name, scope, _ in made if scope != "register"} <= {
+        "left",
+        "right",
+    }
+    assert all(int(rows) < 100 for name, scope, rows in made if scope == "stack")
