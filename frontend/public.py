@@ -8,6 +8,7 @@ from typing import Any
 from . import (
     array_functions,
     convolution_functions,
+    detection_functions,
     einstein_sums,
     functions,
     norm_functions,
@@ -30,6 +31,7 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
         pooling_functions,
         array_functions,
         convolution_functions,
+        detection_functions,
         einstein_sums,
         ordering_functions,
         quantized_functions,

@@ -57,6 +57,7 @@ from .reductions import (
 from .scans import CumprodOp, CumsumOp, CumulativeOp
 from .scatter import ScatterElementsOp, ScatterNdOp
 from .sorting import SortOp
+from .suppression import NonMaxSuppressionOp
 from .ternary import WhereOp
 from .unary import (
     AbsOp,

@@ -121,22 +121,8 @@ def mean(*xs: Value) -> Value:
 
 @onnx_op("BitShift")
 def bit_shift(x: Value, y: Value, *, direction: str) -> Value:
-    """x · 2**y modulo the width of the type, or ⌊x / 2**y⌋; by the width and more, 0, or -1 of negative numbers."""
-    bits = 8 * x.dtype.itemsize
-    is_far = f.logical_or(f.less(y, _like(0, y)), f.greater_equal(y, _like(bits - 1, y)))
-    scale = f.power(_like(2, x), f.where(is_far, _like(0, y), y))
-    if direction == "LEFT":
-        highest = f.multiply(f.multiply(x, _like(1 << (bits - 2), x)), _like(2, x))
-        far = f.where(f.equal(y, _like(bits - 1, y)), highest, _like(0, x))
-        return f.where(is_far, far, f.multiply(x, scale))
-    halved = f.floor_divide(f.floor_divide(x, _like(1 << (bits - 2), x)), _like(2, x))
-    beyond = (
-        f.where(f.less(x, _like(0, x)), _like(-1, x), _like(0, x))
-        if x.dtype.kind == "i"
-        else _like(0, x)
-    )
-    far = f.where(f.equal(y, _like(bits - 1, y)), halved, beyond)
-    return f.where(is_far, far, f.floor_divide(x, scale))
+    """The bits of x moved by y; those that leave the type are lost."""
+    return (f.left_shift if direction == "LEFT" else f.right_shift)(x, y)
 
 
 @onnx_op("IsNaN")

@@ -9,8 +9,7 @@ import numpy as np
 from .. import array_functions as arrays
 from .. import functions as f
 from .indices import counting, counting_along
-from .movement import axis_of
-from .registry import Unsupported, Value, integer, integers, known, onnx_op
+from .registry import Unsupported, Value, integers, known, onnx_op
 from .tensors import required_dtype
 
 
@@ -57,14 +56,3 @@ def eye_like(x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
     rows, columns = (counting_along(axis, x.shape[axis], 2) for axis in (0, 1))
     element = x.dtype if dtype is None else required_dtype(dtype, "an identity matrix")
     return arrays.astype(f.equal(f.add(rows, k), columns), element)
-
-
-@onnx_op("OneHot")
-def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
-    """The second of `values` where the index is the position along a new axis, the first elsewhere."""
-    count = integer(depth, "the depth")
-    rank = len(indices.shape) + 1
-    axis = axis_of(axis, rank)
-    wanted = arrays.expand_dims(arrays.astype(indices, np.int64), axis)
-    wrapped = f.where(f.less(wanted, 0), f.add(wanted, count), wanted)
-    return f.where(f.equal(wrapped, counting_along(axis, count, rank)), values[1], values[0])

@@ -18,6 +18,7 @@ from ..recording import TooLarge, as_tensor, evaluating_at_most, recording_const
 from ..tensor import Tensor
 from . import operators as operators  # their functions enter themselves
 from .binding import Shapes, arguments_of
+from .bounded import Bounded, mark_extents, require_extents, with_extents
 from .model_trace import ModelTrace
 from .node import Node, Subgraph, attribute_values, node_of
 from .reading import Model, domain_of, opsets_of, shortened
@@ -75,7 +76,9 @@ def import_model(
     model: Model, shapes: Shapes | None = None, constants: Mapping[str, Any] | None = None
 ) -> ModuleOp:
     """
-    The model as a program of the graph level: `main` takes its inputs, those in `constants` left out.
+    The model as a program of the graph level: `main` takes its inputs, those in `constants` left out. An output whose
+    extent the data decides has room for the most there can be, and its extent is a result behind the outputs (see
+    `bounded`).
 
     Raises StepwellError for a model that is not valid, with every operator and attribute that is not
     supported in one message (UnsupportedOperators), or all inputs whose values decide shapes (InputNeeded).
@@ -85,9 +88,12 @@ def import_model(
     with ModelTrace(model.name) as trace, np.errstate(all="ignore"):
         values = {one.name: trace.model_input(one.name, one.shape, one.dtype) for one in arguments}
         importer = _Importer(model, trace)
-        outputs = importer.run_model({**values, **constants})
+        outputs, cuts = with_extents(importer.run_model({**values, **constants}))
         names = [one.name for one in model.proto.graph.output]
-        return trace.model_module([as_tensor(value) for value in outputs], names)
+        names += [f"{names[number]}_extent" for number, _, _ in cuts]
+        module = trace.model_module([as_tensor(value) for value in outputs], names)
+        mark_extents(module, cuts)
+        return module
 
 
 class _Importer:
@@ -180,7 +186,9 @@ class _Importer:
                     label, f"found a subgraph of {len(names)} inputs, expected {len(inputs)}"
                 )
             values = ChainMap(dict(zip(names, inputs, strict=True)), frame.values)
-            return self._graph(graph, self._inside(frame, label, values=values))
+            outputs = self._graph(graph, self._inside(frame, label, values=values))
+            require_extents(outputs)
+            return outputs
 
         return run
 
@@ -261,6 +269,7 @@ class _Importer:
         operator = operator_for(node.domain, node.op_type, node.version)
         is_missing = any(isinstance(value, _Missing) for value in inputs)
         missing = [_MISSING] * len(node.outputs)
+        require_extents(inputs)
         if operator is not None:
             arguments = _arguments(operator, node)
             return missing if is_missing else self._call(operator, node, arguments, inputs)
@@ -391,6 +400,6 @@ def _as_values(results: Any) -> Sequence[Value]:
     if not isinstance(results, list | tuple):
         results = [results]
     return [
-        one if one is None or isinstance(one, Tensor) else np.asarray(one)
+        one if one is None or isinstance(one, Tensor | Bounded) else np.asarray(one)
         for one in cast("Sequence[Any]", results)
     ]

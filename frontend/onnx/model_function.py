@@ -13,6 +13,7 @@ from ...driver.options import Options
 from ...errors import StepwellError
 from ..arrays import as_array
 from ..lowered import Lowered
+from .bounded import cut, marked_extents
 from .importer import InputNeeded, import_model
 from .reading import Model, shortened
 
@@ -57,7 +58,16 @@ class ModelFunction:
         return self._lowered(self._by_name(args, kwargs))
 
     def _compile(self, arrays: Mapping[str, np.ndarray]) -> Any:
-        return self._lowered(arrays).compile(threads=self._threads)
+        lowered = self._lowered(arrays)
+        run: Any = lowered.compile(threads=self._threads)
+        cuts = marked_extents(lowered.module("graph"))
+        if not cuts:
+            return run
+
+        def run_and_cut(*arguments: Any) -> tuple[np.ndarray, ...]:
+            return cut(run(*arguments), cuts)
+
+        return run_and_cut
 
     def _lowered(self, arrays: Mapping[str, np.ndarray]) -> Lowered:
         while True:

@@ -4,10 +4,14 @@ from . import (
     contraction,
     control,
     convolutions,
+    detection,
     elementwise,
     generation,
+    indexing,
     movement,
     normalization,
+    ordering,
+    quantization,
     reductions,
 )
 
@@ -15,10 +19,14 @@ FAMILIES = (
     contraction,
     control,
     convolutions,
+    detection,
     elementwise,
     generation,
+    indexing,
     movement,
     normalization,
+    ordering,
+    quantization,
     reductions,
 )
 """The modules that operators stand in."""

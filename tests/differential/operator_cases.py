@@ -242,6 +242,14 @@ def _gather_nd(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _non_max_suppression(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, (2, 6, 4), (2, 3, 6), (i64, (2, 3, 6)), (), (), limit=2),
+        _case(op, (1, 3, 4), (1, 1, 3), (i64, (1, 1, 3)), (), (), limit=0),
+        _case(op, (1, 0, 4), (1, 2, 0), (i64, (1, 2, 0)), (), (), limit=5),
+    ]
+
+
 def _scan(op: Any, element: Attribute) -> list[Case]:
     how = ({}, {"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True})
     return [
@@ -445,6 +453,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.LeakyReluOp: _leaky_relu,
     graph.LogSoftmaxOp: _along_axis,
     graph.MatmulOp: _matmul,
+    graph.NonMaxSuppressionOp: _non_max_suppression,
     graph.PadOp: _pad,
     graph.ReshapeOp: _reshape,
     graph.ScatterElementsOp: _scatter_elements,

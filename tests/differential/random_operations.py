@@ -16,7 +16,7 @@ from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
 from stepwell.dialects.graph.windows import Window
-from xdsl.dialects.builtin import TensorType, bf16, f16, i1
+from xdsl.dialects.builtin import TensorType, bf16, f16, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 STORED = (f16, bf16)
@@ -304,6 +304,17 @@ def _scatter_nd(pool: Pool) -> GraphOp:
     return graph.ScatterNdOp(x, indices, updates, rng.choice(["none", "min", "max"]))
 
 
+def _non_max_suppression(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    scores = pool.pick(FLOATS, lambda shape: len(shape) == 3)
+    batches, classes, boxes = shape_of(scores)
+    element = element_of(scores)
+    corners = pool.fresh(element, (batches, boxes, 4))
+    order = pool.fresh(i64, (batches, classes, boxes))
+    thresholds = [pool.fresh(element, ()) for _ in range(2)]
+    return graph.NonMaxSuppressionOp(corners, scores, order, *thresholds, rng.randint(0, 3))
+
+
 def _sort(pool: Pool) -> GraphOp:
     x = pool.pick(COMPUTED_TYPES, has_axes)
     rng = pool.rng
@@ -450,6 +461,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.LayerNormOp: _layer_norm,
     graph.LeakyReluOp: _leaky_relu,
     graph.MatmulOp: _matmul,
+    graph.NonMaxSuppressionOp: _non_max_suppression,
     graph.PadOp: _pad,
     graph.ReshapeOp: _reshape,
     graph.ScatterElementsOp: _scatter_elements,

@@ -1,0 +1,82 @@
+"""Operators that read and write elements by index, and einsum: gather, scatter, one_hot, reverse_sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import array_functions as arrays
+from .. import einstein_sums
+from .. import functions as f
+from .. import ordering_functions as ordering
+from .. import selection_functions as selection
+from .indices import counting_along
+from .registry import Value, integer, onnx_op
+
+
+@onnx_op("GatherElements")
+def gather_elements(x: Value, indices: Value, *, axis: int = 0) -> Value:
+    return selection.gather_elements(x, indices, axis)
+
+
+@onnx_op("GatherND")
+def gather_nd(x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
+    return selection.gather_nd(x, indices, batch_dims)
+
+
+@onnx_op("ScatterElements")
+def scatter_elements(
+    x: Value, indices: Value, updates: Value, *, axis: int = 0, reduction: str = "none"
+) -> Value:
+    return ordering.scatter_elements(x, indices, updates, axis, reduction)
+
+
+@onnx_op("Scatter")
+def scatter(x: Value, indices: Value, updates: Value, *, axis: int = 0) -> Value:
+    return ordering.scatter_elements(x, indices, updates, axis)
+
+
+@onnx_op("ScatterND")
+def scatter_nd(x: Value, indices: Value, updates: Value, *, reduction: str = "none") -> Value:
+    return ordering.scatter_nd(x, indices, updates, reduction)
+
+
+@onnx_op("OneHot")
+def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
+    """The second value where the index is, the first elsewhere."""
+    off, on = (arrays.reshape(part, ()) for part in arrays.split(values, 2))
+    return selection.one_hot(indices, integer(depth, "the depth"), on, off, axis=axis)
+
+
+@onnx_op("ReverseSequence")
+def reverse_sequence(
+    x: Value, sequence_lens: Value, *, batch_axis: int = 1, time_axis: int = 0
+) -> Value:
+    return selection.reverse_sequence(x, sequence_lens, time_axis=time_axis, batch_axis=batch_axis)
+
+
+@onnx_op("Einsum")
+def einsum(*operands: Value, equation: str) -> Value:
+    return einstein_sums.einsum(equation, *operands)
+
+
+@onnx_op("TensorScatter")
+def tensor_scatter(
+    cache: Value,
+    update: Value,
+    write_indices: Value = None,
+    *,
+    axis: int = -2,
+    mode: str = "linear",
+) -> Value:
+    """The cache with an update written along an axis, from an index of its own on for each batch."""
+    shape = tuple(update.shape)
+    rank = len(shape)
+    along = arrays.normalized(axis, rank)
+    position = counting_along(along, shape[along], rank)
+    if write_indices is not None:
+        starts = arrays.reshape(write_indices, (shape[0], *[1] * (rank - 1)))
+        position = f.add(position, arrays.astype(starts, np.int64))
+    if mode == "circular":
+        position = f.mod(position, cache.shape[along])
+    position = arrays.broadcast_to(position, shape)
+    return ordering.scatter_elements(cache, position, update, along)

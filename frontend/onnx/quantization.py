@@ -1,0 +1,71 @@
+"""Operators of quantized numbers: quantize and dequantize, exact products of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import quantized_functions as quantized
+from .registry import Value, onnx_op
+from .tensors import required_dtype
+
+
+@onnx_op("QuantizeLinear")
+def quantize_linear(
+    x: Value,
+    y_scale: Value,
+    y_zero_point: Value = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
+    dtype: Any = required_dtype(output_dtype, "a quantized value") if output_dtype else None
+    if y_zero_point is not None:
+        dtype = None
+    return quantized.quantize_linear(
+        x, y_scale, y_zero_point, axis=axis, block_size=block_size, dtype=dtype
+    )
+
+
+@onnx_op("DequantizeLinear")
+def dequantize_linear(
+    x: Value,
+    x_scale: Value,
+    x_zero_point: Value = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
+    dtype: Any = required_dtype(output_dtype, "a number") if output_dtype else None
+    return quantized.dequantize_linear(
+        x, x_scale, x_zero_point, axis=axis, block_size=block_size, dtype=dtype
+    )
+
+
+@onnx_op("DynamicQuantizeLinear")
+def dynamic_quantize_linear(x: Value) -> list[Value]:
+    return quantized.dynamic_quantize_linear(x)
+
+
+@onnx_op("MatMulInteger")
+def matmul_integer(
+    a: Value, b: Value, a_zero_point: Value = None, b_zero_point: Value = None
+) -> Value:
+    return quantized.matmul_integer(a, b, a_zero_point, b_zero_point)
+
+
+@onnx_op("QLinearMatMul")
+def qlinear_matmul(
+    a: Value,
+    a_scale: Value,
+    a_zero_point: Value,
+    b: Value,
+    b_scale: Value,
+    b_zero_point: Value,
+    y_scale: Value,
+    y_zero_point: Value,
+) -> Value:
+    return quantized.qlinear_matmul(
+        a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+    )
