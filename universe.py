@@ -82,6 +82,8 @@ _PASSES: dict[str, str] = {
     "graph-recognize-normalizations": "transforms.graph.recognize_normalizations:GraphRecognizeNormalizationsPass",
     "graph-simplify-movement": "transforms.graph.simplify_movement:GraphSimplifyMovementPass",
     "graph-sink-transposes": "transforms.graph.sink_transposes:GraphSinkTransposesPass",
+    "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
+    "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",

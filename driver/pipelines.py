@@ -39,6 +39,8 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-recognize-normalizations",
             "graph-sink-transposes",
             "graph-simplify-movement",
+            "graph-order-products",
+            "graph-merge-products",
             "graph-extend-narrow-floats",
             "graph-normalize-late",
             "graph-decompose",

@@ -85,10 +85,12 @@ def find(rule: Rule, op: Operation) -> Match | None:
     Where the rule may be used with `op` as its last operation.
 
     What lies between is not used by others, unless the rule says that it may: it would have to be computed as well as
-    what replaces it.
+    what replaces it. Nor does it stand in another region: what is computed once does not go into a loop.
     """
     for match in matches(rule.before, op.results[0], rule.any_order, Match()):
         covered = set(match.ops)
+        if any(inner.parent is not op.parent for inner in match.ops):
+            continue
         if rule.may_share or all(
             use.operation in covered
             for inner in match.ops

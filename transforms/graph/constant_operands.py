@@ -1,0 +1,33 @@
+"""What an operation's constant operands are, however large, and new constants made of them."""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.ir import SSAValue
+
+from ...dialects.graph import ConstantOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from ...dialects.graph.expressions import Expr
+from ...dialects.interfaces import Array
+
+
+def is_known(value: SSAValue) -> bool:
+    """Whether it is a constant, or one with its axes moved, as a weight is that an exporter kept transposed."""
+    owner = value.owner
+    while isinstance(owner, TransposeOp | ReshapeOp | ExpandDimsOp | SqueezeOp):
+        owner = owner.operand.owner
+    return isinstance(owner, ConstantOp)
+
+
+def known_array(value: SSAValue) -> Array:
+    """The elements of what `is_known`; a view of the constant where that is possible."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp):
+        return owner.array()
+    assert isinstance(owner, TransposeOp | ReshapeOp | ExpandDimsOp | SqueezeOp)
+    return owner.numpy(known_array(owner.operand))
+
+
+def new_constant(array: Array, hint: str, builder: Builder) -> Expr:
+    """A constant with these elements, which are named `hint` in the text."""
+    constant = builder.insert(ConstantOp(array, hint))
+    return Expr(constant.result, builder).named(hint)
