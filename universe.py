@@ -84,6 +84,7 @@ _PASSES: dict[str, str] = {
     "graph-sink-transposes": "transforms.graph.sink_transposes:GraphSinkTransposesPass",
     "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
+    "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",

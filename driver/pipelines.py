@@ -39,6 +39,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-recognize-normalizations",
             "graph-sink-transposes",
             "graph-simplify-movement",
+            "graph-fold-scales",
             "graph-order-products",
             "graph-merge-products",
             "graph-extend-narrow-floats",

@@ -1,11 +1,19 @@
-"""Rewrites of operations that have any number of operands: element-wise ones that broadcast, and concat."""
+"""Rewrites of movement that no equation says: into operations that broadcast or pad themselves, and of concat."""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.graph import BroadcastToOp, ConcatOp, ElementwiseOp, SliceOp, SplitOp
+from ...dialects.graph import (
+    BroadcastToOp,
+    ConcatOp,
+    ConvOp,
+    ElementwiseOp,
+    PadOp,
+    SliceOp,
+    SplitOp,
+)
 from ...dialects.graph.shapes import broadcast
 from ...dialects.shaped import shape_of
 from ..remarks import remark
@@ -87,3 +95,30 @@ class SliceOfConcat(RewritePattern):
                 rewriter.replace(op, sliced)
                 return
             offset += extent
+
+
+class PadIntoConvolution(RewritePattern):
+    """conv(pad(x, low, high)) → conv(x) with pads of as much more, where the window's axes are padded, with zeros"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConvOp, rewriter: PatternRewriter) -> None:
+        pad = op.image.owner
+        if not isinstance(pad, PadOp) or pad.value.value.data != 0:
+            return
+        low, high = pad.low.get_values(), pad.high.get_values()
+        before, after = op.before.get_values(), op.after.get_values()
+        # Where a negative pad of the convolution cuts off, it would cut of what is padded here first.
+        if any((*low[:2], *high[:2])) or min((*before, *after)) < 0:
+            return
+        remark(op, "rewrote conv(pad(x)) → conv(x) with larger pads")
+        padded = ConvOp(
+            pad.operand,
+            op.weights,
+            op.strides.get_values(),
+            op.dilations.get_values(),
+            [x + y for x, y in zip(low[2:], before, strict=True)],
+            [x + y for x, y in zip(high[2:], after, strict=True)],
+            op.groups.value.data,
+        )
+        padded.location = op.location
+        rewriter.replace(op, padded)

@@ -219,7 +219,7 @@ class EquationsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
     RULES: ClassVar[tuple[Rule, ...]]
     PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
-    """Rewrites of operations with any number of operands, which no equation can say."""
+    """Rewrites that no equation can say, such as those of operations with any number of operands."""
 
     fp: str = DEFAULT_FP
 

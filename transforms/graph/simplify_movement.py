@@ -27,6 +27,7 @@ from .movement_patterns import (
     BroadcastIntoElementwise,
     ConcatOfConcat,
     ConcatOfParts,
+    PadIntoConvolution,
     SliceOfConcat,
 )
 from .rules import EquationsPass, Rule
@@ -214,4 +215,5 @@ class GraphSimplifyMovementPass(EquationsPass):
         ConcatOfParts(),
         ConcatOfConcat(),
         SliceOfConcat(),
+        PadIntoConvolution(),
     )

@@ -96,3 +96,19 @@ func.func @broadcasts(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32
   %3 = graph.mul %2, %y : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
   func.return %1, %3 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @padded_convolution
+// CHECK-NEXT:    graph.conv %x, %w strides = [2] dilations = [1] pad = [3], [2] groups = 1
+// CHECK-NEXT:    %[[CHANNELS:.*]] = graph.pad
+// CHECK-NEXT:    graph.conv %[[CHANNELS]], %v
+// CHECK-NEXT:    %[[ONES:.*]] = graph.pad
+// CHECK-NEXT:    graph.conv %[[ONES]], %w
+func.func @padded_convolution(%x: tensor<1x2x8xf32>, %w: tensor<4x2x3xf32>, %v: tensor<4x3x3xf32>) -> (tensor<1x4x6xf32>, tensor<1x4x6xf32>, tensor<1x4x8xf32>) {
+  %0 = graph.pad %x low = [0, 0, 2] high = [0, 0, 1] value = 0.0 : f32 : tensor<1x2x8xf32> -> tensor<1x2x11xf32>
+  %1 = graph.conv %0, %w strides = [2] dilations = [1] pad = [1], [1] groups = 1 : tensor<1x2x11xf32>, tensor<4x2x3xf32> -> tensor<1x4x6xf32>
+  %2 = graph.pad %x low = [0, 1, 0] high = [0, 0, 0] value = 0.0 : f32 : tensor<1x2x8xf32> -> tensor<1x3x8xf32>
+  %3 = graph.conv %2, %v strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x6xf32>
+  %4 = graph.pad %x low = [0, 0, 1] high = [0, 0, 1] value = 1.0 : f32 : tensor<1x2x8xf32> -> tensor<1x2x10xf32>
+  %5 = graph.conv %4, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x2x10xf32>, tensor<4x2x3xf32> -> tensor<1x4x8xf32>
+  func.return %1, %3, %5 : tensor<1x4x6xf32>, tensor<1x4x6xf32>, tensor<1x4x8xf32>
+}

@@ -1,0 +1,58 @@
+// RUN: stepwell-opt %s -p graph-fold-scales,canonicalize | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-fold-scales{fp=strict}' | filecheck %s --check-prefix STRICT
+
+// STRICT-LABEL: func.func @matmul
+// STRICT:         graph.batch_norm
+
+// The layer's bias, the normalization and one more summand are one summand.
+// CHECK-LABEL: func.func @matmul
+// CHECK-NEXT:    %weights = graph.constant dense<{{\[\[}}2.000000e+00, 8.000000e+00], [6.000000e+00, 1.600000e+01]]>
+// CHECK-NEXT:    %[[PRODUCT:.*]] = graph.matmul %x, %weights
+// CHECK-NEXT:    %summand = graph.constant dense<[2.000000e+00, 3.000000e+00]>
+// CHECK-NEXT:    %y = graph.add %[[PRODUCT]], %summand
+// CHECK-NEXT:    func.return %y
+func.func @matmul(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %scale = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %variance = graph.constant dense<[0.0, 0.0]> : tensor<2xf32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %0 = graph.matmul %x, %w : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %1 = graph.add %0, %b : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
+  %2 = graph.batch_norm %1, %scale, %b, %b, %variance axis = 1 epsilon = 2.500000e-01 : tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  %y = graph.add %2, %one : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  func.return %y : tensor<3x2xf32>
+}
+
+// Factors of rows, weights that are not known, and a product that is needed itself.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-3: graph.mul
+// CHECK:         func.return
+func.func @others(%x: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %rows = graph.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %0 = graph.matmul %x, %w : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %1 = graph.mul %0, %rows : tensor<2x2xf32>, tensor<2x1xf32> -> tensor<2x2xf32>
+  %2 = graph.matmul %x, %v : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %3 = graph.mul %2, %two : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xf32>
+  %4 = graph.matmul %v, %w : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %5 = graph.mul %4, %two : tensor<2x2xf32>, tensor<f32> -> tensor<2x2xf32>
+  func.return %1, %3, %4, %5 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// A normalization of channels behind a convolution.
+// CHECK-LABEL: func.func @conv
+// CHECK:         %summand = graph.constant dense<{{.*}}-1.000000e+00{{.*}}-6.000000e+00{{.*}}> : tensor<2x1xf32>
+// CHECK-NEXT:    %weights = graph.constant dense<{{.*}}2.000000e+00{{.*}}8.000000e+00{{.*}}> : tensor<2x1x1xf32>
+// CHECK-NEXT:    graph.conv %x, %weights
+// CHECK-NEXT:    graph.add
+// CHECK-NEXT:    func.return
+func.func @conv(%x: tensor<3x1x5xf32>) -> tensor<3x2x5xf32> {
+  %w = graph.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %b = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %variance = graph.constant dense<[0.0, 0.0]> : tensor<2xf32>
+  %0 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %1 = graph.batch_norm %0, %b, %b, %b, %variance axis = 1 epsilon = 2.500000e-01 : tensor<3x2x5xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  func.return %1 : tensor<3x2x5xf32>
+}

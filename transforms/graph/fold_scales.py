@@ -1,0 +1,211 @@
+"""Numbers for each output channel, such as those of a batch normalization, in the weights of the layer before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...analysis.levels import Level
+from ...dialects.dtypes import is_float, numpy_dtype
+from ...dialects.graph import (
+    AddOp,
+    BatchNormOp,
+    ConvOp,
+    ConvTransposeOp,
+    DivOp,
+    MatmulOp,
+    MulOp,
+    SubOp,
+)
+from ...dialects.graph.convolution import ConvolutionOp
+from ...dialects.graph.expressions import Expr, built_before
+from ...dialects.interfaces import Array
+from ...dialects.shaped import shape_of, tensor_type
+from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+from .constant_operands import is_known, known_array, new_constant
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A product with known weights, and a known summand where there is one: what a factor can go into."""
+
+    op: Operation
+    weights: SSAValue
+    axis: int
+    """The result's axis of output channels."""
+    summand: Array | None = None
+
+    @property
+    def channels(self) -> int:
+        return shape_of(self.op.results[0])[self.axis]
+
+
+def layer_of(value: SSAValue) -> Layer | None:
+    """The layer that computes a value which nothing but one operation uses."""
+    op = value.owner
+    if not value.has_one_use():
+        return None
+    if isinstance(op, AddOp | SubOp):
+        sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
+        for inner, summand in sides if isinstance(op, AddOp) else sides[:1]:
+            layer = layer_of(inner) if is_known(summand) and inner.type == value.type else None
+            if layer is not None and layer.summand is None:
+                known = known_array(summand)
+                return replace(layer, summand=known if isinstance(op, AddOp) else -known)
+        return None
+    if isinstance(op, MatmulOp) and len(shape_of(op.rhs)) == 2 and len(shape_of(op.lhs)) > 1:
+        found = Layer(op, op.rhs, len(shape_of(op.result)) - 1)
+        return found if is_known(op.rhs) else None
+    if isinstance(op, ConvolutionOp) and is_known(op.weights):
+        return Layer(op, op.weights, axis=1)
+    return None
+
+
+def scaled_weights(layer: Layer, factors: Array) -> Array:
+    """The weights that give each output channel times its factor."""
+    weights = known_array(layer.weights)
+    if isinstance(layer.op, MatmulOp):
+        return weights * factors
+    window = (1,) * (weights.ndim - 2)
+    if isinstance(layer.op, ConvOp):
+        return weights * factors.reshape(-1, 1, *window)
+    assert isinstance(layer.op, ConvTransposeOp)
+    # The input's channels are outside, those of a group together.
+    groups = layer.op.groups.value.data
+    grouped = weights.reshape(groups, -1, *weights.shape[1:])
+    return (grouped * factors.reshape(groups, 1, -1, *window)).reshape(weights.shape)
+
+
+def by_channel(value: SSAValue, layer: Layer) -> Array | None:
+    """A known operand's number for each output channel, None where it differs along other axes."""
+    rank = len(shape_of(layer.op.results[0]))
+    shape = shape_of(value)
+    if not is_known(value) or len(shape) > rank:
+        return None
+    places = range(rank - len(shape), rank)
+    if any(extent != 1 and axis != layer.axis for axis, extent in zip(places, shape, strict=True)):
+        return None
+    return np.broadcast_to(known_array(value).reshape(-1), layer.channels)
+
+
+def _along(numbers: Array, layer: Layer) -> Array:
+    """Numbers of channels, shaped so that they are broadcast along all other axes."""
+    behind = len(shape_of(layer.op.results[0])) - 1 - layer.axis
+    return numbers.reshape(-1, *[1] * behind)
+
+
+def fold_factor(op: MulOp | DivOp) -> bool:
+    """(x @ w + t) * s → x @ (w * s) + t * s; whether that was done"""
+    sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
+    for value, factor in sides if isinstance(op, MulOp) else sides[:1]:
+        layer = layer_of(value) if value.type == op.result.type else None
+        numbers = by_channel(factor, layer) if layer is not None else None
+        if layer is not None and numbers is not None:
+            return _replace_scaled(op, layer, 1 / numbers if isinstance(op, DivOp) else numbers)
+    return False
+
+
+def _replace_scaled(op: MulOp | DivOp, layer: Layer, factors: Array) -> bool:
+    with np.errstate(all="ignore"):
+        dtype = numpy_dtype(tensor_type(op.result).get_element_type())
+        weights = scaled_weights(layer, factors).astype(dtype)
+        summand = None
+        if layer.summand is not None:
+            summand = layer.summand * _along(factors, layer).astype(dtype)
+    if not all(np.isfinite(each).all() for each in (weights, summand) if each is not None):
+        return False
+    remark(op, f"multiplied the weights of {layer.op.name} by {factors.size} factors")
+    builder = built_before(op)
+    product = layer.op.clone()
+    place = list(layer.op.operands).index(layer.weights)
+    product.operands[place] = new_constant(weights, "weights", builder).value
+    product.location = layer.op.location
+    result = Expr(builder.insert(product).results[0], builder)
+    if summand is not None:
+        result = result + new_constant(summand, "summand", builder)
+    _replace(op, result)
+    return True
+
+
+def fold_summand(op: AddOp | SubOp) -> bool:
+    """(x @ w + t) + u → x @ w + (t + u); whether that was done"""
+    sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
+    for value, more in sides if isinstance(op, AddOp) else sides[:1]:
+        layer = layer_of(value) if value.type == op.result.type else None
+        if layer is None or layer.summand is None or by_channel(more, layer) is None:
+            continue
+        other = known_array(more)
+        numbers = layer.summand + other if isinstance(op, AddOp) else layer.summand - other
+        remark(op, f"joined two summands behind {layer.op.name}")
+        builder = built_before(op)
+        product = Expr(layer.op.results[0], builder)
+        _replace(op, product + new_constant(numbers, "summand", builder))
+        return True
+    return False
+
+
+def scale_and_shift(op: BatchNormOp) -> None:
+    """batch_norm(x) → x * s + t, with s = scale / sqrt(variance + epsilon) and t = bias - mean * s"""
+    scale, bias, mean, variance = (known_array(value).astype(np.float64) for value in op.parameters)
+    factors = scale / np.sqrt(variance + op.epsilon.value.data)
+    builder = built_before(op)
+    x = Expr(op.operand, builder)
+    shape = [-1, *[1] * (x.rank - 1 - op.axis.value.data)]
+    dtype = numpy_dtype(x.element)
+    s, t = (
+        new_constant(numbers.reshape(shape).astype(dtype), hint, builder)
+        for numbers, hint in ((factors, "factors"), (bias - mean * factors, "summand"))
+    )
+    remark(op, "rewrote batch_norm(x) → x * s + t")
+    _replace(op, x * s + t)
+
+
+def _replace(op: Operation, result: Expr) -> None:
+    """Put a result in the place of an operation's; what is unused then goes, as far as it was the layer's."""
+    result.value.name_hint = op.results[0].name_hint
+    old = list(op.operands)
+    Rewriter.replace_op(op, [], [result.value])
+    while old:
+        owner = old.pop().owner
+        if isinstance(owner, Operation) and owner.results[0].first_use is None:
+            old += owner.operands
+            Rewriter.erase_op(owner)
+
+
+@dataclass(frozen=True)
+class GraphFoldScalesPass(StepwellPass):
+    """
+    Multiply weights by what their products are multiplied by: `(x @ w + t) * s` → `x @ (w * s) + t * s`.
+
+    A batch normalization with known numbers becomes a product and a sum first, so that it goes into the layer before
+    it. `fp=strict` leaves everything as it is.
+    """
+
+    name = "graph-fold-scales"
+    level_in: ClassVar[Level] = Level.GRAPH
+    level_out: ClassVar[Level] = Level.GRAPH
+    numerics: ClassVar[NumericalEffect] = "reassociates"
+
+    fp: str = DEFAULT_FP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if fp_contract(self.fp) == "strict":
+            return
+        for inner in list(op.walk()):
+            if isinstance(inner, BatchNormOp) and all(map(is_known, inner.parameters)):
+                scale_and_shift(inner)
+        for inner in list(op.walk()):
+            if isinstance(inner, MulOp | DivOp | AddOp | SubOp) and _is_of_floats(inner):
+                _ = fold_summand(inner) if isinstance(inner, AddOp | SubOp) else fold_factor(inner)
+
+
+def _is_of_floats(op: Operation) -> bool:
+    return is_float(tensor_type(op.results[0]).get_element_type())
