@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop import NAME
+from ...spelling import one_line
 from ..array_memory import check_memory
 from ..tensor import Tensor
 from ..tracing import Trace
@@ -65,6 +66,7 @@ class ModelTrace(Trace):
 
     def model_input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
         """A new argument, which the model calls `name`."""
+        check_memory(shape, dtype, f"input '{one_line(name, 60)}'")
         tensor = self.argument(shape, dtype, name)
         self.argument_names[tensor.value] = name
         return tensor

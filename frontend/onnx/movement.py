@@ -198,6 +198,10 @@ def gather(x: Value, indices: Value, *, axis: int = 0) -> Value:
 def tile(x: Value, repeats: Value) -> Value:
     """`x` repeated along each axis: a new axis before each, repeated, and the two joined."""
     counts = integers(repeats, "the repeats")
+    if len(counts) != len(x.shape):
+        raise StepwellError(
+            f"found {len(counts)} repeats for {len(x.shape)} axes, expected one for each"
+        )
     pairs = [
         pair for count, extent in zip(counts, x.shape, strict=True) for pair in (count, extent)
     ]
@@ -229,6 +233,10 @@ def space_to_depth(x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
 @onnx_op("Trilu")
 def trilu(x: Value, k: Value = None, *, upper: int = 1) -> Value:
     """The elements on and above the k-th diagonal of each matrix, or on and below it; 0 elsewhere."""
+    if len(x.shape) < 2:
+        raise StepwellError(
+            f"found Trilu of {len(x.shape)} axes, expected matrices; reshape the tensor"
+        )
     offset = 0 if k is None else integer(k, "the diagonal")
     rows, columns = (counting_along(axis, x.shape[axis - 2], 2) for axis in (0, 1))
     diagonal = f.add(rows, offset)

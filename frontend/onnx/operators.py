@@ -1,32 +1,15 @@
 """Every family of operators: importing one enters its functions."""
 
-from . import (
-    contraction,
-    control,
-    convolutions,
-    detection,
-    elementwise,
-    generation,
-    indexing,
-    movement,
-    normalization,
-    ordering,
-    quantization,
-    reductions,
-)
-
-FAMILIES = (
-    contraction,
-    control,
-    convolutions,
-    detection,
-    elementwise,
-    generation,
-    indexing,
-    movement,
-    normalization,
-    ordering,
-    quantization,
-    reductions,
-)
-"""The modules that operators stand in."""
+from . import contraction as contraction
+from . import control as control
+from . import convolutions as convolutions
+from . import detection as detection
+from . import elementwise as elementwise
+from . import generation as generation
+from . import indexing as indexing
+from . import microsoft as microsoft
+from . import movement as movement
+from . import normalization as normalization
+from . import ordering as ordering
+from . import quantization as quantization
+from . import reductions as reductions

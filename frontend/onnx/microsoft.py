@@ -1,0 +1,281 @@
+"""Operators of `com.microsoft`, which ONNX Runtime's optimizer and exporters of transformers write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import array_functions as arrays
+from .. import functions as f
+from .contraction import fused_matmul
+from .indices import counting
+from .normalization import inverse_root
+from .registry import Unsupported, Value, onnx_op
+
+DOMAIN = "com.microsoft"
+
+onnx_op("TransposeMatMul", domain=DOMAIN)(fused_matmul)  # its name before
+
+
+# Activations.
+
+
+@onnx_op("BiasGelu", domain=DOMAIN)
+def bias_gelu(x: Value, bias: Value) -> Value:
+    return f.gelu(f.add(x, bias))
+
+
+@onnx_op("FastGelu", domain=DOMAIN)
+def fast_gelu(x: Value, bias: Value = None) -> Value:
+    return f.gelu(x if bias is None else f.add(x, bias), "tanh")
+
+
+@onnx_op("QuickGelu", domain=DOMAIN)
+def quick_gelu(x: Value, *, alpha: float = 1.702) -> Value:
+    return f.multiply(x, f.sigmoid(f.multiply(x, alpha)))
+
+
+# Normalization.
+
+
+def _rms(x: Value, scale: Value, epsilon: float) -> tuple[Value, Value]:
+    """x / sqrt(mean(x²) + epsilon) · scale along the last axis, and the factor of x."""
+    factor = inverse_root(f.mean(f.square(x), -1, keepdims=True), epsilon)
+    return f.multiply(f.multiply(x, factor), scale), factor
+
+
+@onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
+@onnx_op("SimplifiedLayerNormalization")  # where ONNX Runtime registers it
+def simplified_layer_normalization(
+    x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
+) -> tuple[Value, Value]:
+    if axis not in (-1, len(x.shape) - 1):
+        raise Unsupported(f"axis={axis}")
+    return _rms(x, scale, epsilon)
+
+
+@onnx_op("SkipSimplifiedLayerNormalization", domain=DOMAIN)
+def skip_simplified_layer_normalization(
+    x: Value, skip: Value, scale: Value, bias: Value = None, *, epsilon: float = 1e-12
+) -> list[Value]:
+    total = _skipped(x, skip, bias)
+    return [*_skip_results(_rms(total, scale, epsilon)[0]), total]
+
+
+@onnx_op("SkipLayerNormalization", domain=DOMAIN)
+def skip_layer_normalization(
+    x: Value,
+    skip: Value,
+    scale: Value,
+    shift: Value = None,
+    bias: Value = None,
+    *,
+    epsilon: float = 1e-12,
+) -> list[Value]:
+    """The normalized sum of `x`, `skip` and `bias`; and that sum."""
+    total = _skipped(x, skip, bias)
+    normalized = f.layer_norm(total, scale, shift, eps=epsilon)
+    return [*_skip_results(normalized), total]
+
+
+def _skipped(x: Value, skip: Value, bias: Value) -> Value:
+    total = f.add(x, skip)
+    return total if bias is None else f.add(total, bias)
+
+
+def _skip_results(normalized: Value) -> list[Value]:
+    """The first result of three, without the statistics, which training alone uses."""
+    return [normalized, None, None]
+
+
+@onnx_op("EmbedLayerNormalization", domain=DOMAIN)
+def embed_layer_normalization(
+    ids: Value,
+    segments: Value,
+    words: Value,
+    positions: Value,
+    segment_table: Value,
+    scale: Value,
+    shift: Value,
+    mask: Value = None,
+    position_ids: Value = None,
+    *,
+    epsilon: float = 1e-12,
+    mask_index_type: int = 1,
+) -> list[Value]:
+    """The normalized sum of the embeddings of words, positions and segments; the lengths of masks; the sum."""
+    places = counting(ids.shape[1]) if position_ids is None else position_ids
+    total = f.add(arrays.take(words, ids, 0), arrays.take(positions, places, 0))
+    if segments is not None:
+        total = f.add(total, arrays.take(segment_table, segments, 0))
+    lengths = np.zeros(ids.shape[0], np.int32) if mask is None else f.sum(mask, 1, np.int32)
+    return [f.layer_norm(total, scale, shift, eps=epsilon), lengths, total]
+
+
+# Attention.
+
+
+def split_heads(x: Value, heads: int) -> Value:
+    """(batch, length, heads · size) as (batch, heads, length, size)"""
+    batch, length, width = x.shape
+    return arrays.transpose(arrays.reshape(x, (batch, length, heads, width // heads)), (0, 2, 1, 3))
+
+
+def join_heads(x: Value) -> Value:
+    """(batch, heads, length, size) as (batch, length, heads · size)"""
+    batch, heads, length, size = x.shape
+    return arrays.reshape(arrays.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size))
+
+
+def attend(q: Value, k: Value, v: Value, scale: float, biases: Sequence[Value]) -> Value:
+    """softmax(scale · q @ kᵀ + biases) @ v for each head; biases that are None are left out."""
+    factor = np.asarray(scale or 1 / math.sqrt(q.shape[-1])).astype(q.dtype)
+    scores = f.matmul(f.multiply(q, factor), arrays.swapaxes(k, -1, -2))
+    for bias in biases:
+        scores = scores if bias is None else f.add(scores, bias)
+    return f.matmul(f.softmax(scores, -1), v)
+
+
+def causal_bias(queries: int, keys: int, value: float, dtype: np.dtype) -> np.ndarray:
+    """`value` where a key stands after the query, 0 elsewhere; the last query stands at the last key."""
+    is_later = ~np.tri(queries, keys, keys - queries, dtype=np.bool_)
+    return np.where(is_later, value, 0).astype(dtype)
+
+
+def mask_bias(mask: Value, queries: int, keys: int, value: float, dtype: np.dtype) -> Value:
+    """`value` where a mask of ONNX Runtime leaves out a key: lengths, or 1 for each key that takes part."""
+    if mask is None:
+        return None
+    match len(mask.shape):
+        case 1:
+            takes_part = f.less(
+                counting(keys), arrays.expand_dims(arrays.astype(mask, np.int64), 1)
+            )
+            takes_part = arrays.expand_dims(takes_part, (1, 2))
+        case 2:
+            takes_part = arrays.expand_dims(f.not_equal(mask, 0), (1, 2))
+        case 3:
+            takes_part = arrays.expand_dims(f.not_equal(mask, 0), 1)
+        case rank:
+            raise Unsupported(f"a mask of {rank} axes")
+    return f.where(takes_part, np.zeros((), dtype), np.asarray(value, dtype))
+
+
+def _checked_mask(mask: Value, batch: int) -> Value:
+    if mask is not None and len(mask.shape) == 1 and mask.shape[0] != batch:
+        raise Unsupported(f"a mask of {mask.shape[0]} positions for {batch} sequences")
+    return mask
+
+
+@onnx_op("Attention", domain=DOMAIN)
+def attention(
+    x: Value,
+    weights: Value,
+    bias: Value = None,
+    mask: Value = None,
+    past: Value = None,
+    attention_bias: Value = None,
+    *,
+    num_heads: int,
+    unidirectional: int = 0,
+    scale: float = 0.0,
+    mask_filter_value: float = -10000.0,
+    qkv_hidden_sizes: Sequence[int] | None = None,
+) -> list[Value]:
+    """Attention on projections of `x`, which one product makes of it; and the keys and values, with those of before."""
+    projected = f.matmul(x, weights)
+    projected = projected if bias is None else f.add(projected, bias)
+    sizes = list(qkv_hidden_sizes or [projected.shape[-1] // 3] * 3)
+    parts = arrays.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
+    q, k, v = (split_heads(part, num_heads) for part in parts)
+    if past is not None:
+        k, v = (arrays.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
+    queries, keys = q.shape[2], k.shape[2]
+    biases = [
+        attention_bias,
+        mask_bias(_checked_mask(mask, x.shape[0]), queries, keys, mask_filter_value, x.dtype),
+        causal_bias(queries, keys, mask_filter_value, x.dtype) if unidirectional else None,
+    ]
+    result = join_heads(attend(q, k, v, scale, biases))
+    return [result, *([arrays.stack([k, v])] if k.shape == v.shape else [])]
+
+
+@onnx_op("MultiHeadAttention", domain=DOMAIN)
+def multi_head_attention(
+    query: Value,
+    key: Value = None,
+    value: Value = None,
+    bias: Value = None,
+    mask: Value = None,
+    attention_bias: Value = None,
+    past_key: Value = None,
+    past_value: Value = None,
+    *,
+    num_heads: int,
+    unidirectional: int = 0,
+    scale: float = 0.0,
+    mask_filter_value: float = -10000.0,
+) -> list[Value]:
+    """Attention on queries, keys and values; and the keys and values, with those of before."""
+    if key is None or value is None or len(query.shape) != 3:
+        raise Unsupported("packed queries, keys and values")
+    if bias is not None:
+        width, end = (
+            query.shape[-1],
+            bias.shape[0] - (value.shape[-1] if len(value.shape) == 3 else 0),
+        )
+        query = f.add(query, bias[:width])
+        key = f.add(key, bias[width:end]) if len(key.shape) == 3 else key
+        value = f.add(value, bias[end:]) if len(value.shape) == 3 else value
+    q = split_heads(query, num_heads)
+    k, v = (one if len(one.shape) == 4 else split_heads(one, num_heads) for one in (key, value))
+    if past_key is not None:
+        k, v = arrays.concatenate([past_key, k], 2), arrays.concatenate([past_value, v], 2)
+    queries, keys = q.shape[2], k.shape[2]
+    biases = [
+        attention_bias,
+        mask_bias(_checked_mask(mask, q.shape[0]), queries, keys, mask_filter_value, q.dtype),
+        causal_bias(queries, keys, mask_filter_value, q.dtype) if unidirectional else None,
+    ]
+    return [join_heads(attend(q, k, v, scale, biases)), k, v]
+
+
+@onnx_op("RotaryEmbedding", domain=DOMAIN)
+def rotary_embedding(
+    x: Value,
+    position_ids: Value,
+    cos_cache: Value,
+    sin_cache: Value,
+    *,
+    interleaved: int = 0,
+    num_heads: int = 0,
+    rotary_embedding_dim: int = 0,
+    scale: float = 1.0,
+    is_packed_batching: int = 0,
+) -> Value:
+    """Pairs of elements of each head turned by the angles of their positions."""
+    is_flat = len(x.shape) == 3
+    rotated = rotary_embedding_dim or 2 * cos_cache.shape[-1]
+    heads = num_heads or (x.shape[-1] // rotated if is_flat else x.shape[1])
+    split = split_heads(x, heads) if is_flat else x
+    if position_ids.shape in ((), (1,)):
+        position_ids = arrays.expand_dims(f.add(counting(split.shape[2]), position_ids), 0)
+    cos, sin = (
+        arrays.expand_dims(arrays.take(cache, position_ids, 0), 1)
+        for cache in (cos_cache, sin_cache)
+    )
+    turned, rest = split[..., :rotated], split[..., rotated:]
+    if interleaved:
+        a, b = turned[..., ::2], turned[..., 1::2]
+    else:
+        a, b = turned[..., : rotated // 2], turned[..., rotated // 2 :]
+    real = f.subtract(f.multiply(a, cos), f.multiply(b, sin))
+    imaginary = f.add(f.multiply(a, sin), f.multiply(b, cos))
+    if interleaved:
+        turned = arrays.reshape(arrays.stack([real, imaginary], -1), turned.shape)
+    else:
+        turned = arrays.concatenate([real, imaginary], -1)
+    whole = arrays.concatenate([turned, rest], -1) if rest.shape[-1] else turned
+    return join_heads(whole) if is_flat else whole
