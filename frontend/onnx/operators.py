@@ -11,5 +11,6 @@ from . import microsoft as microsoft
 from . import movement as movement
 from . import normalization as normalization
 from . import ordering as ordering
+from . import pooling as pooling
 from . import quantization as quantization
 from . import reductions as reductions
