@@ -40,6 +40,25 @@ from .contraction import MatmulOp
 from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
+from .elementary import (
+    AcoshOp,
+    AcosOp,
+    AsinhOp,
+    AsinOp,
+    AtanhOp,
+    AtanOp,
+    CbrtOp,
+    CoshOp,
+    ElementaryOp,
+    Exp2Op,
+    Expm1Op,
+    Log1pOp,
+    Log2Op,
+    Log10Op,
+    SinhOp,
+    TanOp,
+    TruncOp,
+)
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp

@@ -1,0 +1,134 @@
+"""Elementary and activation functions against NumPy in double precision: eagerly, and compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+
+X = np.concatenate(
+    [np.random.default_rng(0).uniform(-5, 5, 53), [0.0, -0.0, 1.0, -1.0, 40.0, -40.0]]
+)
+INSIDE = np.clip(X / 5, -0.99, 0.99)
+POSITIVE = np.abs(X) + 0.01
+
+ELEMENTARY = {
+    "tan": (np.tan, X),
+    "asin": (np.arcsin, INSIDE),
+    "acos": (np.arccos, INSIDE),
+    "atan": (np.arctan, X),
+    "sinh": (np.sinh, X),
+    "cosh": (np.cosh, X),
+    "asinh": (np.arcsinh, X),
+    "acosh": (np.arccosh, POSITIVE + 1),
+    "atanh": (np.arctanh, INSIDE),
+    "exp2": (np.exp2, X),
+    "expm1": (np.expm1, X),
+    "log1p": (np.log1p, POSITIVE),
+    "log2": (np.log2, POSITIVE),
+    "log10": (np.log10, POSITIVE),
+    "cbrt": (np.cbrt, X),
+    "trunc": (np.trunc, X),
+}
+
+ALIASES = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "fix": "trunc",
+}
+
+ACTIVATIONS = {
+    "elu": (lambda x: sw.elu(x, 0.7), lambda x: np.where(x > 0, x, 0.7 * np.expm1(x))),
+    "selu": (
+        lambda x: sw.selu(x),
+        lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
+    ),
+    "celu": (
+        lambda x: sw.celu(x, 2),
+        lambda x: np.maximum(x, 0) + np.minimum(2 * np.expm1(x / 2), 0),
+    ),
+    "prelu": (lambda x: sw.prelu(x, np.float32(0.3)), lambda x: np.where(x < 0, 0.3 * x, x)),
+    "softplus": (lambda x: sw.softplus(x), lambda x: np.logaddexp(x, 0)),
+    "softsign": (lambda x: sw.softsign(x), lambda x: x / (1 + np.abs(x))),
+    "mish": (lambda x: sw.mish(x), lambda x: x * np.tanh(np.logaddexp(x, 0))),
+    "hard_swish": (lambda x: sw.hard_swish(x), lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
+    "thresholded_relu": (
+        lambda x: sw.thresholded_relu(x, 1.5),
+        lambda x: np.where(x > 1.5, x, 0),
+    ),
+    "shrink": (
+        lambda x: sw.shrink(x, 0.25, 1.5),
+        lambda x: np.where(x < -1.5, x + 0.25, np.where(x > 1.5, x - 0.25, 0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTARY)
+def test_elementary(name):
+    exact, x = ELEMENTARY[name]
+    for dtype, tolerance in ((np.float32, 5e-7), (np.float64, 1e-15)):
+        given = x.astype(dtype)
+        wanted = exact(given.astype(np.float64))
+        found = getattr(sw, name)(given)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, wanted, rtol=tolerance)
+    for alias, of in ALIASES.items():
+        assert getattr(sw, alias) is getattr(sw, of)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation(name):
+    function, exact = ACTIVATIONS[name]
+    given = X.astype(np.float32)
+    np.testing.assert_allclose(
+        function(given), exact(given.astype(np.float64)), rtol=1e-6, atol=1e-7
+    )
+
+
+def test_compiled():
+    given = X.astype(np.float32)
+    found = sw.jit(lambda x: [function(x) for function, _ in ACTIVATIONS.values()])(given)
+    for name, result, (_, exact) in zip(ACTIVATIONS, found, ACTIVATIONS.values(), strict=True):
+        wanted = exact(given.astype(np.float64))
+        np.testing.assert_allclose(result, wanted, rtol=2e-6, atol=1e-6, err_msg=name)
+
+
+def test_compiled_elementary():
+    names = list(ELEMENTARY)
+    inputs = [x.astype(np.float32) for _, x in ELEMENTARY.values()]
+
+    def every(*xs):
+        return [getattr(sw, name)(x) for name, x in zip(names, xs, strict=True)]
+
+    for name, x, result in zip(names, inputs, sw.jit(every)(*inputs), strict=True):
+        wanted = ELEMENTARY[name][0](x.astype(np.float64))
+        np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+def test_of_special_numbers():
+    x = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], np.float32)
+    for function, exact in ((sw.isnan, np.isnan), (sw.isinf, np.isinf), (sw.isfinite, np.isfinite)):
+        np.testing.assert_array_equal(function(x), exact(x))
+        np.testing.assert_array_equal(sw.jit(function)(x), exact(x))
+        np.testing.assert_array_equal(function(np.arange(3)), exact(np.arange(3)))
+    np.testing.assert_array_equal(sw.trunc(np.array([-3, 4])), [-3, 4])
+    assert sw.elu(np.float32(200)) == 200 and sw.celu(np.float32(-np.inf), 3) == -3
+    assert sw.softplus(np.float32(500)) == 500
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float32])
+def test_fmod(dtype):
+    x, y = np.array([7, 9, 100, 3], dtype), np.array([3, 4, 7, 5], dtype)
+    if dtype != np.uint8:
+        x, y = np.concatenate([x, -x, x]), np.concatenate([y, y, -y])
+    np.testing.assert_array_equal(sw.fmod(x, y), np.fmod(x, y))
+    np.testing.assert_array_equal(sw.jit(sw.fmod)(x, y), np.fmod(x, y))
+
+
+def test_refusals():
+    with pytest.raises(sw.StepwellError, match="found 'a' for alpha, expected a Python number"):
+        sw.elu(X, "a")
