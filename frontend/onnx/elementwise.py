@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from .. import array_functions as arrays
+from .. import elementary_functions as elementary
 from .. import functions as f
 from .movement import axis_of
 from .registry import Unsupported, Value, known, onnx_op, onnx_ops
@@ -16,9 +17,16 @@ from .tensors import required_dtype
 
 UNARY: dict[str, Any] = {
     "Abs": f.absolute,
+    "Acos": elementary.acos,
+    "Acosh": elementary.acosh,
+    "Asin": elementary.asin,
+    "Asinh": elementary.asinh,
+    "Atan": elementary.atan,
+    "Atanh": elementary.atanh,
     "BitwiseNot": f.invert,
     "Ceil": f.ceil,
     "Cos": f.cos,
+    "Cosh": elementary.cosh,
     "Erf": f.erf,
     "Exp": f.exp,
     "Floor": f.floor,
@@ -31,7 +39,9 @@ UNARY: dict[str, Any] = {
     "Sigmoid": f.sigmoid,
     "Sign": f.sign,
     "Sin": f.sin,
+    "Sinh": elementary.sinh,
     "Sqrt": f.sqrt,
+    "Tan": elementary.tan,
     "Tanh": f.tanh,
 }
 """Operators of one input that are functions of ours."""
