@@ -71,7 +71,16 @@ def added(x: Expr, draw) -> Expr:
     return x + (other.broadcast_to(x.shape) if draw(st.booleans()) else other)
 
 
+def gathered(x: Expr, draw) -> Expr:
+    axis = draw(st.integers(0, x.rank - 1))
+    indices = st.integers(-x.shape[axis], x.shape[axis] - 1)
+    taken = np.asarray(draw(indices | st.lists(indices, min_size=1, max_size=3)), np.int64)
+    where = x.made(graph.ConstantOp(taken))
+    return x.made(graph.GatherOp(x.value, where.value, axis))
+
+
 STEPS = (
+    gathered,
     *(transposed, transposed, reshaped, expanded, squeezed, reduced, sliced, sliced),
     *(padded, split_and_joined, joined, added, lambda x, draw: relu(x)),
 )

@@ -1,4 +1,4 @@
-"""Softmax and layer normalization in the primitive operations that exporters write them with."""
+"""Softmax, layer and RMS normalization in the primitive operations that exporters write them with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import ClassVar
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr
 from ..numerics import NumericalEffect
-from .functions import exp, layer_norm, log, log_softmax, max_of, mean, rsqrt, softmax, sqrt, sum_of
+from .functions import (
+    exp,
+    layer_norm,
+    log,
+    log_softmax,
+    max_of,
+    mean,
+    rms_norm,
+    rsqrt,
+    softmax,
+    sqrt,
+    sum_of,
+)
 from .rules import EquationsPass, Rule
 from .terms import Apply, Constant, Setting, Term, Variable
 
@@ -28,6 +40,7 @@ def _mean(term: Term) -> Apply:
 shifted = x - max_of(x, axes=axes, keepdims=True)
 centered = x - _mean(x)
 variance = _mean(centered * centered)
+square = _mean(x * x)
 
 
 def _is_one_axis(axes: tuple[int, ...]) -> bool:
@@ -50,6 +63,10 @@ def _layer_norm(x: Expr, axes: tuple[int, ...], c: float) -> Expr:
     return x.made(graph.LayerNormOp(x.value, axis=axes[0], epsilon=float(c)))
 
 
+def _rms_norm(x: Expr, axes: tuple[int, ...], c: float) -> Expr:
+    return x.made(graph.RmsNormOp(x.value, axis=axes[0], epsilon=float(c)))
+
+
 def _parameter(value: Expr, axis: int, x: Expr) -> Expr:
     """A parameter without the axes before those that are normalized over, along which it does not vary."""
     extra = value.rank - (x.rank - axis)
@@ -59,6 +76,11 @@ def _parameter(value: Expr, axis: int, x: Expr) -> Expr:
 def _scaled(x: Expr, scale: Expr, axis: int, epsilon: float) -> Expr:
     scale = _parameter(scale, axis, x)
     return x.made(graph.LayerNormOp(x.value, scale.value, axis=axis, epsilon=epsilon))
+
+
+def _rms_scaled(x: Expr, scale: Expr, axis: int, epsilon: float) -> Expr:
+    scale = _parameter(scale, axis, x)
+    return x.made(graph.RmsNormOp(x.value, scale.value, axis=axis, epsilon=epsilon))
 
 
 def _shifted(x: Expr, scale: Expr, bias: Expr, axis: int, epsilon: float) -> Expr:
@@ -91,12 +113,21 @@ NORMALIZATIONS = (
         _shifted,
         text="layer_norm(x, scale, bias, axis, epsilon)",
     ),
+    *(
+        Rule(before, _rms_norm, text="rms_norm(x, axis, epsilon=c)", when=_are_last_axes)
+        for before in (x / sqrt(square + c), x * rsqrt(square + c))
+    ),
+    Rule(
+        rms_norm(x, axis=axis, epsilon=epsilon) * scale,
+        _rms_scaled,
+        text="rms_norm(x, scale, axis, epsilon)",
+    ),
 )
 
 
 @dataclass(frozen=True)
 class GraphRecognizeNormalizationsPass(EquationsPass):
-    """Recognize softmax, log_softmax and layer_norm in primitive operations; not under `fp=strict`."""
+    """Recognize softmax, log_softmax, layer_norm and rms_norm in primitive operations; not under `fp=strict`."""
 
     name = "graph-recognize-normalizations"
     numerics: ClassVar[NumericalEffect] = "reassociates"

@@ -27,6 +27,7 @@ from .movement_patterns import (
     BroadcastIntoElementwise,
     ConcatOfConcat,
     ConcatOfParts,
+    GatherOfProgression,
     PadIntoConvolution,
     SliceOfConcat,
 )
@@ -216,4 +217,5 @@ class GraphSimplifyMovementPass(EquationsPass):
         ConcatOfConcat(),
         SliceOfConcat(),
         PadIntoConvolution(),
+        GatherOfProgression(),
     )

@@ -1,8 +1,9 @@
 // RUN: stepwell-opt %s -p graph-reduce-strength,graph-recognize-normalizations,canonicalize | filecheck %s
 // RUN: stepwell-opt %s -p 'graph-recognize-normalizations{fp=strict}' | filecheck %s --check-prefix STRICT
 
+// STRICT-LABEL: func.func @layer_norm
 // STRICT-NOT: graph.layer_norm
-// STRICT-NOT: graph.softmax
+// STRICT-LABEL: func.func @other_norms
 
 // As PyTorch exports it before opset 17.
 // CHECK-LABEL: func.func @layer_norm
@@ -68,4 +69,20 @@ func.func @other_softmax(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   %2 = graph.sum %1 axes = [0, 1] keepdims : tensor<2x8xf32> -> tensor<1x1xf32>
   %3 = graph.div %1, %2 : tensor<2x8xf32>, tensor<1x1xf32> -> tensor<2x8xf32>
   func.return %3 : tensor<2x8xf32>
+}
+
+// CHECK-LABEL: func.func @rms_norm
+// CHECK-NEXT:    graph.rms_norm %x, %scale axis = 1 epsilon
+// CHECK-NEXT:    func.return
+func.func @rms_norm(%x: tensor<2x8xf32>, %scale: tensor<8xf32>) -> tensor<2x8xf32> {
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %epsilon = graph.constant dense<1.0e-5> : tensor<f32>
+  %0 = graph.pow %x, %two : tensor<2x8xf32>, tensor<f32> -> tensor<2x8xf32>
+  %1 = graph.mean %0 axes = [1] keepdims : tensor<2x8xf32> -> tensor<2x1xf32>
+  %2 = graph.add %1, %epsilon : tensor<2x1xf32>, tensor<f32> -> tensor<2x1xf32>
+  %3 = graph.sqrt %2 : tensor<2x1xf32>
+  %4 = graph.reciprocal %3 : tensor<2x1xf32>
+  %5 = graph.mul %x, %4 : tensor<2x8xf32>, tensor<2x1xf32> -> tensor<2x8xf32>
+  %6 = graph.mul %scale, %5 : tensor<8xf32>, tensor<2x8xf32> -> tensor<2x8xf32>
+  func.return %6 : tensor<2x8xf32>
 }

@@ -112,3 +112,18 @@ func.func @padded_convolution(%x: tensor<1x2x8xf32>, %w: tensor<4x2x3xf32>, %v: 
   %5 = graph.conv %4, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x2x10xf32>, tensor<4x2x3xf32> -> tensor<1x4x8xf32>
   func.return %1, %3, %5 : tensor<1x4x6xf32>, tensor<1x4x6xf32>, tensor<1x4x8xf32>
 }
+
+// CHECK-LABEL: func.func @gathers
+// CHECK:         %[[PART:.*]] = graph.slice %x starts = [1, 0] stops = [2, 4] steps = [1, 1]
+// CHECK-NEXT:    graph.reshape %[[PART]] : tensor<1x4xf32> -> tensor<4xf32>
+// CHECK-NEXT:    graph.slice %x starts = [0, 3] stops = [3, -1] steps = [1, -2]
+// CHECK-NEXT:    graph.gather
+func.func @gathers(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x2xf32>, tensor<3x4xf32>) {
+  %one = graph.constant dense<-2> : tensor<i64>
+  %odd = graph.constant dense<[3, 1]> : tensor<2xi64>
+  %others = graph.constant dense<[0, 1, 1]> : tensor<3xi64>
+  %0 = graph.gather %x, %one axis = 0 : tensor<3x4xf32>, tensor<i64> -> tensor<4xf32>
+  %1 = graph.gather %x, %odd axis = 1 : tensor<3x4xf32>, tensor<2xi64> -> tensor<3x2xf32>
+  %2 = graph.gather %x, %others axis = 0 : tensor<3x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  func.return %0, %1, %2 : tensor<4xf32>, tensor<3x2xf32>, tensor<3x4xf32>
+}
