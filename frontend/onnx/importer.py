@@ -20,7 +20,7 @@ from . import operators as operators  # their functions enter themselves
 from .binding import Shapes, arguments_of
 from .bounded import Bounded, mark_extents, require_extents, with_extents
 from .model_trace import ModelTrace
-from .node import Node, Subgraph, attribute_values, node_of
+from .node import Node, Subgraph, attribute_values, label_of, node_of
 from .reading import Model, domain_of, opsets_of, shortened
 from .registry import Operator, Unsupported, Value, ValueNeeded, is_known, operator_for
 from .schemas import (
@@ -59,6 +59,10 @@ class _Missing:
 
 
 _MISSING = _Missing()
+
+
+class _Incomplete(Exception):
+    """A subgraph has values that could not be computed, which has been noted."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,8 @@ class _Importer:
                 )
             values = ChainMap(dict(zip(names, inputs, strict=True)), frame.values)
             outputs = self._graph(graph, self._inside(frame, label, values=values))
+            if any(isinstance(one, _Missing) for one in outputs):
+                raise _Incomplete
             require_extents(outputs)
             return outputs
 
@@ -202,7 +208,7 @@ class _Importer:
                     "",
                     f"found more than {MAX_EXPANDED} nodes in loops and functions, expected fewer; cut the model",
                 )
-            label = node_of(proto, {}, frame.prefix, {}).label
+            label = label_of(proto, frame.prefix)
             inputs = [self._value(name, frame, protos, f"node '{label}'") for name in proto.input]
             outer = self._trace.location()
             self._trace.stand_at(label, self._count)
@@ -239,12 +245,22 @@ class _Importer:
         operator = (
             domain_of(proto.domain) + "." * bool(domain_of(proto.domain)) + shortened(proto.op_type)
         )
+
+        def subgraph(graph: GraphProto) -> Subgraph:
+            return self._subgraph(graph, label, frame)
+
         try:
-            attributes = attribute_values(
-                proto.attribute, frame.bound, lambda graph: self._subgraph(graph, label, frame)
+            attributes = self._located(
+                label,
+                attribute_values,
+                proto.attribute,
+                frame.bound,
+                subgraph,
             )
             node = node_of(proto, frame.opsets, frame.prefix, attributes)
             results = self._located(label, self._computed, proto, node, inputs, frame)
+        except _Incomplete:
+            return missing
         except Unsupported as refusal:
             what = f"{operator}: {refusal}" if str(refusal) else operator
             self._unsupported.setdefault(what, []).append(label)
@@ -257,7 +273,8 @@ class _Importer:
             if node.uses(position) and (position >= len(results) or results[position] is None):
                 what = f"{operator}: output {position}"
                 self._unsupported.setdefault(what, []).append(label)
-        return [*results, *missing[len(results) :]]
+        given = [_MISSING if value is None else value for value in results]
+        return [*given, *missing[len(given) :]]
 
     def _computed(
         self, proto: NodeProto, node: Node, inputs: list[Value], frame: _Frame
@@ -316,7 +333,7 @@ class _Importer:
         """`function(*args)`, with what is wrong with its arguments at the place `label`."""
         try:
             return function(*args)
-        except (Unsupported, ValueNeeded):
+        except (Unsupported, ValueNeeded, _Incomplete):
             raise
         except StepwellError as error:
             if isinstance(error, _AtNode):

@@ -224,3 +224,67 @@ def test_a_given_input_that_decides_a_shape_is_a_constant_on_the_command_line(tm
     words = ["--input", f"t={tmp_path / 't.npy'}", "--random", 0, "--check", "--no-cache"]
     status, out, _ = command(capsys, "run", tmp_path / "m.onnx", *words)
     assert status == 0 and "y: 2x6xfloat32" in out and "check: agrees with" in out
+
+
+def test_what_branches_do_not_support_is_in_the_same_message(load):
+    def branch(name, op):
+        nodes = [make_node(op, ["x"], [name], f"in_{name}", domain="own")]
+        return make_graph(nodes, name, [], [make_tensor_value_info(name, FLOAT, None)])
+
+    nodes = [
+        make_node("Fancy", ["x"], ["f"], "outside", domain="own"),
+        make_node(
+            "If",
+            ["c"],
+            ["y"],
+            "i",
+            then_branch=branch("a", "Fancy"),
+            else_branch=branch("b", "Fancy"),
+        ),
+    ]
+    model = model_of(nodes, {"x": [3], "c": ([], TensorProto.BOOL)})
+    assert "own.Fancy (node 'outside', 'i/in_a'" in refused(load, model)
+
+
+def test_a_branch_is_chosen_at_import_or_when_it_runs(load):
+    def branch(name, op):
+        nodes = [make_node(op, ["x"], [name])]
+        return make_graph(nodes, name, [], [make_tensor_value_info(name, FLOAT, None)])
+
+    nodes = [
+        make_node(
+            "If", ["c"], ["y"], then_branch=branch("a", "Exp"), else_branch=branch("b", "Neg")
+        )
+    ]
+    model = model_of(nodes, {"x": [4], "c": ([], TensorProto.BOOL)})
+    run = load(model).compile()
+    for holds, expected in ((True, np.exp(X[0])), (False, -X[0])):
+        np.testing.assert_allclose(run(X[0], np.array(holds)), expected, rtol=1e-5)
+    chosen = load(model, constants={"c": False})
+    assert "graph.neg" in chosen.as_text() and "graph.exp" not in chosen.as_text()
+
+
+def test_a_loop_whose_iterations_are_known(load):
+    body = make_graph(
+        [
+            make_node("Add", ["a", "x"], ["b"]),
+            make_node("Identity", ["go"], ["on"]),
+            make_node("Neg", ["b"], ["seen"]),
+        ],
+        "body",
+        [
+            make_tensor_value_info("i", INT64, []),
+            make_tensor_value_info("go", TensorProto.BOOL, []),
+            make_tensor_value_info("a", FLOAT, None),
+        ],
+        [
+            make_tensor_value_info("on", TensorProto.BOOL, []),
+            make_tensor_value_info("b", FLOAT, None),
+            make_tensor_value_info("seen", FLOAT, None),
+        ],
+    )
+    nodes = [make_node("Loop", ["n", "", "x"], ["y", "z"], body=body)]
+    model = model_of(nodes, {"x": [4]}, ("y", "z"), weights={"n": np.array(3)})
+    last, seen = load(model).compile()(X[0])
+    np.testing.assert_allclose(last, 4 * X[0], rtol=1e-6)
+    np.testing.assert_allclose(seen, -np.outer([2, 3, 4], X[0]), rtol=1e-6)
