@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -28,8 +28,8 @@ class SortOp(GraphOp, DefinedInTe):
         %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xf32> -> tensor<2x9xf32>, tensor<2x9xi64>
 
     A merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
-    of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Indices
-    are sorted, in two buffers that take turns.
+    of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Two buffers,
+    of elements with their indices, take turns, so that memory is read in order.
     """
 
     name = "graph.sort"
@@ -83,38 +83,32 @@ class SortOp(GraphOp, DefinedInTe):
             if element_count(shape) == 0:
                 return
             (x,), (values, order) = sources, results
-            runs = w.scratch(i64, (2, extent), "runs")
+            keys = w.scratch(type_.get_element_type(), (2, extent), "keys")
+            places = w.scratch(i64, (2, extent), "places")
             b = w.index
             with w.loops(lanes) as lane:
-
-                def at(position: SSAValue) -> list[SSAValue]:
-                    return [*lane[:axis], position, *lane[axis:]]
-
-                def element(number: SSAValue) -> SSAValue:
-                    place = b.emit(arith.IndexCastOp(number, IndexType()))
-                    return w.load(x, at(place))
-
                 with w.loop("s", 0, extent) as position:
-                    w.store(w.scalar(i64).from_index(position), runs, [0, position])
+                    at = [*lane[:axis], position, *lane[axis:]]
+                    w.store(w.load(x, at), keys, [0, position])
+                    w.store(w.scalar(i64).from_index(position), places, [0, position])
                 with w.loop("p", 0, passes) as number:
                     source = b.bit_and(number, b.constant(1))
                     width = b.emit(arith.ShLIOp(b.constant(1), number))
-                    self._merge(w, runs, extent, source, width, element)
+                    self._merge(w, (keys, places), extent, source, width)
                 with w.loop("t", 0, extent) as position:
-                    chosen = w.load(runs, [passes % 2, position])
-                    w.store(element(chosen), values, at(position))
-                    w.store(chosen, order, at(position))
+                    at = [*lane[:axis], position, *lane[axis:]]
+                    w.store(w.load(keys, [passes % 2, position]), values, at)
+                    w.store(w.load(places, [passes % 2, position]), order, at)
 
         return te.loops([self.operand], [type_, TensorType(i64, shape)], body)
 
     def _merge(
         self,
         w: LoopBuilder,
-        runs: SSAValue,
+        runs: tuple[SSAValue, SSAValue],
         extent: int,
         source: SSAValue,
         width: SSAValue,
-        element: Callable[[SSAValue], SSAValue],
     ) -> None:
         """Write the loop that merges each two runs of `width` elements in the half `source` of `runs` into the other."""
         b = w.index
@@ -129,14 +123,15 @@ class SortOp(GraphOp, DefinedInTe):
             stop = b.minimum(b.add(start, both), end)
             begins = b.compare("eq", position, start)
             i, j = b.select(begins, start, left.get()), b.select(begins, middle, right.get())
-            one_of = w.load(runs, [source, b.minimum(i, last)])
-            other = w.load(runs, [source, b.minimum(j, last)])
-            is_before = self._is_before(w, element(other), element(one_of))
+            heads = [
+                [w.load(run, [source, b.minimum(head, last)]) for head in (i, j)] for run in runs
+            ]
             bit = w.scalar(i1)
             is_used_up = b.compare("ge", j, stop)
-            may_stay = bit.bit_or(is_used_up, bit.bit_not(is_before))
+            may_stay = bit.bit_or(is_used_up, bit.bit_not(self._is_before(w, *heads[0][::-1])))
             is_left = bit.bit_and(b.compare("lt", i, middle), may_stay)
-            w.store(w.scalar(i64).select(is_left, one_of, other), runs, [target, position])
+            for run, (one_of, other) in zip(runs, heads, strict=True):
+                w.store(b.select(is_left, one_of, other), run, [target, position])
             left.set(b.select(is_left, b.add(i, one), i))
             right.set(b.select(is_left, j, b.add(j, one)))
 

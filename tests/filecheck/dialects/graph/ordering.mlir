@@ -1,0 +1,35 @@
+// RUN: stepwell-opt %s | stepwell-opt | filecheck %s
+// RUN: stepwell-opt %s -p convert-graph-to-te | filecheck %s --check-prefix=TE
+
+// CHECK-LABEL: func.func @scans
+// TE-LABEL: func.func @scans
+func.func @scans(%x: tensor<2x9xf32>) {
+  // CHECK-NEXT: %a = graph.cumsum %x axis = 1 : tensor<2x9xf32>
+  // TE: te.loops "cumsum" (%a_1 = %x) -> (%a_2) : (tensor<2x9xf32>) -> tensor<2x9xf32> {
+  // TE-NEXT: loop.for serial "i" %i = 0 to 2 {
+  // TE: loop.for serial "s" %s = 0 to 9 {
+  %a = graph.cumsum %x axis = 1 : tensor<2x9xf32>
+  // CHECK-NEXT: %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
+  %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @scatters
+// TE-LABEL: func.func @scatters
+func.func @scatters(%x: tensor<5x3xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32>, %t: tensor<2x1xi32>) {
+  // CHECK-NEXT: %a = graph.scatter_elements %x, %i, %u axis = 0 reduction = "none" : tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
+  // TE: te.loops "scatter_elements" (%{{.*}} = %i, %{{.*}} = %u) -> (%{{.*}} = %x) :
+  %a = graph.scatter_elements %x, %i, %u axis = 0 reduction = "none" : tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
+  // CHECK-NEXT: %b = graph.scatter_nd %x, %t, %u reduction = "add" : tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x3xf32> -> tensor<5x3xf32>
+  %b = graph.scatter_nd %x, %t, %u reduction = "add" : tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x3xf32> -> tensor<5x3xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @orders
+func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
+  // CHECK-NEXT: %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>
+  %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>
+  // CHECK-NEXT: %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
+  %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
+  func.return
+}

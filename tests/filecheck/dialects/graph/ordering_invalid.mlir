@@ -1,0 +1,42 @@
+// RUN: stepwell-opt %s --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
+
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found axis -1, expected it counted from 0; write 0
+func.func @scan_axis(%x: tensor<4xf32>) {
+  %r = graph.cumsum %x axis = -1 : tensor<4xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found updates of shape 3 for indices of shape 2, expected the same; reshape one
+func.func @scatter_updates(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<3xf32>) {
+  %r = graph.scatter_elements %x, %i, %u axis = 0 reduction = "none" : tensor<4xf32>, tensor<2xi64>, tensor<3xf32> -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found updates of shape 2, expected 2x3, the shape of what the tuples name; reshape them
+func.func @scatter_nd_updates(%x: tensor<4x3xf32>, %i: tensor<2x1xi64>, %u: tensor<2xf32>) {
+  %r = graph.scatter_nd %x, %i, %u reduction = "none" : tensor<4x3xf32>, tensor<2x1xi64>, tensor<2xf32> -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found reduction 'sub', expected one of none, add, mul, min, max; name one
+func.func @scatter_reduction(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) {
+  %r = graph.scatter_elements %x, %i, %u axis = 0 reduction = "sub" : tensor<4xf32>, tensor<2xi64>, tensor<2xf32> -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found result type tensor<4xi32>, expected tensor<4xi64>; write the expected type
+func.func @sort_order(%x: tensor<4xf32>) {
+  %v, %i = graph.sort %x axis = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found boxes of shape 1x4x3 and scores of shape 1x2x4, expected (batch, box, 4) and (batch, class, box); reshape them
+func.func @boxes(%b: tensor<1x4x3xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
+  %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x3xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
+  func.return
+}
