@@ -18,6 +18,7 @@ from . import (
     ordering_functions,
     pooling_functions,
     quantized_functions,
+    random_functions,
     selection_functions,
 )
 from .indexing import getitem
@@ -37,6 +38,7 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
         elementary_functions,
         ordering_functions,
         quantized_functions,
+        random_functions,
         selection_functions,
     )
 )

@@ -228,6 +228,18 @@ class Tensor:
     def __rxor__(self, other: TensorLike) -> Tensor:
         return call("bitwise_xor", other, self)
 
+    def __lshift__(self, other: TensorLike) -> Tensor:
+        return call("left_shift", self, other)
+
+    def __rlshift__(self, other: TensorLike) -> Tensor:
+        return call("left_shift", other, self)
+
+    def __rshift__(self, other: TensorLike) -> Tensor:
+        return call("right_shift", self, other)
+
+    def __rrshift__(self, other: TensorLike) -> Tensor:
+        return call("right_shift", other, self)
+
     def __eq__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
         return call("equal", self, other)
 

@@ -13,4 +13,5 @@ from . import normalization as normalization
 from . import ordering as ordering
 from . import pooling as pooling
 from . import quantization as quantization
+from . import randomness as randomness
 from . import reductions as reductions

@@ -104,6 +104,8 @@ def test_shifts(dtype):
     by = np.array([0, 1, 7, 8, 31, 32, 64, 100]).astype(dtype)
     check(sw.left_shift, np.left_shift(x, by), x, by)
     check(sw.right_shift, np.right_shift(x, by), x, by)
+    check(lambda x, by: (x << by) >> by, (x << by) >> by, x, by)
+    check(lambda by: (1 << by) + (64 >> by), (1 << by) + (64 >> by), by)
     np.testing.assert_array_equal(sw.bitwise_left_shift(x, by), sw.left_shift(x, by))
     np.testing.assert_array_equal(sw.bitwise_right_shift(x, by), sw.right_shift(x, by))
 
