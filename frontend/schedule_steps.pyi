@@ -228,6 +228,7 @@ class ScheduleSteps:
         into: str = "",
         scope: str = "arena",
         order: Sequence[int] = (),
+        pads: Sequence[int] = (),
     ) -> Applied[HaloBuffer]:
         """
         Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
@@ -235,7 +236,8 @@ class ScheduleSteps:
 
         Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
         `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
-        Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes.
+        Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds
+        each one's size up to a multiple: what is added has the value of outside, too.
         """
 
     def rfactor(

@@ -13,7 +13,7 @@ from ..dialects.combiner import Combiner
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.arith import VectorSelectOp
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
-from .lane_values import LaneValues, any_lane, extract, inserted
+from .lane_values import LaneValues, any_lane, extract, inserted, shuffled
 from .vector_loops import LaneAccess
 
 
@@ -35,12 +35,41 @@ class LaneAccesses:
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
             self.values.bind(op.result, new)
             return
+        if self.values.mask is None and self._is_every_other(op):
+            self.values.bind(op.result, self._every_other(op, buffer, builder))
+            return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
             with self.values.in_lane(builder, lane, access.operands):
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
+
+    def _is_every_other(self, op: loop.LoadOp) -> bool:
+        """Whether neighbouring lanes read elements with one between them."""
+        type_ = memref_type(op.buffer)
+        if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
+            return False
+        strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
+        return self.values.lanes > 1 and strides[-1:] == [2] and not any(strides[:-1])
+
+    def _every_other(self, op: loop.LoadOp, buffer: SSAValue, builder: CoreBuilder) -> SSAValue:
+        """
+        Of n lanes the n neighbours from the first lane's element on and those up to the last lane's, which have one
+        in common, shuffled: nothing beyond what the lanes read is touched.
+        """
+        access, lanes = self._access(op), self.values.lanes
+        type_ = self.values.type_of(memref_type(buffer).element_type)
+        parts: list[SSAValue] = []
+        for offset in (0, lanes - 1):
+            *outer, last = access.subscripts
+            indices = [
+                self.values.expand(builder, e, access.operands) for e in (*outer, last + offset)
+            ]
+            parts.append(builder.emit(vector.LoadOp, (buffer, *indices), type_))
+        middle = -(-lanes // 2)
+        chosen = [2 * n if n < middle else 2 * n + 1 for n in range(lanes)]
+        return shuffled(builder, parts[0], parts[1], chosen)
 
     def load_neighbours(self, op: memref.LoadOp, builder: CoreBuilder) -> None:
         """A load at computed indices, of which the last one counts the lanes."""

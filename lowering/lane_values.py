@@ -12,7 +12,14 @@ from functools import lru_cache
 from typing import Protocol, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType, i1
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    VectorType,
+    i1,
+    i64,
+)
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -21,7 +28,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
 from .affine_to_arith import AffineExpander
-from .core_builder import CoreBuilder, lane_position
+from .core_builder import CoreBuilder, Properties, lane_position
 from .vector_loops import VectorLoop
 
 
@@ -174,6 +181,17 @@ def extract(builder: CoreBuilder, value: SSAValue, lane: int) -> SSAValue:
 def inserted(builder: CoreBuilder, value: SSAValue, into: SSAValue, lane: int) -> SSAValue:
     """The vector `into` with another value in one lane."""
     return builder.emit(vector.InsertOp, (value, into), into.type, lane_position(lane))
+
+
+def shuffled(builder: CoreBuilder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+    """The vector of these lanes of two vectors; those of the second are counted on from the first's."""
+    type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
+    return builder.emit(vector.ShuffleOp, (a, b), type_, _mask(tuple(lanes)))
+
+
+@lru_cache(maxsize=1024)
+def _mask(lanes: tuple[int, ...]) -> Properties:
+    return {"mask": DenseArrayBase.from_list(i64, lanes)}
 
 
 def both(builder: CoreBuilder, a: SSAValue | None, b: SSAValue) -> SSAValue:

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import cast
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
-from .core_builder import CoreBuilder, Properties
+from .core_builder import CoreBuilder
 from .lane_accesses import LaneAccesses
 from .lane_count import LaneBlock, powers_of_two
-from .lane_values import LaneValues, ScalarConverter, vector_type
+from .lane_values import LaneValues, ScalarConverter, shuffled
 from .lanes import LaneConverter
 
 CHUNK_BYTES = 16
@@ -213,7 +211,7 @@ def _stage(
         a, b = registers[low], registers[high]
         for place, mask in zip((low, high), masks, strict=True):
             both = (*a.holds, *b.holds)
-            value = _shuffle(builder, a.value, b.value, mask)
+            value = shuffled(builder, a.value, b.value, mask)
             new[place] = _Register(value, tuple(both[lane] for lane in mask))
     return new
 
@@ -230,7 +228,7 @@ def _column(
     while len(parts) > 1:
         twice = range(2 * _size(parts[0]))
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [_shuffle(builder, a, b, twice) for a, b in pairs]
+        parts = [shuffled(builder, a, b, twice) for a, b in pairs]
     return parts[0]
 
 
@@ -247,18 +245,8 @@ def _found(
 def _part(builder: CoreBuilder, value: SSAValue, lane: int, size: int) -> SSAValue:
     if size == _size(value):
         return value
-    return _shuffle(builder, value, value, range(lane, lane + size))
+    return shuffled(builder, value, value, range(lane, lane + size))
 
 
 def _size(value: SSAValue) -> int:
     return cast("VectorType[Attribute]", value.type).get_shape()[0]
-
-
-def _shuffle(builder: CoreBuilder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-    type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
-    return builder.emit(vector.ShuffleOp, (a, b), type_, _mask(tuple(lanes)))
-
-
-@lru_cache(maxsize=1024)
-def _mask(lanes: tuple[int, ...]) -> Properties:
-    return {"mask": DenseArrayBase.from_list(i64, lanes)}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.convolution_plan import ConvolutionPlan
+from ..analysis.plans.cost import round_up
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
@@ -33,8 +34,8 @@ def schedule_convolution(
 ) -> None:
     """Carry out a plan. Raises the Refusal of a step that is not legal."""
     tiles = _Tiles(s, plan, kernel, found, target)
-    tiles.pad_image()
     tiles.cut()
+    tiles.pad_image()
     tiles.pack()
     tiles.peel()
     tiles.keep_in_registers()
@@ -46,7 +47,7 @@ class _Tiles:
         self, s: Session, plan: ConvolutionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
-        self.width = target.core.lanes(c.result_bytes)
+        self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
         self.order = (*c.batch, *c.n, *c.m)
         """the axes of the loops over tiles, outermost first"""
         self.axes = [axis for axis, _ in plan.tile]
@@ -60,12 +61,6 @@ class _Tiles:
         self.panels: list[StagedBuffer] = []
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
 
-    def pad_image(self) -> None:
-        """Copy the image with its border, so that reads need no conditions."""
-        if self.plan.halo:
-            image = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
-            self.halo = self.s.stage_halo(image, into="image", order=self.plan.halo)
-
     # The loops.
 
     def cut(self) -> None:
@@ -76,7 +71,8 @@ class _Tiles:
             write = c.facts.statements[c.initialised].write
             self.init = self._cut(c.initialised, write, "init", self.axes, ())
         update = [self.s.handle(op) for op in self.kernel.loops[c.number]]
-        summed = [update[axis] for axis in self.plan.summed]
+        self.summed = {axis: update[axis] for axis in self.plan.summed}
+        summed = list(self.summed.values())
         self.update = self._cut(c.number, c.result, "each", self.axes, summed)
         if c.finished is not None:
             statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
@@ -131,7 +127,45 @@ class _Tiles:
         self.s.order(*around, *summed, *(rests[axis] for axis in inside))
         return Nest(tuple(around), rests)
 
-    # The weights.
+    # The operands.
+
+    def pad_image(self) -> None:
+        """
+        Copy the image with its border, so that reads need no conditions: that of each entry of the batch when it is
+        used. What lanes beyond the last element read is there as well.
+        """
+        if not self.plan.halo:
+            return
+        access = self.c.left
+        place = [
+            n
+            for n, axis in enumerate(self.order)
+            if axis in self.c.batch and access.moves_along(axis)
+        ]
+        image = self.s.buffer(self.kernel.buffers[access.buffer])
+        pads = tuple(self._lanes_reach(n) for n in self.plan.halo)
+        # A copy that stays in L1 with its image is small enough for the stack.
+        whole = self.c.facts.buffers[access.buffer].bytes or 0
+        entries = self.c.extent(tuple(self.order[n] for n in place))
+        is_small = bool(place) and 2 * whole <= entries * self.level_1.bytes
+        self.halo = self.s.stage_halo(
+            image,
+            self.around[place[-1]] if place else "",
+            into="image",
+            scope="stack" if is_small else "arena",
+            order=self.plan.halo,
+            pads=pads if max(pads) > 1 else (),
+        )
+
+    def _lanes_reach(self, dimension: int) -> int:
+        """How many elements of a dimension of the image whole tiles read, where lanes move along it; else 1."""
+        subscript, lanes = self.c.left.subscripts[dimension], self.plan.lanes
+        if subscript is None or lanes not in self.c.m or not subscript.coefficients[lanes]:
+            return 1
+        whole = round_up(self.c.extent((lanes,)), self.width)
+        last = {axis: self.c.extent((axis,)) for axis in range(len(subscript.coefficients))}
+        last[lanes] = whole
+        return 1 + sum(by * (last[n] - 1) for n, by in enumerate(subscript.coefficients))
 
     def pack(self) -> None:
         """Copy the weights into panels as wide as the tile, in the order of the sum."""
@@ -209,6 +243,12 @@ class _Tiles:
     def _dimensions(self, axes: Sequence[int]) -> list[int]:
         return [self._by_axis()[axis] for axis in axes]
 
+    @property
+    def _is_image_padded(self) -> bool:
+        """Whether lanes beyond the last element of the result read elements of the image's copy."""
+        lanes = self.plan.lanes
+        return self.halo is not None and lanes in self.c.m
+
     def _tile(self, at: LoopHandle) -> Tile:
         """The tiles that are the iterations of one loop: their columns are in lanes."""
         lanes = self.plan.lanes
@@ -225,7 +265,7 @@ class _Tiles:
             0,
             wide,
             False,
-            self.plan.packs and wide != count,
+            (self.plan.packs or self._is_image_padded) and wide != count,
         )
 
     def vectorize(self) -> None:
@@ -242,6 +282,9 @@ class _Tiles:
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
         s.tidy()
+        for axis in self.plan.summed if self.plan.written_out else ():
+            for copy in self.summed[axis].copies:
+                write_out(s, copy)
         for tile, kept in self.tiles:
             copies = (kept.copy_along(n) for n in self.places.values() if n != lane)
             outs = (kept.out_along(n) for n in self.places.values() if n != lane)

@@ -20,8 +20,15 @@ from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
 
+WRITTEN_OUT = 32
+"""Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
+
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
+
+
+EVERY_OTHER = 3
+"""Instructions for a vector of every other element: two loads, and a shuffle."""
 
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
@@ -69,7 +76,9 @@ def _plans_with_lanes(
         for sizes in _sizes([model.extents[other] for other in others], most):
             around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
             tile = (*around, (axis, vectors * width))
-            plan = ConvolutionPlan(tile, summed, halo, packs)
+            plan = ConvolutionPlan(tile, summed, halo, packs, model.is_window_alone)
+            if plan.written_out and 2 * model.accumulators(plan) > model.core.vector_registers:
+                continue  # the other half is for elements that several terms share
             left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)
             if model.accumulators(plan) + min(left, right) + 1 <= model.core.vector_registers:
                 yield plan
@@ -149,6 +158,9 @@ class _Model:
         self.clock = cycles_per_second(target)
         self.near_2 = kept_bytes(self.core.cache(2))
         self.terms = c.extent(c.k)
+        is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
+        self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
+        """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
 
     def vectors(self, plan: ConvolutionPlan) -> int:
         """Along the axis in lanes."""
@@ -172,8 +184,11 @@ class _Model:
             return count, count
         wide = sizes[plan.lanes]
         vectors = -(-wide // self.lanes)
-        is_dense = self.c.stride(access, plan.lanes) == 1 or (plan.packs and access == self.c.right)
-        return count * vectors, count * (vectors if is_dense else wide * LANE_BY_LANE)
+        stride = self.c.stride(access, plan.lanes)
+        if stride == 1 or (plan.packs and access == self.c.right):
+            return count * vectors, count * vectors
+        each = vectors * EVERY_OTHER if stride == 2 else wide * LANE_BY_LANE
+        return count * vectors, count * each
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
         computing = self._arithmetic(plan)
@@ -207,7 +222,11 @@ class _Model:
         vectors = -(-sizes[plan.lanes] // self.lanes)
         rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
         loads = sum(self._loads(sizes, plan, access)[1] for access in (c.left, c.right))
-        step = max(rows * vectors / core.fma_ports, loads / core.load_ports, core.fma_latency + 1)
+        if plan.written_out:
+            loads *= self._shared(plan, sizes)
+        step = max(rows * vectors / core.fma_ports, loads / core.load_ports)
+        if not plan.written_out:
+            step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)
         if (
             c.stride(c.result, plan.lanes) != 1
@@ -217,6 +236,20 @@ class _Model:
             each = shuffles if prod(across.values()) > 1 else LANE_BY_LANE * self.lanes
             ending += rows * vectors * each
         return self.terms * step + ending
+
+    def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
+        """The part of a tile's loads of the image that are left where terms written out share them."""
+        c, part = self.c, 1.0
+        for axis, size in sizes.items():
+            dimension = c.left.dimension_of(axis)
+            subscript = None if dimension is None else c.left.subscripts[dimension]
+            if axis == plan.lanes or subscript is None:
+                continue
+            taps = prod(self.extents[k] for k in c.window if subscript.coefficients[k])
+            reach = 1 + sum((self.extents[k] - 1) * subscript.coefficients[k] for k in c.window)
+            distinct = min((size - 1) * subscript.coefficients[axis] + reach, size * taps)
+            part *= distinct / (size * taps)
+        return part
 
     def _streaming(self, plan: ConvolutionPlan) -> float:
         """
@@ -256,5 +289,6 @@ class _Model:
 
     def _copying(self, plan: ConvolutionPlan) -> float:
         size = 2 * self._bytes(self.c.left)
-        rate = self.rates.copy_l2 if size <= self.near_2 else self.rates.copy_l3
+        apart = prod(self.extents[axis] for axis in self.c.batch if self.c.left.moves_along(axis))
+        rate = self.rates.copy_l2 if size / apart <= self.near_2 else self.rates.copy_l3
         return size / rate.core if plan.halo else 0.0

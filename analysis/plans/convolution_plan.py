@@ -29,6 +29,8 @@ class ConvolutionPlan:
     """the image's dimensions in the order of its padded copy; empty where the image is read as it is"""
     packs: bool
     """the weights are packed into panels as wide as the tile"""
+    written_out: bool = False
+    """all terms of the sum are written out, so that those that read the same elements of the image share them"""
 
     @property
     def lanes(self) -> int:
@@ -44,4 +46,5 @@ class ConvolutionPlan:
         words = [f"direct, tile {sizes} of axes {', '.join(str(axis) for axis, _ in self.tile)}"]
         words += ["copies the image with its border"] if self.halo else []
         words += ["packs weights"] if self.packs else []
+        words += ["all terms written out"] if self.written_out else []
         return ", ".join(words)

@@ -307,7 +307,8 @@ class StageHalo(Step):
 
     Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
     `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
-    Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes.
+    Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds
+    each one's size up to a multiple: what is added has the value of outside, too.
     """
 
     buffer: str
@@ -315,6 +316,7 @@ class StageHalo(Step):
     into: str = ""
     scope: str = "arena"
     order: tuple[int, ...] = ()
+    pads: tuple[int, ...] = ()
 
 
 @step

@@ -36,6 +36,13 @@ def test_extents(at: str, order: tuple[int, ...]) -> None:
     check_extents(WINDOW, StageHalo("f/A", at, order=order), extents=extents)
 
 
+def test_padding_behind_the_border() -> None:
+    """Sizes are rounded up in the order of the copy, and what is added has the number of outside."""
+    check_extents(WINDOW, StageHalo("f/A", pads=(4, 8)), extents=(1, 7, 8, 33))
+    text = applied(WINDOW.replace("{n}", "9"), StageHalo("f/A", order=(1, 0), pads=(16, 1)))
+    assert "loop.alloc arena : memref<16x" in text
+
+
 def test_only_the_border_is_filled() -> None:
     """Rows before and behind those of the buffer are read, and columns before its first one."""
     text = applied(WINDOW.replace("{n}", "9"), StageHalo("f/A"))
@@ -48,6 +55,7 @@ def test_only_the_border_is_filled() -> None:
         (StageHalo("f/B"), "'%B' is written there"),
         (StageHalo("f/A", scope="cloud"), "scope is 'cloud', expected one of"),
         (StageHalo("f/A", order=(0,)), "expected a permutation of the 2 axes"),
+        (StageHalo("f/A", pads=(4,)), "pads is [4], expected a number for each of 2 axes"),
     ],
 )
 def test_refusals(step: StageHalo, expected: str) -> None:

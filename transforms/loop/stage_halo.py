@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.plans.cost import round_up
 from ...analysis.regions import Box, BoxSpace, bounding_box
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -221,6 +222,7 @@ def plan_stage_halo(step: StageHalo, nests: Nests) -> StageHaloPlan:
             remedy="split the loops inside it, or stage at an inner loop",
         )
     order = checked_order(step, step.order, rank)
+    box = _padded(step, box, order)
     layout, scope = Layout(box.extents, order, 0), scope_of(step, step.scope)
     made = MemRefType(type_.element_type, layout.shape())
     into = nest.fresh_buffer_name(step.into or f"{name}.halo")
@@ -320,6 +322,19 @@ def _outside(step: StageHalo, name: str, reads: Sequence[Read]) -> Attribute:
     if len(values) > 1:
         raise refuse(step, f"reads have different numbers outside of '%{name}'")
     return values.pop()
+
+
+def _padded(step: StageHalo, box: Box, order: Sequence[int]) -> Box:
+    """The box with the padding that a step asks for behind it."""
+    if not step.pads:
+        return box
+    if len(step.pads) != len(order) or min(step.pads) < 0:
+        raise refuse(
+            step, f"pads is {list(step.pads)}, expected a number for each of {len(order)} axes"
+        )
+    units = dict(zip(order, step.pads, strict=True))
+    extents = tuple(round_up(extent, units[n] or 1) for n, extent in enumerate(box.extents))
+    return Box(box.lower, extents)
 
 
 def _reached(nest: Nest, reads: Sequence[tuple[Access, Read]], depth: int) -> isl.Set:

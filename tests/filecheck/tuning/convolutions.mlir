@@ -26,6 +26,23 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
   func.return %y : tensor<1x64x28x28xf32>
 }
 
+// Each channel by itself: neighbouring elements of the result in lanes, a copy of one channel's image on its way
+// through the channels, and all terms of the window written out.
+// CHECK: scheduled as contraction: direct, tile {{.*}} all terms written out
+// LOOP-LABEL: @depthwise.y
+// LOOP:         loop.for parallel "c.init"
+// LOOP-NEXT:      %image = loop.alloc stack : memref<1x1x30x34xf32>
+// LOOP:           loop.for parallel "image.in
+// LOOP:           loop.for reduction unroll "kh"
+// LOOP-NEXT:        loop.for reduction unroll "kw"
+func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
+  %y = te.compute [%n = 1, %c = 64, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%c, 0, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<1x64x28x28xf32>
+}
+
 // Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole.
 // CHECK: scheduled as contraction: direct, tile
 // LOOP-LABEL: @blocked.y
