@@ -304,7 +304,42 @@ BYTES = Program(
     _bytes,
 )
 
+
+def _joined_states(xs: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, ...]:
+    a, b, products = start, start, []
+    for x in xs:
+        a = a * np.float32(0.5) + x
+        b = b + a
+        products.append(a * b)
+    return np.stack([a, b])[None], np.stack(products)
+
+
+JOINED_STATES = Program(
+    """
+    func.func @main(%xs: tensor<5x3xf32>, %start: tensor<3xf32>) -> (tensor<1x2x3xf32>, tensor<5x3xf32>) {
+      %half = graph.constant dense<0.5> : tensor<f32>
+      %a1, %b1, %ys = graph.scan 5 carry (%a = %start, %b = %start) over (%x = %xs)
+          : (tensor<3xf32>, tensor<3xf32>, tensor<5x3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<5x3xf32>) {
+        %h = graph.mul %a, %half : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+        %a2 = graph.add %h, %x : tensor<3xf32>, tensor<3xf32> -> tensor<3xf32>
+        %b2 = graph.add %b, %a2 : tensor<3xf32>, tensor<3xf32> -> tensor<3xf32>
+        %y = graph.mul %a2, %b2 : tensor<3xf32>, tensor<3xf32> -> tensor<3xf32>
+        graph.yield %a2, %b2, %y : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+      }
+      %first = graph.expand_dims %a1 axes = [0] : tensor<3xf32> -> tensor<1x3xf32>
+      %second = graph.expand_dims %b1 axes = [0] : tensor<3xf32> -> tensor<1x3xf32>
+      %both = graph.concat %first, %second axis = 0 : tensor<1x3xf32>, tensor<1x3xf32> -> tensor<2x3xf32>
+      %all = graph.expand_dims %both axes = [0] : tensor<2x3xf32> -> tensor<1x2x3xf32>
+      func.return %all, %ys : tensor<1x2x3xf32>, tensor<5x3xf32>
+    }
+    """,
+    ("5x3xf32", "3xf32"),
+    _joined_states,
+)
+"""The states are updated in place where they end up, which are parts of a result of another shape."""
+
 PROGRAMS = {
+    "joined states": JOINED_STATES,
     "rnn": RNN,
     "fibonacci": FIBONACCI,
     "rotation": ROTATION,

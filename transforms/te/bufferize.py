@@ -288,6 +288,9 @@ class BodyBufferizer:
             return self.buffer_of(self.plan.in_place[value])
         if value not in self.values:
             home, type_ = self.plan.homes[value], tensor_type(value)
+            if home.root in self.plan.updated:
+                # One buffer for both: a kernel that updates an operand has it once.
+                return self.buffer_of(self.around.state[cast(int, home.root)])
             place = self._known_place(home.root)
             if place is None and home.root is value:
                 alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(type_)))
