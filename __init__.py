@@ -19,6 +19,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .errors import StepwellError
+    from .frontend.control_flow import cond, fori_loop, scan, while_loop
     from .frontend.jit import JitFunction, jit
     from .frontend.lowered import Lowered, load
     from .frontend.schedule import Schedule
@@ -35,9 +36,13 @@ _PLACES = {
     "StepwellError": "errors",
     "Target": "targets.target",
     "Tensor": "frontend.tensor",
+    "cond": "frontend.control_flow",
+    "fori_loop": "frontend.control_flow",
     "interpret": "interpreters.harness",
     "jit": "frontend.jit",
     "load": "frontend.lowered",
+    "scan": "frontend.control_flow",
+    "while_loop": "frontend.control_flow",
 }
 """Where the public names stand that are not functions of arrays."""
 
@@ -50,9 +55,13 @@ __all__ = [
     "Target",
     "Tensor",
     "__version__",
+    "cond",
+    "fori_loop",
     "interpret",
     "jit",
     "load",
+    "scan",
+    "while_loop",
 ]
 
 

@@ -79,6 +79,10 @@ class Recording:
         value.name_hint = valid_hint(hint)
         return Tensor(value, self)
 
+    def sees(self, other: object) -> bool:
+        """Whether what is recorded here may use the values of another recording."""
+        return other is self
+
     def location(self) -> LocationAttr | None:
         """The place of what is recorded now: the user's line."""
         return call_site()
@@ -270,7 +274,7 @@ def record(make: Callable[..., Operation], *args: Any, **kwargs: Any) -> Tensor:
 
 def _unwrapped(arg: Any, recording: Recording) -> Any:
     if isinstance(arg, Tensor):
-        if arg.recording is not recording:
+        if not recording.sees(arg.recording):
             raise StepwellError(
                 f"found {arg!r} of another traced function, expected a value of this one; pass it as an "
                 "argument, or return it",
