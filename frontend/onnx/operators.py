@@ -14,4 +14,5 @@ from . import ordering as ordering
 from . import pooling as pooling
 from . import quantization as quantization
 from . import randomness as randomness
+from . import recurrent as recurrent
 from . import reductions as reductions
