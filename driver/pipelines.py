@@ -32,6 +32,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.TE,
         (
             "canonicalize",
+            "graph-share-constants",
             "cse",
             "graph-simplify",
             "graph-reduce-strength",

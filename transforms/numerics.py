@@ -14,7 +14,8 @@ FpContract = Literal["strict", "contract", "fast"]
 What a caller allows, from nothing to the most. `strict` keeps the order of sums and rounds every operation, with
 functions from the C library; `contract` fuses products with sums, reassociates sums, divides rows by their sums through
 reciprocals (those of a softmax after the product that it goes into), may take the other one of two zeros for an extreme,
-and computes functions by polynomials; `fast` also gives up sines and cosines of huge arguments.
+computes functions by polynomials, and rewrites graphs by equations that hold for real numbers (docs/rewrites.md); `fast`
+also gives up sines and cosines of huge arguments.
 """
 
 FP_CONTRACTS: tuple[FpContract, ...] = get_args(FpContract)
