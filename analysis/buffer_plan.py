@@ -25,6 +25,7 @@ from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.control_flow import ControlFlow, Scan, While
 from ..dialects.shaped import is_tensor, shape_of
+from .kept_apart import kept_apart
 from .movements import Movement, Piece, movement_of
 from .strided_views import Placing, view_behind, view_through
 
@@ -77,6 +78,8 @@ class BufferPlan:
     """movements that stay kernels that copy, with the reason"""
     in_place: Mapping[SSAValue, SSAValue]
     """results of kernels that take over the buffer of an operand that nothing needs any more"""
+    apart: Mapping[SSAValue, str]
+    """results that could, and have a buffer of their own, with the reason"""
     straightened: Mapping[BlockArgument, Straightened]
     """of arguments of kernels' bodies"""
     returned: Mapping[int, str]
@@ -134,12 +137,15 @@ class _Planner:
             for arg, value in zip(op.body.block.args, op.inputs, strict=True)
             if is_tensor(value) and (found := _straightened(arg, self.homes[value])) is not None
         }
+        taken = self._in_place(kernels)
+        apart = kept_apart(kernels, taken)
         return BufferPlan(
             self.homes,
             frozenset(self.seen_through),
             self.placed,
             self.kept,
-            self._in_place(kernels),
+            {result: value for result, value in taken.items() if result not in apart},
+            apart,
             straightened,
             self.returned,
             frozenset(number for number in self.around.state if self._is_updated(number)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import loop, te
@@ -26,22 +26,25 @@ def structure(function: func.FuncOp, *, loop_names: bool = True) -> Structure:
     return _Reader(loop_names=loop_names).function(function)
 
 
-def kernel_structure(op: te.KernelOp) -> Structure:
+def kernel_structure(op: te.KernelOp, *, contents: bool = True) -> Structure:
     """
-    As `structure`, of a kernel over buffers: what it computes, and which of its buffers are one.
+    As `structure`, of a kernel: what it computes, and which of its buffers are one.
 
-    Left out are also the names of the kernel and of its iterators.
+    Left out are also the names of the kernel and of its iterators; and the elements of tensors that are constants,
+    without `contents`.
     """
     outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
     passed = tuple(outside.index(value) for value in (*op.inputs, *op.destinations))
     types = tuple(value.type for value in outside)
     said = _items(op.attributes), len(op.inputs)
-    return (said, types, passed, _Reader(loop_names=False).block(op.body.block))
+    reader = _Reader(loop_names=False, contents=contents)
+    return (said, types, passed, reader.block(op.body.block))
 
 
 class _Reader:
-    def __init__(self, *, loop_names: bool):
+    def __init__(self, *, loop_names: bool, contents: bool = True):
         self._left_out = _NAMES if loop_names else _NAMES | {"loop_name"}
+        self._contents = contents
         self._numbers: dict[SSAValue, int] = {}
 
     def function(self, function: func.FuncOp) -> Structure:
@@ -51,7 +54,13 @@ class _Reader:
         return (said, arguments, self.block(function.body.block))
 
     def _operation(self, op: Operation) -> Structure:
-        said = (_items(op.properties, self._left_out), _items(op.attributes))
+        is_left_out = (
+            not self._contents
+            and isinstance(op, arith.ConstantOp)
+            and isinstance(op.result.type, TensorType)
+        )
+        properties = () if is_left_out else _items(op.properties, self._left_out)
+        said = (properties, _items(op.attributes))
         operands = tuple(self._numbers[value] for value in op.operands)
         types = tuple(result.type for result in op.results)
         for result in op.results:

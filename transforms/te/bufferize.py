@@ -202,6 +202,9 @@ class BodyBufferizer:
             if value in self.plan.in_place:
                 name = self.plan.in_place[value].name_hint
                 remark(op, f"'{op.kernel_name.data}' writes its result in place of '{name}'")
+            if value in self.plan.apart:
+                reason = self.plan.apart[value]
+                remark(op, f"'{op.kernel_name.data}' is not in place: {reason}", missed=True)
         outputs = [self.buffer_of(value) for value in op.outputs]
         self._insert_kernel(op, op.kernel_name.data, inputs, outputs, op.detach_region(op.body))
 
