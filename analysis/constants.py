@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -13,12 +14,26 @@ from ..dialects import loop
 from ..dialects.resources import GLOBAL_VALUE, ElementsAttr
 
 
-def constant_global(buffer: SSAValue) -> memref.GlobalOp | None:
-    """The constant whose memory the buffer is; None of a buffer that is written or not a global."""
+def globals_of(module: ModuleOp) -> dict[str, memref.GlobalOp]:
+    """The globals of a module by name, for who asks for many."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
+
+
+def constant_global(
+    buffer: SSAValue, known: Mapping[str, memref.GlobalOp] | None = None
+) -> memref.GlobalOp | None:
+    """
+    The constant whose memory the buffer is; None of a buffer that is written or not a global.
+
+    It is looked up among the globals that are `known`, without which xDSL walks the module.
+    """
     get = buffer.owner
     if not isinstance(get, memref.GetGlobalOp):
         return None
-    found = SymbolTable.lookup_symbol(get, get.name_)
+    if known is not None:
+        found = known.get(get.name_.string_value())
+    else:
+        found = SymbolTable.lookup_symbol(get, get.name_)
     if not isinstance(found, memref.GlobalOp):
         return None
     return found if found.constant is not None or loop.LOAD in found.attributes else None

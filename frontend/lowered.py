@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.verify import verify
+from ..driver.garbage import collector_paused
 from ..driver.options import DEFAULT_OPT, Options
 from ..driver.pass_manager import module_text
 from ..driver.pipelines import as_shown, lower_to
@@ -190,7 +191,7 @@ class Lowered:
             executable = other.compile(target, threads)
             self._compilation = other.timings
             return executable
-        with lowering_lock:
+        with lowering_lock, collector_paused():
             chosen = self.options.machine if target is None else _target(target)
             module, steps = self._for_threads(threads)
             start = time.perf_counter()

@@ -15,6 +15,7 @@ from numpy import ndarray
 from ..analysis.levels import Level
 from ..dialects.dtypes import has_element_type
 from ..dialects.resources import Loan
+from ..driver.garbage import collector_paused
 from ..driver.options import Options
 from ..errors import StepwellError
 from .arrays import as_array, is_array
@@ -94,7 +95,7 @@ class Tracer:
         Arrays that the function captures are copied; or belong to `loan`, until whose end the program may be used.
         """
         start = time.perf_counter()
-        with Trace(loan) as trace:
+        with collector_paused(), Trace(loan) as trace:
             leaves = [
                 trace.argument(leaf.shape, leaf.dtype, name) if _is_numpys(leaf) else leaf
                 for name, leaf in zip(call.names, call.leaves, strict=True)

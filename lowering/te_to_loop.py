@@ -28,7 +28,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.buffer_checks import check_kernel_buffers
-from ..analysis.constants import constant_global
+from ..analysis.constants import constant_global, globals_of
 from ..analysis.levels import Level
 from ..analysis.structure import Structure, kernel_structure
 from ..dialects import loop, te
@@ -37,7 +37,7 @@ from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
 from ..transforms.stepwell_pass import StepwellPass
 from ..transforms.te.bufferize import buffer_type, bufferize
-from ..transforms.te.constant_globals import ConstantGlobals, unique_symbol
+from ..transforms.te.constant_globals import ConstantGlobals
 from .te_nests import NestBuilder, NestGroup
 
 
@@ -48,6 +48,7 @@ class _Module:
     op: ModuleOp
     fp: FpContract
     constants: ConstantGlobals = field(init=False)
+    _globals: dict[str, memref.GlobalOp] = field(init=False)
     _kernels: dict[tuple[Structure, ArrayAttr[DictionaryAttr]], str] = field(
         default_factory=dict[tuple[Structure, ArrayAttr[DictionaryAttr]], str]
     )
@@ -55,6 +56,7 @@ class _Module:
 
     def __post_init__(self) -> None:
         self.constants = ConstantGlobals(self.op)
+        self._globals = globals_of(self.op)
 
     def convert(self) -> None:
         for function in [op for op in self.op.ops if isinstance(op, func.FuncOp)]:
@@ -89,7 +91,7 @@ class _Module:
     def add_kernel(self, prefix: str, op: te.KernelOp, before: func.FuncOp) -> str:
         """Add a kernel's function to the module, before another, if there is no equal one; its symbol."""
         outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
-        marks = ArrayAttr(_argument_attributes(op, value) for value in outside)
+        marks = ArrayAttr(self._argument_attributes(op, value) for value in outside)
         key = (kernel_structure(op), marks)
         if key not in self._kernels:
             self._kernels[key] = self._new_kernel(prefix, op, outside, marks, before)
@@ -104,7 +106,7 @@ class _Module:
         before: func.FuncOp,
     ) -> str:
         # With a dot in it, so that it is not the name of a C function, which code may call.
-        name = unique_symbol(self.op, f"{prefix}.{op.kernel_name.data}")
+        name = self.constants.unique(f"{prefix}.{op.kernel_name.data}")
         block = Block(arg_types=[value.type for value in outside])
         of = dict(zip(outside, block.args, strict=True))
         function = func.FuncOp(
@@ -130,13 +132,12 @@ class _Module:
         builder.insert(func.ReturnOp())
         return name
 
-
-def _argument_attributes(op: te.KernelOp, passed: SSAValue) -> DictionaryAttr:
-    """The attributes of the argument of a kernel's function for which a buffer is passed."""
-    if passed in op.destinations:
-        return DictionaryAttr({loop.RESULT: loop.MARK})
-    is_constant = constant_global(passed) is not None
-    return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
+    def _argument_attributes(self, op: te.KernelOp, passed: SSAValue) -> DictionaryAttr:
+        """The attributes of the argument of a kernel's function for which a buffer is passed."""
+        if passed in op.destinations:
+            return DictionaryAttr({loop.RESULT: loop.MARK})
+        is_constant = constant_global(passed, self._globals) is not None
+        return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
 
 
 @dataclass

@@ -23,7 +23,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.calls import calls_in, only_called
-from ...analysis.constants import constant_global
+from ...analysis.constants import constant_global, globals_of
 from ...analysis.levels import Level
 from ...analysis.structure import Structure, structure
 from ...dialects import loop
@@ -170,6 +170,9 @@ class _Outliner:
         self._private = only_called(module, self._calls)
         found = (op.properties.get("sym_name") for op in module.ops)
         self._names = {name.data for name in found if isinstance(name, StringAttr)}
+        self._globals = globals_of(module)
+        functions = (op for op in module.ops if isinstance(op, func.FuncOp))
+        self._load = next((op for op in functions if loop.LOAD in op.attributes), None)
         self._read_before = _symbols_read(module)
         first = module.body.block.first_op
         assert first is not None
@@ -197,7 +200,8 @@ class _Outliner:
         get = source.owner
         if not isinstance(get, memref.GetGlobalOp):
             return None
-        return get.name_.string_value() if constant_global(source) is not None else None
+        is_constant = constant_global(source, self._globals) is not None
+        return get.name_.string_value() if is_constant else None
 
     def outline(self, function: func.FuncOp, packing: Packing) -> None:
         """Move the nests to a function that is called at load, and read what it has filled."""
@@ -261,6 +265,7 @@ class _Outliner:
             self._filled[packer, symbols] = name
             new = memref.GlobalOp.get(StringAttr(name), type_, UnitAttr(), StringAttr("private"))
             new.attributes[loop.LOAD] = loop.MARK
+            self._globals[name] = new
             Rewriter.insert_op(new, InsertPoint.before(self._first))
             self._call_at_load(packer, (*symbols, name), (*packing.sources, packing.alloc.buffer))
         return self._filled[packer, symbols]
@@ -279,14 +284,12 @@ class _Outliner:
         builder.insert(func.CallOp(packer, arguments, []))
 
     def _load_function(self) -> func.FuncOp:
-        for op in self._module.ops:
-            if isinstance(op, func.FuncOp) and loop.LOAD in op.attributes:
-                return op
-        new = func.FuncOp(self._unique(LOAD_FUNCTION), ((), ()), visibility="private")
-        new.body.block.add_op(func.ReturnOp())
-        new.attributes[loop.LOAD] = loop.MARK
-        self._module.body.block.add_op(new)
-        return new
+        if self._load is None:
+            self._load = func.FuncOp(self._unique(LOAD_FUNCTION), ((), ()), visibility="private")
+            self._load.body.block.add_op(func.ReturnOp())
+            self._load.attributes[loop.LOAD] = loop.MARK
+            self._module.body.block.add_op(self._load)
+        return self._load
 
     def _pass_filled(self, call: func.CallOp, place: int, packer: str, packing: Packing) -> None:
         """Pass the filled buffer as the argument number `place`, which is a new one."""

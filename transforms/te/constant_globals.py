@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
 from ...analysis.constants import contents_of
@@ -11,15 +11,24 @@ from ...dialects.resources import ElementsAttr, constant_global_op
 
 
 class ConstantGlobals:
-    """The private constants of a module, by what they hold; new ones stand at its start."""
+    """
+    The private constants of a module, by what they hold; new ones stand at its start.
+
+    While this is used, other symbols are added to the module under names of `unique` alone.
+    """
 
     def __init__(self, module: ModuleOp):
         self.module = module
         self._names: dict[Attribute, str] = {}
+        self._last: memref.GlobalOp | None = None
+        symbols = (op.properties.get("sym_name") for op in module.ops)
+        self._taken = {symbol.data for symbol in symbols if isinstance(symbol, StringAttr)}
         for op in module.ops:
-            if not isinstance(op, memref.GlobalOp) or op.constant is None:
+            if not isinstance(op, memref.GlobalOp):
                 continue
-            contents = contents_of(op) if op.sym_visibility.data == "private" else None
+            self._last = op
+            is_private = op.constant is not None and op.sym_visibility.data == "private"
+            contents = contents_of(op) if is_private else None
             if contents is not None:
                 self._names.setdefault(contents, op.sym_name.data)
 
@@ -28,29 +37,24 @@ class ConstantGlobals:
         known = self._names.get(value)
         if known is not None:
             return known
-        name = unique_symbol(self.module, f"constant_{hint}" if hint else "constant")
-        ops = [op for op in self.module.ops if isinstance(op, memref.GlobalOp)]
+        name = self.unique(f"constant_{hint}" if hint else "constant")
         new = constant_global_op(name, value)
         block = self.module.body.block
-        if ops:
-            block.insert_op_after(new, ops[-1])
+        if self._last is not None:
+            block.insert_op_after(new, self._last)
         elif block.first_op is not None:
             block.insert_op_before(new, block.first_op)
         else:
             block.add_op(new)
+        self._last = new
         self._names[value] = name
         return name
 
-
-def unique_symbol(module: ModuleOp, name: str) -> str:
-    """`name`, or with a number after it when an operation of the module has it already."""
-    taken: set[str] = {
-        op.properties["sym_name"].data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        for op in module.ops
-        if "sym_name" in op.properties
-    }
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate
+    def unique(self, name: str) -> str:
+        """`name`, or with a number after it when a symbol of the module has it already; it is taken then."""
+        candidate, number = name, 0
+        while candidate in self._taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._taken.add(candidate)
+        return candidate
