@@ -29,6 +29,16 @@ import onnx
 from onnx import TensorProto, TypeProto, numpy_helper
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+RANDOM = {
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+}
+"""Operators whose numbers depend on the generator: of such cases shapes and types alone are compared."""
+
 TIMEOUT = 120  # seconds for one case
 PASS, REFUSED, OTHER, WRONG, CRASH = "passes", "refused", "other types", "wrong", "crashes"
 
@@ -113,6 +123,11 @@ def run_case(case: Any) -> Outcome:
         rep = StepwellBackend.prepare(model, "CPU", opt="quick", threads=1)
         for inputs, expected in _data_sets(case, model):
             outputs = list(rep.run(inputs))
+            if RANDOM & set(operators):
+                # The values are those of another generator.
+                kinds = [[(one.shape, one.dtype) for one in each] for each in (expected, outputs)]
+                assert kinds[0] == kinds[1], f"found {kinds[1]}, expected {kinds[0]}"
+                continue
             Runner.assert_similar_outputs(expected, outputs, case.rtol, case.atol)
     except StepwellError as error:
         # What our own code did not expect is an error of ours, also where a user sees one line.
