@@ -18,12 +18,41 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
+from ...dialects import te
+from ...dialects.affine_bounds import bounds, box
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from .nests import Nest
 
 CACHE_SPEEDUP = 4.0
 """How much faster the last-level cache is than memory: about 4 times on recent x86 cores."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    What is read of a tensor: the first and the last index along each dimension; all of it where there are none.
+
+    Queries, keys and values that one product has made are three parts of its result.
+    """
+
+    value: SSAValue
+    ranges: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def of(read: te.Read, extents: Sequence[int]) -> Part:
+        if read.map is None:
+            return Part(read.source)
+        ranges: list[tuple[int, int]] = []
+        shape = tensor_type(read.source).get_shape()
+        for expr, size in zip(read.map.results, shape, strict=True):
+            low, high = bounds(expr, box(extents))
+            if low is None or high is None:
+                return Part(read.source)
+            ranges.append((max(low, 0), min(high, size - 1)))
+        is_whole = all(r == (0, n - 1) for r, n in zip(ranges, shape, strict=True))
+        return Part(read.source, () if is_whole else tuple(ranges))
+
 
 Unit = tuple[Nest, ...]
 """A nest, or a reduction and its epilogue. Only the last one's tensors are stored."""
@@ -35,15 +64,16 @@ class Tensors:
     def __init__(self, is_needed: Callable[[SSAValue, Collection[Nest]], bool]):
         """`is_needed` says whether something else than some nests needs a tensor."""
         self.is_needed = is_needed
-        self._bytes: dict[SSAValue, int] = {}
+        self._bytes: dict[Part, int] = {}
         self._static: dict[Nest, bool] = {}
 
-    def bytes(self, value: SSAValue) -> int:
-        if value not in self._bytes:
-            type_ = tensor_type(value)
+    def bytes(self, part: Part) -> int:
+        if part not in self._bytes:
+            type_ = tensor_type(part.value)
             bits = max(8, bit_width(type_.get_element_type()))
-            self._bytes[value] = prod(type_.get_shape()) * bits // 8
-        return self._bytes[value]
+            sizes = [max(0, last - first + 1) for first, last in part.ranges]
+            self._bytes[part] = prod(sizes if part.ranges else type_.get_shape()) * bits // 8
+        return self._bytes[part]
 
     def is_static(self, nest: Nest) -> bool:
         """Whether all extents and shapes are numbers."""
@@ -122,7 +152,8 @@ def _is_iterator(expr: AffineExpr, dim: int, extents: Sequence[int]) -> bool:
 def traffic(units: Sequence[Unit], caches: Caches, tensors: Tensors) -> Traffic:
     """What is saved and paid when the units, which share rows, are one kernel."""
     rows = shared_rows([nest for unit in units for nest in unit], tensors)
-    accesses = [_Accesses.of(unit, rows, tensors) for unit in units]
+    made = {value for unit in units for value in unit[-1].stored}
+    accesses = [_Accesses.of(unit, rows, tensors, made) for unit in units]
     row = max(access.row_bytes for access in accesses)
     block = max(1, caches.block // max(1, row))
 
@@ -145,7 +176,7 @@ def traffic(units: Sequence[Unit], caches: Caches, tensors: Tensors) -> Traffic:
 
 def _fewer_transfers(
     units: Sequence[Unit], accesses: Sequence[_Accesses], caches: Caches, tensors: Tensors
-) -> dict[SSAValue, int]:
+) -> dict[Part, int]:
     """
     How many readings and writings of each tensor one kernel does not do.
 
@@ -153,17 +184,19 @@ def _fewer_transfers(
     it reads or writes costs it nothing while it fits there: two products of matrices are not worth joining
     unless what is between them is larger.
     """
-    writers = {value: number for number, unit in enumerate(units) for value in unit[-1].stored}
+    writers = {
+        Part(value): number for number, unit in enumerate(units) for value in unit[-1].stored
+    }
     nests = {nest for unit in units for nest in unit}
     contracting = [any(nest.is_contraction for nest in unit) for unit in units]
-    fewer: dict[SSAValue, int] = {}
+    fewer: dict[Part, int] = {}
     for value in dict.fromkeys(value for access in accesses for value in access.rows):
         users = [number for number, access in enumerate(accesses) if value in access.rows]
         free = tensors.bytes(value) <= caches.block
         counted = [number for number in users if not (free and contracting[number])]
         if value not in writers:
             fewer[value] = max(0, len(counted) - 1)
-        elif not tensors.is_needed(value, nests):
+        elif not tensors.is_needed(value.value, nests):
             fewer[value] = len(counted)
         else:
             fewer[value] = len(counted) - (writers[value] in counted)
@@ -173,35 +206,38 @@ def _fewer_transfers(
 @dataclass(frozen=True)
 class _Accesses:
     """
-    The tensors a unit reads and writes.
+    The parts of tensors that a unit reads and writes; what one of the units has `made` is read as a whole.
 
     `rows` have rows of their own, with the bytes of one. `shared` are the same for several rows, with how many.
     """
 
-    rows: dict[SSAValue, int]
-    shared: dict[SSAValue, int]
+    rows: dict[Part, int]
+    shared: dict[Part, int]
 
     @property
     def row_bytes(self) -> int:
         return sum(self.rows.values())
 
     @staticmethod
-    def of(unit: Unit, extents: Sequence[int], tensors: Tensors) -> _Accesses:
+    def of(
+        unit: Unit, extents: Sequence[int], tensors: Tensors, made: Collection[SSAValue]
+    ) -> _Accesses:
         own = {value for nest in unit for value in nest.results}
         count = max(1, prod(extents))
-        rows: dict[SSAValue, int] = {
-            value: tensors.bytes(value) // count for value in unit[-1].stored
-        }
-        shared: dict[SSAValue, int] = {}
+        stored = (Part(value) for value in unit[-1].stored)
+        rows: dict[Part, int] = {part: tensors.bytes(part) // count for part in stored}
+        shared: dict[Part, int] = {}
         for nest in unit:
             for read in nest.reads:
                 if read.source in own:
                     continue
+                is_made = read.source in made
+                part = Part(read.source) if is_made else Part.of(read, nest.space.numbers)
                 repeats = prod(_unused(read.map, extents))
                 if repeats == 1:
-                    rows[read.source] = tensors.bytes(read.source) // count
+                    rows[part] = tensors.bytes(part) // count
                 else:
-                    shared[read.source] = max(repeats, shared.get(read.source, 0))
+                    shared[part] = max(repeats, shared.get(part, 0))
         return _Accesses(rows, shared)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -75,3 +76,11 @@ def test_a_transformer_block_takes_little_more_memory_than_what_is_alive(network
     x, mask = np.zeros((128, 768), np.float32), np.zeros((128, 128), np.float32)
     (plan,) = sw.jit(networks.transformer, opt="quick").lower(x, mask).memory_plans()
     assert plan.lower_bound <= plan.total <= 1.1 * plan.lower_bound
+
+
+def test_a_transformer_block_is_eight_kernels_at_most(networks: ModuleType):
+    """Queries, keys and values are parts of one product's result, and attention is one kernel that reads all three."""
+    low = sw.jit(networks.transformer, target="zen4").lower(inputs(128, 768), inputs(128, 128))
+    made = re.findall(r'te\.kernel "(\w+)"', low.as_text("te"))
+    assert len(made) <= 8
+    assert any(re.search("max_exp_sum.*matmul_matmul", name) for name in made)
