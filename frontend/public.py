@@ -19,6 +19,7 @@ from . import (
     pooling_functions,
     quantized_functions,
     random_functions,
+    resize_functions,
     selection_functions,
 )
 from .indexing import getitem
@@ -39,6 +40,7 @@ _TABLES: tuple[Mapping[str, Any], ...] = tuple(
         ordering_functions,
         quantized_functions,
         random_functions,
+        resize_functions,
         selection_functions,
     )
 )

@@ -7,7 +7,7 @@ function on such values. It calls the public functions, which compute on arrays 
 so shapes that a model computes from shapes are numbers by the time they are used.
 
 To add an operator, write what it computes where its family stands (`elementwise`, `movement`, `indexing`,
-`reductions`, `contraction`, `normalization`, `pooling`, `generation`, `control`):
+`reductions`, `contraction`, `normalization`, `pooling`, `resizing`, `generation`, `control`):
 
     @onnx_op("Celu")
     def celu(x: Value, *, alpha: float = 1.0) -> Value:

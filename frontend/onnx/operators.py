@@ -16,3 +16,4 @@ from . import quantization as quantization
 from . import randomness as randomness
 from . import recurrent as recurrent
 from . import reductions as reductions
+from . import resizing as resizing
