@@ -1,0 +1,111 @@
+"""If, Loop and Scan of ONNX whose conditions and trip counts are known only at run time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+from onnx import parser
+from stepwell.dialects import graph
+from stepwell.frontend.onnx.importer import import_model
+from stepwell.frontend.onnx.reading import checked_model
+from stepwell.interpreters.harness import interpret
+from xdsl.dialects.builtin import ModuleOp
+
+
+def imported(text: str) -> ModuleOp:
+    header = '<ir_version: 8, opset_import: ["" : 16]>\n'
+    return import_model(checked_model(parser.parse_model(header + text), "model"))
+
+
+def has(module: ModuleOp, kind: type[Any]) -> bool:
+    return any(isinstance(op, kind) for op in module.walk())
+
+
+def test_a_branch_at_run_time():
+    module = imported(
+        """main (bool c, float[3] x) => (float[3] y) {
+          y = If (c) <
+            then_branch = then () => (float[3] a) { a = Add(x, x) },
+            else_branch = otherwise () => (float[3] b) { b = Neg(x) }>
+        }"""
+    )
+    assert has(module, graph.IfOp)
+    x = np.array([1, 2, 3], np.float32)
+    for flag, wanted in ((True, 2 * x), (False, -x)):
+        np.testing.assert_array_equal(interpret(module, [np.array(flag), x])[0], wanted)
+
+
+def test_a_known_branch_leaves_no_region():
+    module = imported(
+        """main (float[3] x) => (float[3] y) <bool c = {1}> {
+          y = If (c) <
+            then_branch = then () => (float[3] a) { a = Add(x, x) },
+            else_branch = otherwise () => (float[3] b) { b = Neg(x) }>
+        }"""
+    )
+    assert not has(module, graph.IfOp)
+
+
+LOOP = """main (int64 n, float[2] x) => (float[2] y) <bool go = {1}, float limit = {100.0}> {
+  y = Loop (n, go, x) <body = step (int64 i, bool c, float[2] s) => (bool again, float[2] t) {
+    t = Add(s, s)
+    most = ReduceMax<keepdims = 0>(t)
+    again = Less(most, limit)
+  }>
+}"""
+
+
+@pytest.mark.parametrize("count", [0, 3, 1000])
+def test_a_loop_that_ends_at_run_time(count: int):
+    """By its number of iterations, or by its condition."""
+    module = imported(LOOP)
+    assert has(module, graph.WhileOp)
+    x = wanted = np.array([1, 3], np.float32)
+    for _ in range(count):
+        wanted = wanted + wanted
+        if wanted.max() >= 100:
+            break
+    np.testing.assert_array_equal(interpret(module, [np.array(count), x])[0], wanted)
+
+
+def test_a_long_loop_is_a_scan():
+    module = imported(
+        """main (float[2] x) => (float[2] y, float[200, 2] all) <int64 n = {200}, bool go = {1}> {
+          y, all = Loop (n, go, x) <body = step (int64 i, bool c, float[2] s) => (bool c2, float[2] t, float[2] u) {
+            c2 = Identity(c)
+            number = Cast<to = 1>(i)
+            t = Add(s, number)
+            u = Neg(t)
+          }>
+        }"""
+    )
+    assert has(module, graph.ScanOp)
+    x = np.array([1, 2], np.float32)
+    sums = x + np.cumsum(np.arange(200, dtype=np.float32))[:, None]
+    last, collected = interpret(module, [x])
+    np.testing.assert_array_equal(last, sums[-1])
+    np.testing.assert_array_equal(collected, -sums)
+
+
+def test_scan_along_another_axis_backwards():
+    module = imported(
+        """main (float[3] s0, float[3, 5] x) => (float[3] s, float[3, 5] y) {
+          s, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],
+                       scan_output_axes = [1], scan_output_directions = [1],
+                       body = step (float[3] a, float[3] b) => (float[3] c, float[3] d) {
+                         c = Add(a, b)
+                         d = Identity(c)
+                       }> (s0, x)
+        }"""
+    )
+    start = np.array([1, 2, 3], np.float32)
+    x = np.arange(15, dtype=np.float32).reshape(3, 5)
+    sums = start[:, None] + np.cumsum(x[:, ::-1], axis=1)
+    last, ys = interpret(module, [start, x])
+    np.testing.assert_array_equal(last, sums[:, -1])
+    np.testing.assert_array_equal(ys, sums[:, ::-1])
