@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from ..dialects.control_flow import Scan
 from ..dialects.graph import ConstantOp, GraphOp
 from ..dialects.graph.shapes import element_count
 from ..dialects.shaped import shape_of
@@ -36,6 +37,12 @@ class Cost:
             self.parameters + other.parameters,
             _sum(self.bytes, other.bytes),
         )
+
+    def times(self, runs: int) -> Cost:
+        """The cost of so many runs, which share their parameters."""
+        counts = (self.multiply_adds, self.flops, self.bytes)
+        multiply_adds, flops, moved = (None if n is None else n * runs for n in counts)
+        return Cost(multiply_adds, flops, self.parameters, moved)
 
 
 def _sum(a: int | None, b: int | None) -> int | None:
@@ -69,13 +76,26 @@ class NodeCost:
 
 
 def node_costs(module: ModuleOp) -> list[NodeCost]:
-    """The operations of a module at the graph level in order, without constants: each is counted where it is first used."""
+    """
+    The operations of a module at the graph level in order, without constants: each is counted where it is first used.
+
+    What stands in a scan costs as often as it is run; of a loop or branch that ends at run time it is counted once.
+    """
     counted: set[SSAValue] = set()
     return [
-        NodeCost(op, _cost(op, counted))
+        NodeCost(op, _cost(op, counted).times(_runs(op)))
         for op in module.walk()
         if isinstance(op, GraphOp) and not isinstance(op, ConstantOp)
     ]
+
+
+def _runs(op: Operation) -> int:
+    """How often an operation is run for each time that its function is, as far as scans say."""
+    runs, around = 1, op.parent_op()
+    while around is not None:
+        runs *= around.steps.value.data if isinstance(around, Scan) else 1
+        around = around.parent_op()
+    return runs
 
 
 def total_cost(nodes: Iterable[NodeCost]) -> Cost:

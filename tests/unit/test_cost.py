@@ -72,6 +72,25 @@ def test_json(layer: str, capsys: pytest.CaptureFixture[str]):
     assert [node["kind"] for node in found["nodes"]] == ["matmul", "add", "add"]
 
 
+def test_a_step_of_a_scan_is_counted_as_often_as_it_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "scan.mlir"
+    path.write_text(
+        """
+        func.func @f(%h0: tensor<2x3xf32>, %r: tensor<3x3xf32>) -> tensor<2x3xf32> {
+          %last = graph.scan 7 carry (%h = %h0) : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+            %n = graph.matmul %h, %r : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32>
+            graph.yield %n : tensor<2x3xf32>
+          }
+          func.return %last : tensor<2x3xf32>
+        }
+        """
+    )
+    assert main(["cost", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"]["multiply_adds"] == 7 * 18
+
+
 def test_a_program_below_the_graph_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "low.mlir"
     path.write_text(
