@@ -174,7 +174,8 @@ class _Tiles:
         c, lanes = self.c, self.plan.lanes
         outer = [axis for axis in (*c.batch, *c.n) if axis != lanes]
         axes = [a for a in (*outer, *self.plan.summed, lanes) if c.right.moves_along(a)]
-        moved = [n for n in (c.right.dimension_of(axis) for axis in axes) if n is not None]
+        every = [n for n in (c.right.dimension_of(axis) for axis in axes) if n is not None]
+        moved = [n for at, n in enumerate(every) if n not in every[at + 1 :]]
         fixed = [n for n in range(len(c.right.subscripts)) if n not in moved]
         order, size = (*fixed, *moved), self.plan.size(lanes)
         staged = self.s.stage(
@@ -189,7 +190,8 @@ class _Tiles:
         )
         last = self.plan.summed[-1]
         reads_last, reads_summed = (c.stride(c.right, axis) == 1 for axis in (lanes, last))
-        extent = c.extent((lanes,))
+        # Groups and their outputs may be along one dimension.
+        extent = c.extent(tuple(a for a in axes if c.right.dimension_of(a) == order[-1]))
         self.packing = Packing(staged, order, size, extent, reads_last, reads_summed)
 
     def peel(self) -> None:

@@ -9,7 +9,7 @@ one of K, which is a window axis then, go in steps, or leave the image, where it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -42,7 +42,7 @@ class Contraction:
     n: tuple[int, ...]
     k: tuple[int, ...]
     window: tuple[int, ...]
-    """those of K that share a subscript of the left operand with another axis"""
+    """those of K that share a subscript of the left operand with an axis of M"""
     initialised: int | None
     finished: int | None
     computed: tuple[int, ...] = ()
@@ -164,19 +164,30 @@ def _convolution(facts: KernelFacts, number: int) -> Contraction | None:
     made = _contraction(facts, number)
     if made is None:
         return None
-    if not (made.right.is_permutation and not made.right.is_guarded):
+    if not _is_filter(made.right, made.k):
         made = made.turned()
-    if not (made.right.is_permutation and not made.right.is_guarded and made.left.is_affine):
+    if not _is_filter(made.right, made.k) or not made.left.is_affine:
         return None
     if not made.m or not made.k:
         return None
-    return replace(made, window=tuple(axis for axis in made.k if _is_shared(made.left, axis)))
+    window = (axis for axis in made.k if _shares(made.left, axis, made.m))
+    return replace(made, window=tuple(window))
 
 
-def _is_shared(access: Access, axis: int) -> bool:
-    """Whether a subscript moves with the axis and with another one."""
-    moving = (s.coefficients for s in access.subscripts if s is not None and s.coefficients[axis])
-    return any(sum(map(bool, coefficients)) > 1 for coefficients in moving)
+def _is_filter(access: Access, summed: tuple[int, ...]) -> bool:
+    """
+    Whether the elements are there for all iterations, and each summed axis moves along a dimension of its own. Others
+    may share one, as groups and their output channels do.
+    """
+    every = range(len(access.subscripts[0].coefficients)) if access.subscripts[0] else ()
+    is_whole = access.is_affine and not access.is_guarded
+    return is_whole and not any(_shares(access, axis, every) for axis in summed)
+
+
+def _shares(access: Access, axis: int, others: Iterable[int]) -> bool:
+    """Whether a subscript moves with the axis and with one of others."""
+    moving = [s.coefficients for s in access.subscripts if s is not None and s.coefficients[axis]]
+    return any(by[other] for by in moving for other in others if other != axis)
 
 
 def only_contraction(facts: KernelFacts, found: Sequence[Contraction]) -> Contraction | None:

@@ -69,9 +69,13 @@ def _plans_with_lanes(
     while width > 1 and width // 2 >= extent:
         width //= 2
     others = _other_axes(c, model, axis)
+    dimension = c.right.dimension_of(axis)
+    shares = any(c.right.dimension_of(a) == dimension for a in (*c.batch, *c.n) if a != axis)
     for vectors in range(1, MOST_VECTORS + 1):
         if vectors > 1 and (vectors - 1) * width >= extent:
             return
+        if packs and shares and extent % (vectors * width):
+            continue  # panels would begin inside of a group
         most = model.core.vector_registers // vectors
         for sizes in _sizes([model.extents[other] for other in others], most):
             around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
@@ -110,11 +114,10 @@ def _halo_order(c: Contraction) -> tuple[int, ...]:
     """
     if not c.left.is_guarded:
         return ()
-    outer = (*c.m, *c.batch)
     moved = [
         n
         for n, s in enumerate(c.left.subscripts)
-        if s is not None and any(s.coefficients[axis] for axis in outer)
+        if s is not None and any(s.coefficients[axis] for axis in c.m)
     ]
     dimensions = list(range(len(c.left.subscripts)))
     if not moved:

@@ -316,9 +316,14 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
         sizes = x.shape[2:]
         x = x.reshape(x.shape[0], groups, -1, *sizes)
         w = w.reshape(groups, -1, *w.shape[1:])
+        starts = [
+            before * stride + low for before, (stride, _, low, _) in zip(first, window, strict=True)
+        ]
         whole = [
-            (size - 1) * stride + step * (count - 1) + 1
-            for size, count, (stride, step, _, _) in zip(sizes, taps, window, strict=True)
+            max((size - 1) * stride + step * (count - 1) + 1, start + extent)
+            for size, count, start, extent, (stride, step, _, _) in zip(
+                sizes, taps, starts, shape[2:], window, strict=True
+            )
         ]
         y = np.zeros((x.shape[0], groups, w.shape[2], *whole), x.dtype)
         for tap in every(*map(range, taps)):
@@ -327,9 +332,6 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
                 for k, size, (stride, step, _, _) in zip(tap, sizes, window, strict=True)
             )
             y[(..., *places)] += np.einsum("ngc...,gcf->ngf...", x, w[(..., *tap)])
-        starts = [
-            before * stride + low for before, (stride, _, low, _) in zip(first, window, strict=True)
-        ]
         kept = tuple(
             slice(start, start + extent) for start, extent in zip(starts, shape[2:], strict=True)
         )

@@ -62,8 +62,25 @@ def test_groups():
     check(lambda x, w: sw.conv(x, w, stride=2, padding=1, groups=4), np.concatenate(alone, 1), x, w)
 
 
+@pytest.mark.parametrize("outputs", [16, 24])
+def test_groups_under_schedule(outputs):
+    """Panels of weights stay inside of a group, whether vectors of its outputs are whole or not."""
+    x, w = numbers(1, 9, 20), numbers(3 * outputs, 3, 3)
+    parts = [
+        direct(x[:, 3 * g : 3 * g + 3], w[outputs * g : outputs * (g + 1)], 1, 1, 1)
+        for g in range(3)
+    ]
+    for function, arrays in (
+        (lambda x: sw.conv(x, w, padding=1, groups=3), (x,)),
+        (lambda x, w: sw.conv(x, w, padding=1, groups=3), (x, w)),
+    ):
+        found = sw.jit(function)(*arrays)
+        np.testing.assert_array_equal(found, np.concatenate(parts, 1))
+
+
 @pytest.mark.parametrize(
-    ("stride", "cut", "more", "dilation"), [(1, 0, 0, 1), (2, 1, 1, 1), (3, 0, 0, 2), (4, 0, 2, 2)]
+    ("stride", "cut", "more", "dilation"),
+    [(1, 0, 0, 1), (2, 1, 1, 1), (3, 0, 0, 2), (4, 0, 2, 2), (5, 0, 4, 1)],
 )
 def test_transposed(stride, cut, more, dilation):
     x, w, b = numbers(2, 3, 5), numbers(3, 4, 3), numbers(4)

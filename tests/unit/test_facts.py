@@ -222,3 +222,13 @@ def test_a_depthwise_convolution_has_channels_for_its_batch():
     (found,) = find_convolutions(facts_of_loops(function).facts)
     assert (found.batch, found.m, found.n, found.k) == ((1,), (0, 2, 3), (), (4, 5))
     assert found.window == found.k
+
+
+def test_groups_and_their_outputs_may_share_a_dimension():
+    text = CONVOLUTION.replace("5x9x12", "10x9x12").replace("%x[%n, %c,", "%x[%n, %g * 5 + %c,")
+    text = text.replace("%w[%f,", "%w[%g * 7 + %f,").replace("7x5x3x2", "14x5x3x2")
+    text = text.replace("%f = 7", "%g = 2, %f = 7").replace("2x7x5x11", "2x2x7x5x11")
+    (function,) = kernels(sw.Lowered(parse_text(text)).unscheduled())
+    (found,) = find_convolutions(facts_of_loops(function).facts)
+    assert (found.batch, found.m, found.n, found.k) == ((1,), (0, 3, 4), (2,), (5, 6, 7))
+    assert found.window == (6, 7)

@@ -31,7 +31,7 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
 // CHECK: scheduled as contraction: direct, tile {{.*}} all terms written out
 // LOOP-LABEL: @depthwise.y
 // LOOP:         loop.for parallel "c.init"
-// LOOP-NEXT:      %image = loop.alloc stack : memref<1x1x30x34xf32>
+// LOOP-NEXT:      %image = loop.alloc stack : memref<1x30x1x34xf32>
 // LOOP:           loop.for parallel "image.in
 // LOOP:           loop.for reduction unroll "kh"
 // LOOP-NEXT:        loop.for reduction unroll "kw"
