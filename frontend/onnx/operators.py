@@ -5,6 +5,7 @@ from . import control as control
 from . import convolutions as convolutions
 from . import detection as detection
 from . import elementwise as elementwise
+from . import fourier as fourier
 from . import generation as generation
 from . import indexing as indexing
 from . import microsoft as microsoft

@@ -1,0 +1,90 @@
+"""
+The discrete Fourier transform, as products with matrices of cosines and sines: n² multiply-adds for each row of n
+numbers, at the speed of matrix products.
+"""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from ..dialects.dtypes import is_float_dtype
+from ..errors import StepwellError
+from .array_functions import integers, moveaxis, normalized, pad, single_axis, stack
+from .functions import matmul
+from .recording import as_tensor
+from .tensor import Tensor, TensorLike
+from .traceable import traceable
+
+MAX_LENGTH = 4096
+"""Of a row: the matrices of a longer one would take more than 256 MB."""
+
+
+@traceable
+def dft(
+    x: TensorLike,
+    /,
+    length: int | None = None,
+    axis: int = -2,
+    *,
+    inverse: bool = False,
+    onesided: bool = False,
+) -> Tensor:
+    """
+    The discrete Fourier transform along an axis (ONNX DFT). The last axis has the real part, or the real and the imaginary
+    part; it has both in the result.
+
+    `x` is cut, or padded with 0, to `length`. `onesided` leaves out what follows from the symmetry of real numbers: of the
+    transform all behind its first half; of an inverse one it takes such a half, `length` is that of the result, and the
+    result has the real part alone. Rows are of at most 4096 numbers.
+    """
+    x = as_tensor(x)
+    axis = normalized(single_axis(axis), x.ndim)
+    if not is_float_dtype(x.dtype) or axis == x.ndim - 1 or x.shape[-1] not in (1, 2):
+        raise StepwellError(
+            f"found {x.dtype} of shape {list(x.shape)} and axis {axis}, expected floats with the real and imaginary "
+            "parts along the last axis, and another axis; reshape it"
+        )
+    moved = moveaxis(x, axis, x.ndim - 2)
+    has_half = inverse and onesided
+    default = 2 * (moved.shape[-2] - 1) if has_half else moved.shape[-2]
+    (count,) = integers(default if length is None else length, "length")
+    if not 1 <= count <= MAX_LENGTH:
+        raise StepwellError(f"found rows of {count} numbers, expected 1 to {MAX_LENGTH}; cut them")
+    taken = count // 2 + 1 if has_half else count
+    moved = _resized(moved, taken)
+    given = count // 2 + 1 if onesided and not inverse else count
+    cosine, sine = _matrices(taken, given, count, inverse, x.dtype)
+    if has_half:
+        # The half that is not there adds the conjugate of what is.
+        twice = np.full((taken, 1), 2, x.dtype)
+        twice[[0, -1] if count % 2 == 0 else [0]] = 1
+        cosine, sine = cosine * twice, sine * twice
+    rows = tuple([slice(None)] * (moved.ndim - 1))
+    real = matmul(moved[(*rows, 0)], cosine)
+    imaginary = matmul(moved[(*rows, 0)], sine)
+    if moved.shape[-1] == 2:
+        real = real - matmul(moved[(*rows, 1)], sine)
+        imaginary = imaginary + matmul(moved[(*rows, 1)], cosine)
+    return moveaxis(stack([real] if has_half else [real, imaginary], -1), x.ndim - 2, axis)
+
+
+def _resized(x: Tensor, count: int) -> Tensor:
+    """So many elements of the axis before the last, 0 behind those there are."""
+    found = x.shape[-2]
+    if found < count:
+        return pad(x, [(0, 0)] * (x.ndim - 2) + [(0, count - found), (0, 0)])
+    rows = tuple([slice(None)] * (x.ndim - 2))
+    return x if found == count else x[(*rows, slice(count))]
+
+
+def _matrices(
+    rows: int, columns: int, count: int, inverse: bool, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
+    """The real and imaginary parts of exp(∓2πi·r·c / count), of the inverse divided by the count."""
+    # By the remainder, so that the angle is as exact for large products as for small ones.
+    turns = np.outer(np.arange(rows), np.arange(columns)) % count / count
+    angles = 2 * pi * turns * (1 if inverse else -1)
+    scale = 1 / count if inverse else 1.0
+    return (np.cos(angles) * scale).astype(dtype), (np.sin(angles) * scale).astype(dtype)
