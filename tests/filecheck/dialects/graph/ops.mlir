@@ -24,6 +24,10 @@ func.func @elementwise(%x: tensor<2x3xf32>, %y: tensor<3xf32>, %u: tensor<?x3xui
   %i = graph.clip %x min = 0.0 : f32 max = 0x7F800000 : f32 : tensor<2x3xf32>
   // CHECK-NEXT: %j = graph.hard_sigmoid %x alpha = 2.000000e-01 beta = 5.000000e-01 {note = "kept"} : tensor<2x3xf32>
   %j = graph.hard_sigmoid %x alpha = 0.2 beta = 0.5 {note = "kept"} : tensor<2x3xf32>
+  // CHECK-NEXT: %t = graph.atan %x : tensor<2x3xf32>
+  %t = graph.atan %x : tensor<2x3xf32>
+  // CHECK-NEXT: %v = graph.trunc %u : tensor<?x3xui8>
+  %v = graph.trunc %u : tensor<?x3xui8>
   func.return
 }
 
