@@ -392,6 +392,8 @@ def _straightened(arg: BlockArgument, home: Home) -> Straightened | None:
     if len(found) != 1:
         return None
     ((map_, extents),) = found
+    if 0 in extents:
+        return None  # the place of nothing may be the end of its buffer
     if all(linear_form(expr, map_.num_dims) is not None for expr in map_.results):
         return None
     placing = view_through(map_, extents, home.placing)

@@ -9,7 +9,9 @@ from fuzz import Setting, failure_of
 from stepwell.analysis.levels import Level
 from stepwell.analysis.memory_plan import memory_plans
 from stepwell.dialects import te
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
 from stepwell.transforms.remarks import Remark, listening
 from xdsl.dialects.builtin import ModuleOp
 
@@ -132,3 +134,16 @@ def test_the_text_after_bufferization_has_no_tensors_between_kernels():
     assert str(again) == str(module)
     assert not any(has_tensors(op) for op in again.ops)  # type: ignore[arg-type]
     assert any(isinstance(op, te.KernelOp) for op in again.walk())
+
+
+def test_no_view_of_nothing_leaves_its_buffer():
+    """The last part is empty, and begins where the buffer ends."""
+    module = parse_text("""
+    func.func @main(%x: tensor<2x5x7xf32>) -> tensor<0x35xf32> {
+      %r = graph.reshape %x : tensor<2x5x7xf32> -> tensor<2x35xf32>
+      %a, %b = graph.split %r axis = 0 sizes = [2, 0] : tensor<2x35xf32> -> tensor<2x35xf32>, tensor<0x35xf32>
+      func.return %b : tensor<0x35xf32>
+    }""")
+    lower_to(module, Level.LOOP)
+    (found,) = interpret(module, [np.ones((2, 5, 7), np.float32)])
+    assert found.shape == (0, 35)
