@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ModuleOp
+
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 from ...errors import StepwellError
 from ...spelling import one_line
@@ -279,9 +280,10 @@ class _Importer:
         self, proto: NodeProto, node: Node, inputs: list[Value], frame: _Frame
     ) -> Sequence[Value]:
         own = self._model.functions.get((node.domain, node.op_type))
-        attributes = _in_terms_of(proto.attribute, frame.bound)
+        if frame.bound:
+            proto = _in_terms_of(proto, frame.bound)
         if own is not None:
-            return self._function(own, node, attributes, inputs, frame)
+            return self._function(own, node, proto.attribute, inputs, frame)
         operator = operator_for(node.domain, node.op_type, node.version)
         is_missing = any(isinstance(value, _Missing) for value in inputs)
         missing = [_MISSING] * len(node.outputs)
@@ -296,7 +298,7 @@ class _Importer:
         body = function_body(proto, node, inputs)
         if body is not None:
             defaults = default_protos(node)
-            return self._function(body, node, [*defaults, *attributes], inputs, frame)
+            return self._function(body, node, [*defaults, *proto.attribute], inputs, frame)
         if all(is_known(value) for value in inputs) and not any(
             map(callable, node.attributes.values())
         ):
@@ -395,12 +397,10 @@ def _arguments(operator: Operator, node: Node) -> dict[str, Any]:
     return {**arguments, "node": node} if operator.takes_node else arguments
 
 
-def _in_terms_of(
-    attributes: Iterable[AttributeProto], bound: Mapping[str, AttributeProto]
-) -> list[AttributeProto]:
-    """The attributes of a node with those of the function it stands in put in."""
+def _in_terms_of(proto: NodeProto, bound: Mapping[str, AttributeProto]) -> NodeProto:
+    """A node of a function with the attributes of the call in place of what refers to them."""
     found: list[AttributeProto] = []
-    for attribute in attributes:
+    for attribute in proto.attribute:
         if not attribute.ref_attr_name:
             found.append(attribute)
         elif attribute.ref_attr_name in bound:
@@ -408,7 +408,11 @@ def _in_terms_of(
             copy.CopyFrom(bound[attribute.ref_attr_name])
             copy.name = attribute.name
             found.append(copy)
-    return found
+    node = NodeProto()
+    node.CopyFrom(proto)
+    del node.attribute[:]
+    node.attribute.extend(found)
+    return node
 
 
 def _as_values(results: Any) -> Sequence[Value]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
+
 from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError

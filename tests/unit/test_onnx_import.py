@@ -288,3 +288,12 @@ def test_a_loop_whose_iterations_are_known(load):
     last, seen = load(model).compile()(X[0])
     np.testing.assert_allclose(last, 4 * X[0], rtol=1e-6)
     np.testing.assert_allclose(seen, -np.outer([2, 3, 4], X[0]), rtol=1e-6)
+
+
+def test_a_function_of_onnx_passes_its_attributes_on(load):
+    """The body of SoftmaxCrossEntropyLoss calls another function of ONNX with `reduction`."""
+    node = make_node("SoftmaxCrossEntropyLoss", ["x", "t"], ["y"], reduction="none")
+    run = load(model_of([node], {"x": [3, 4], "t": ([3], INT64)})).compile()
+    targets = np.array([0, 3, 1])
+    logarithms = X - np.log(np.exp(X).sum(1, keepdims=True))
+    np.testing.assert_allclose(run(X, targets), -logarithms[np.arange(3), targets], rtol=1e-5)
