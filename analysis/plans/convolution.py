@@ -45,7 +45,7 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
     model = _Model(c, target)
     found = [(model.cost(plan).seconds, plan) for plan in _plans(c, model)]
-    found.sort(key=lambda pair: (pair[0], str(pair[1])))
+    found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
     return tuple(plan for _, plan in found)[:n]
 
 
@@ -171,6 +171,11 @@ class _Model:
 
     def accumulators(self, plan: ConvolutionPlan) -> int:
         return prod(size for _, size in plan.tile[:-1]) * self.vectors(plan)
+
+    def spread(self, plan: ConvolutionPlan) -> int:
+        """How far apart in memory a tile's elements of the image are for one term: of equal plans the nearest is best."""
+        steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
+        return sum(count * abs(step or 0) for count, step in steps)
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
