@@ -87,7 +87,8 @@ def _declared_shape(value: ValueInfoProto, model: Model) -> tuple[Extent, ...] |
                 continue
             shape.append(dim.dim_value)
         else:
-            shape.append(dim.dim_param or None)
+            # Paddle calls every open extent "?": that is no name.
+            shape.append(None if dim.dim_param in ("", "?") else dim.dim_param)
     return tuple(shape)
 
 

@@ -123,6 +123,11 @@ def test_inputs_that_decide_shapes_may_be_given_as_constants(load):
     assert load(model, constants={"t": [2, 6]}).compile()(X).shape == (2, 6)
 
 
+def test_extents_that_are_called_a_question_mark_are_different_ones(load):
+    low = load(model_of([make_node("Exp", ["x"], ["y"])], {"x": ["?", "?"]}), shapes={"x": (3, 4)})
+    np.testing.assert_allclose(low.compile()(X), np.exp(X), rtol=1e-6)
+
+
 def test_open_extents_are_named_in_one_message(load):
     message = refused(
         load, model_of([make_node("Add", ["a", "b"], ["y"])], {"a": ["n"], "b": [3, None]})
