@@ -215,15 +215,20 @@ class Nest:
     @property
     def is_matrix_product(self) -> bool:
         """Whether, moreover, each of the operands has parallel iterators that the other has not."""
+        return all(self.sides)
+
+    @property
+    def sides(self) -> tuple[set[int], set[int]]:
+        """The parallel iterators that only one of the operands of a contraction has; of other nests there are none."""
         factors = self._factors()
         if factors is None:
-            return False
+            return set(), set()
         left, right = (
             {dim for read in reads if read.map is not None for dim in read.map.used_dims()}
             for reads in factors
         )
         parallel = set(range(len(self.space.parallel)))
-        return bool((left - right) & parallel) and bool((right - left) & parallel)
+        return (left - right) & parallel, (right - left) & parallel
 
     def _factors(self) -> _Factors:
         """What the factors of the products that it sums up are made from, where that is not the same."""

@@ -247,6 +247,21 @@ def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
     return (extent for dim, extent in enumerate(extents) if dim not in used)
 
 
+def _loses_tiles(product: Nest, rows: int) -> bool:
+    """
+    Whether blocks of rows have no tiles for a product: where, in a row, it goes along several axes of one operand, or has
+    a window.
+    """
+    extents, parallel = product.space.numbers, len(product.space.parallel)
+    in_a_row = ([dim for dim in side if dim >= rows and extents[dim] > 1] for side in product.sides)
+    if any(len(side) > 1 for side in in_a_row):
+        return True
+    subscripts = (
+        expr.used_dims() for read in product.reads if read.map for expr in read.map.results
+    )
+    return any(used and min(used) < parallel <= max(used) for used in subscripts)
+
+
 MAX_NESTS = 16
 """More than these in one kernel make its schedule hard to read, and to find."""
 
@@ -280,8 +295,11 @@ def refusal(
         return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
     if not all(map(tensors.is_static, nests)):
         return "their extents are not all numbers"
-    if prod(shared_rows(nests, tensors)) <= 1:
+    rows = shared_rows(nests, tensors)
+    if prod(rows) <= 1:
         return "they share no leading parallel iterator"
+    if any(anchor.is_matrix_product and _loses_tiles(anchor, len(rows)) for anchor in anchors):
+        return "row by row, a convolution or a product of several axes in a row would lose its register tiles"
     together = traffic(units, caches, tensors)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"

@@ -110,13 +110,19 @@ def show_kernels(low: sw.Lowered, image: np.ndarray) -> None:
     times = profile(low, image, threads=1)
     total = sum(one.seconds for one in times)
     counts = Counter(one.kernel for one in times)
-    heading(f"Kernels: {len(times)} calls of {len(counts)} kernels, {total * 1e3:.2f} ms; the longest")
+    heading(
+        f"Kernels: {len(times)} calls of {len(counts)} kernels, {total * 1e3:.2f} ms; the longest"
+    )
     for one in sorted(times, key=lambda one: -one.seconds)[:12]:
         node = one.source.rpartition(": ")[2]
-        print(f"  {one.seconds * 1e6:8.1f} us {100 * one.seconds / total:5.1f} %  {one.kernel}  ({node})")
+        print(
+            f"  {one.seconds * 1e6:8.1f} us {100 * one.seconds / total:5.1f} %  {one.kernel}  ({node})"
+        )
     for plan in low.memory_plans():
         heading("Memory between kernels")
-        print(f"  an arena of {plan.total / 1e6:.2f} MB; {plan.lower_bound / 1e6:.2f} MB are alive at once")
+        print(
+            f"  an arena of {plan.total / 1e6:.2f} MB; {plan.lower_bound / 1e6:.2f} MB are alive at once"
+        )
 
 
 def show_boxes(found: Sequence[Box], drawn: Sequence[Box]) -> bool:
@@ -127,7 +133,9 @@ def show_boxes(found: Sequence[Box], drawn: Sequence[Box]) -> bool:
         best = max(found, key=box.overlap, default=Box(0, 0, 0, 0))
         is_found = box.overlap(best) >= LEAST_OVERLAP
         all_found &= is_found
-        print(f"  {text!r:18} drawn at {tuple(box)}, {'found at' if is_found else 'not found:'} {tuple(best)}")
+        print(
+            f"  {text!r:18} drawn at {tuple(box)}, {'found at' if is_found else 'not found:'} {tuple(best)}"
+        )
     return all_found
 
 
@@ -147,7 +155,9 @@ def agrees_with_onnxruntime(model: str, image: np.ndarray, found: np.ndarray) ->
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("model", help="ch_PP-OCRv4_det_infer.onnx of the package rapidocr-onnxruntime")
+    parser.add_argument(
+        "model", help="ch_PP-OCRv4_det_infer.onnx of the package rapidocr-onnxruntime"
+    )
     parser.add_argument("--output", type=Path, default=Path("build"), help="where the picture goes")
     args = parser.parse_args()
 

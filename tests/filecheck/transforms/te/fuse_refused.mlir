@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p te-fuse | filecheck %s
+// RUN: stepwell-opt %s -p te-fuse --remarks 2>&1 | filecheck %s --check-prefix REMARK
 
 // What stays as it is. tests/unit/test_te.py has the reasons.
 
@@ -134,4 +135,20 @@ func.func @epilogue_of_several(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4x
     te.yield %d : f32
   }
   func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// A convolution and the pooling of what it computes share images and channels, but not pixels.
+// REMARK: not one kernel, 'conv' and 'pool': row by row, a convolution or a product of several axes in a row would lose its register tiles
+// CHECK-LABEL: func.func @pooled
+// CHECK:         te.kernel "conv"
+// CHECK:         te.kernel "pool"
+func.func @pooled(%x: tensor<1x64x56xf32>, %w: tensor<32x64x3xf32>) -> tensor<1x32xf32> {
+  %conv = te.compute [%n = 1, %f = 32, %o = 54] add [%c = 64, %k = 3] (%a = %x[%n, %c, %o + %k], %b = %w[%f, %c, %k]) : (tensor<1x64x56xf32>, tensor<32x64x3xf32>) -> tensor<1x32x54xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %pool = te.compute [%n = 1, %f = 32] max [%o = 54] (%a = %conv[%n, %f, %o]) : (tensor<1x32x54xf32>) -> tensor<1x32xf32> {
+    te.yield %a : f32
+  }
+  func.return %pool : tensor<1x32xf32>
 }
