@@ -47,7 +47,8 @@ def require_supported(dtype: np.dtype, what: str) -> np.dtype:
 def dtype_named(dtype: Any) -> np.dtype:
     """The dtype a `dtype=` argument means. Raises StepwellError when there is none, or not in Stepwell."""
     try:
-        found = np.dtype(dtype)
+        # NumPy knows the name of bfloat16 only once the package that it is from is loaded.
+        found = numpy_dtype(bf16) if dtype == "bfloat16" else np.dtype(dtype)
     except TypeError:
         raise StepwellError(
             f"found dtype {dtype!r:.60}, expected one of {_NAMES}; name one of these"

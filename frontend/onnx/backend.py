@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-
 from onnx import ModelProto
 from onnx.backend.base import Backend, BackendRep
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-
 from onnx import TypeProto, ValueInfoProto
 
 from ...errors import StepwellError

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+from xdsl.dialects.builtin import ModuleOp
 
 from ...errors import StepwellError
 from ...spelling import one_line

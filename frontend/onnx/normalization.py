@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-
 from onnx import TensorProto
 
 from .. import array_functions as arrays

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-
 from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError

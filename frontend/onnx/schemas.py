@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-
 from onnx import AttributeProto, FunctionProto, NodeProto, defs, helper
 from onnx.defs import SchemaError
 

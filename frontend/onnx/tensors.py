@@ -8,7 +8,6 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-
 from onnx import TensorProto, helper, numpy_helper
 
 from ...dialects.dtypes import has_element_type

@@ -272,11 +272,11 @@ def test_iterations_on_threads_have_scratch_memory_of_their_own():
 
 # The plan for people.
 
-KERNELS = """func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<16x8xf32> {
-  %a = graph.matmul %x, %w : tensor<16x8xf32>, tensor<8x8xf32> -> tensor<16x8xf32>
-  %b = graph.matmul %a, %w : tensor<16x8xf32>, tensor<8x8xf32> -> tensor<16x8xf32>
-  %c = graph.matmul %b, %w : tensor<16x8xf32>, tensor<8x8xf32> -> tensor<16x8xf32>
-  func.return %c : tensor<16x8xf32>
+KERNELS = """func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x8xf32> {
+  %a = graph.matmul %x, %w : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+  %b = graph.matmul %a, %w : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+  %c = graph.matmul %b, %w : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
+  func.return %c : tensor<2x8xf32>
 }
 """
 
@@ -287,11 +287,11 @@ def test_the_plan_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["compile", str(program), "--emit", "memory", "--opt", "quick"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(
-        "main: an arena of 1024 bytes, 1.00 times the 1024 that are alive at once\n"
+        "main: an arena of 128 bytes, 1.00 times the 128 that are alive at once\n"
     )
-    assert "           0        512  0-1      a\n" in text
-    assert "         512        512  1-2      b\n" in text
-    assert "           1       1024  main.a\n" in text
+    assert "           0         64  0-1      a\n" in text
+    assert "          64         64  1-2      b\n" in text
+    assert "           1        128  main.a\n" in text
 
 
 def test_the_plan_is_drawn(tmp_path: Path):
