@@ -203,6 +203,7 @@ class _Model:
         return cost_of(
             [
                 ("arithmetic", computing),
+                ("from L2", max(0.0, self._from_l2(plan) - computing)),
                 ("streaming", max(0.0, self._streaming(plan) - computing)),
                 ("packing weights", self._packing(plan)),
                 ("copying the image", self._copying(plan)),
@@ -284,6 +285,50 @@ class _Model:
         is_cached = last.level > 2 and image + weights <= last.bytes // last.shared_by
         rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
         return moved / rate.core
+
+    def _from_l2(self, plan: ConvolutionPlan) -> float:
+        """
+        Seconds in which tiles read their operands from L2: once, or, where L1 does not keep what goes by while the
+        innermost summed axis runs, again for each of its runs.
+        """
+        if plan.written_out:
+            return 0.0  # the one channel's image has just been copied, into L1
+        operands = (self.c.left, self.c.right)
+        once = sum(self._touched(plan, access, plan.summed) for access in operands)
+        run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
+        runs = self.terms / max(1, self.extents[plan.summed[-1]])
+        tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
+        is_kept = run <= kept_bytes(self.core.cache(1))
+        return tiles * (once if is_kept else max(once, run * runs)) / self.rates.read_l2.core
+
+    def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
+        """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
+        sizes = {axis: size for axis, size in plan.tile if access.moves_along(axis)}
+        sizes |= {axis: self.extents[axis] for axis in summed if access.moves_along(axis)}
+        bytes_ = self.c.facts.element_bytes(access)
+        if plan.packs and access == self.c.right:
+            return prod(sizes.values()) * bytes_
+        line = self.core.cache(1).line_bytes
+        count, run = 1, bytes_
+        for axis, size in sizes.items():
+            step = self._step(plan, access, axis) * bytes_
+            # Along an axis of which a line has several elements they come together.
+            if step < line:
+                run += (size - 1) * step
+            else:
+                count *= size
+        return count * (run + line - bytes_)
+
+    def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
+        """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""
+        if not plan.halo or access != self.c.left:
+            return abs(self.c.stride(access, axis) or 0)
+        shape, stride, step = self.c.facts.buffers[access.buffer].shape, 1, 0
+        for dimension in reversed(plan.halo):
+            subscript, extent = access.subscripts[dimension], shape[dimension]
+            step += stride * (subscript.coefficients[axis] if subscript is not None else 0)
+            stride *= extent if isinstance(extent, int) else 1
+        return abs(step)
 
     def _bytes(self, access: Access) -> float:
         return float(self.c.facts.buffers[access.buffer].bytes or 0)

@@ -79,3 +79,13 @@ func.func private @half(%x: memref<40xf32> {stepwell.noalias}, %w: memref<3xf32>
   }
   func.return
 }
+
+// Several rows of pixels in a tile, for all channels, would not stay in L1 from one place of the window to the next.
+// CHECK: scheduled as contraction: direct, tile 14x32 of axes 2, 0, copies the image
+func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>) -> tensor<1x24x80x120xf32> {
+  %y = te.compute [%n = 1, %f = 24, %oh = 80, %ow = 120] add [%c = 96, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x96x80x120xf32>, tensor<24x96x3x3xf32>) -> tensor<1x24x80x120xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<1x24x80x120xf32>
+}
