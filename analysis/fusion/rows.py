@@ -256,10 +256,20 @@ def _loses_tiles(product: Nest, rows: int) -> bool:
     in_a_row = ([dim for dim in side if dim >= rows and extents[dim] > 1] for side in product.sides)
     if any(len(side) > 1 for side in in_a_row):
         return True
-    subscripts = (
-        expr.used_dims() for read in product.reads if read.map for expr in read.map.results
-    )
-    return any(used and min(used) < parallel <= max(used) for used in subscripts)
+    subscripts = (expr for read in product.reads if read.map for expr in read.map.results)
+    return any(_has_window(expr, extents, parallel) for expr in subscripts)
+
+
+def _has_window(subscript: AffineExpr, extents: Sequence[int], parallel: int) -> bool:
+    """Whether what summed iterators reach from one element overlaps with what they reach from the next."""
+    origin = [0] * len(extents)
+    start = subscript.eval(origin, [])
+    steps = {
+        dim: abs(subscript.eval([*origin[:dim], 1, *origin[dim + 1 :]], []) - start)
+        for dim in subscript.used_dims()
+    }
+    reach = sum(step * (extents[dim] - 1) for dim, step in steps.items() if dim >= parallel)
+    return any(step <= reach for dim, step in steps.items() if dim < parallel and extents[dim] > 1)
 
 
 MAX_NESTS = 16

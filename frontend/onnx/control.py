@@ -64,6 +64,9 @@ def loop(
     return _written_out(limit, carried, body, node)
 
 
+MOST_ITERATIONS = 1 << 24
+"""Loops of more iterations than this are refused: their numbers alone would take 128 MiB."""
+
 WRITTEN_OUT = 32
 """Iterations of a loop up to which its body is imported once for each: what is imported grows with the product."""
 
@@ -90,6 +93,8 @@ def _written_out(
 
 def _scanned(limit: int, carried: Sequence[Value], body: Subgraph, node: Any) -> list[Value]:
     """A loop of a known number of iterations."""
+    if limit > MOST_ITERATIONS:
+        raise Unsupported(f"a loop of {limit} iterations")
     count, flags = len(carried), list[Value]()
 
     def step(state: tuple[Value, ...], number: Value) -> Any:

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import graph
-from ...dialects.dtypes import float_limits
+from ...dialects.dtypes import float_limits, is_float_dtype
 from ...dialects.graph.expressions import Expr
 
 Bindings: TypeAlias = Mapping[str, Any]
@@ -218,8 +218,9 @@ def number_in(value: Term, bound: Bindings) -> Any:
 
 
 def _checked(op: type[Operation], number: Any, of: Sequence[Any]) -> Any:
-    is_scaled = op in (graph.MulOp, graph.DivOp) and of[0] != 0
-    if is_scaled and abs(number) < float_limits(np.asarray(number).dtype).tiny:
+    dtype = np.asarray(number).dtype
+    is_scaled = op in (graph.MulOp, graph.DivOp) and of[0] != 0 and is_float_dtype(dtype)
+    if is_scaled and abs(number) < float_limits(dtype).tiny:
         raise VerifyException(f"found {number}, expected a number that is not so small")
     if not isfinite(number):
         raise VerifyException(f"found {number}, expected a finite number")
