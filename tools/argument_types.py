@@ -1,4 +1,4 @@
-"""Types of command-line arguments that several tools take."""
+"""Command-line arguments that several tools take, and their types."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def seed(text: str) -> int:
         f"found the seed '{one_line(text, 40)}', expected a whole number from 0 to 10^{_SEED_DIGITS}; "
         "choose another"
     )
+
+
+def add_shapes(parser: argparse.ArgumentParser, words: str) -> None:
+    """Add `--shape NAME=2x3xf32`, once for each argument; `words` say whose shapes they are."""
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=2x3xf32", help=words)

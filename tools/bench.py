@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
+from .argument_types import add_shapes
 from .bench_case import SUITE, WHOLE_SUITE, requests
 from .bench_contest import Contest
 from .bench_environment import Description, describe, machine, withheld
@@ -40,13 +41,7 @@ def register(commands: Any) -> None:
         metavar="IN",
         help="IN.mlir, IN.onnx, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
     )
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of an argument, where the program leaves it open",
-    )
+    add_shapes(parser, "the shape of an argument, where the program leaves it open")
     add(
         "--against",
         default=",".join(bench_peers.PEERS),

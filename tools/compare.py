@@ -15,7 +15,7 @@ from ..analysis.signature import entry_function, signature_of
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
-from .argument_types import seed
+from .argument_types import add_shapes, seed
 from .model_peers import PEERS, relative_error, results_elsewhere
 from .run import load_array, make_inputs, pairs
 from .shape_text import parse_shape
@@ -49,13 +49,7 @@ def register(commands: Any) -> None:
         default="onnxruntime",
         help="the other runtime; `reference` is the evaluator of the onnx package",
     )
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of an input, where the model leaves it open",
-    )
+    add_shapes(parser, "the shape of an input, where the model leaves it open")
     add(
         "--input",
         action="append",

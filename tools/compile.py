@@ -17,6 +17,7 @@ from ..driver.pipelines import as_shown
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
+from .argument_types import add_shapes
 from .execute import add_options, lower, options_of
 from .load_program import load_program
 
@@ -66,13 +67,7 @@ def register(commands: Any) -> None:
         "with -, stdout gets what --emit names",
     )
     add("--emit", choices=_EMITS, help="what to write; by default, what OUT's name ends in")
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of an argument of a Python function",
-    )
+    add_shapes(parser, "the shape of an argument of a Python function")
     add_options(parser)
     parser.set_defaults(command=compile_program)
 

@@ -13,6 +13,7 @@ from ..analysis.levels import Level, level_of
 from ..dialects.graph.shapes import shape_text
 from ..errors import StepwellError
 from ..frontend.text import make_context
+from .argument_types import add_shapes
 from .load_program import load_program
 from .run import pairs
 
@@ -30,13 +31,7 @@ def register(commands: Any) -> None:
     )
     add = parser.add_argument
     add("program", metavar="IN", help="IN.onnx, IN.mlir, IN.py:FUNCTION, or - for text on stdin")
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of an argument, where the program leaves it open",
-    )
+    add_shapes(parser, "the shape of an argument, where the program leaves it open")
     add("--by", choices=("node", "kind"), default="node", help="a line for each node, or kind")
     add("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)

@@ -12,7 +12,7 @@ from ..errors import StepwellError
 from ..frontend.lowered import Lowered
 from ..frontend.profile import KernelTime, profile
 from ..frontend.text import make_context
-from .argument_types import seed
+from .argument_types import add_shapes, seed
 from .execute import add_options, options_of
 from .load_program import load_program
 from .run import make_inputs, pairs
@@ -30,13 +30,7 @@ def register(commands: Any) -> None:
     )
     add = parser.add_argument
     add("program", metavar="IN", help="IN.onnx, IN.mlir, IN.py:FUNCTION, or - for text on stdin")
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of an argument, where the program leaves it open",
-    )
+    add_shapes(parser, "the shape of an argument, where the program leaves it open")
     add("--random", type=seed, default=0, metavar="SEED", help="draws the arguments")
     add("--rounds", type=int, default=20, metavar="N", help="how many runs the medians are of")
     add_options(parser)

@@ -19,7 +19,7 @@ from ..errors import StepwellError
 from ..frontend.array_memory import check_memory
 from ..frontend.text import make_context
 from ..spelling import did_you_mean, few_names
-from .argument_types import seed
+from .argument_types import add_shapes, seed
 from .differences import largest_differences
 from .execute import (
     add_options,
@@ -55,13 +55,7 @@ def register(commands: Any) -> None:
         metavar="NAME=FILE.npy",
         help="the array for an argument",
     )
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=2x3xf32",
-        help="the shape of a generated argument, where the program leaves it open",
-    )
+    add_shapes(parser, "the shape of a generated argument, where the program leaves it open")
     add("--random", type=seed, metavar="SEED", help="generate the arguments that are not given")
     add("--entry", metavar="NAME", help="the function to run; needed when there are several")
     add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,6 +22,7 @@ from ..te.builder import Access, TeBuilder
 from ..te.index_maps import dims
 from .base import GraphOp, Value, graph_op
 from .shapes import (
+    Shape,
     element_count,
     is_compatible,
     normalized_axis,
@@ -58,16 +60,9 @@ def element_at(b: ScalarBuilder, whole: SSAValue, position: Sequence[SSAValue]) 
     return b.emit(tensor.ExtractOp(whole, position, b.signless))
 
 
-@graph_op
-class GatherOp(GraphOp, DefinedInTe):
-    """
-    The slices of an axis named by a tensor of indices (`numpy.take` along an axis). A negative index
-    counts from the end; one out of range is moved to the nearest in range, where NumPy raises.
+class _AlongAxisGatherOp(GraphOp, DefinedInTe, ABC):
+    """Elements of a tensor chosen along one axis by a tensor of indices. A subclass says the shape of the result."""
 
-        %r = graph.gather %x, %i axis = 0 : tensor<9x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
-    """
-
-    name = "graph.gather"
     COMPUTES: ClassVar = False
 
     operand = operand_def()
@@ -90,11 +85,16 @@ class GatherOp(GraphOp, DefinedInTe):
         )
 
     @classmethod
+    @abstractmethod
+    def result_shape(cls, shape: Shape, chosen: Shape, axis: int) -> Shape:
+        """The shape of the result for those of the operand and the indices. Raises VerifyException."""
+
+    @classmethod
     def infer_type(cls, operand: Tensor, indices: Tensor, axis: int) -> Tensor:
-        """The result type: the operand's shape with that of the indices in place of the axis."""
+        """The result type. Raises VerifyException for indices of another type, and where there is nothing to take."""
         require_indices(indices)
-        shape = operand.get_shape()
-        result = (*shape[:axis], *indices.get_shape(), *shape[axis + 1 :])
+        shape = tuple(operand.get_shape())
+        result = cls.result_shape(shape, tuple(indices.get_shape()), axis)
         if shape[axis] == 0 and element_count(result) != 0:
             raise VerifyException(
                 f"found no elements on axis {axis} of shape {shape_text(shape)}, expected some to take "
@@ -109,6 +109,26 @@ class GatherOp(GraphOp, DefinedInTe):
 
     def checked_operands(self) -> Sequence[SSAValue]:
         return (self.operand,)
+
+    def flops(self) -> int:
+        return 0
+
+
+@graph_op
+class GatherOp(_AlongAxisGatherOp):
+    """
+    The slices of an axis named by a tensor of indices (`numpy.take` along an axis). A negative index
+    counts from the end; one out of range is moved to the nearest in range, where NumPy raises.
+
+        %r = graph.gather %x, %i axis = 0 : tensor<9x4xf32>, tensor<2x3xi64> -> tensor<2x3x4xf32>
+    """
+
+    name = "graph.gather"
+
+    @classmethod
+    def result_shape(cls, shape: Shape, chosen: Shape, axis: int) -> Shape:
+        """The operand's shape with that of the indices in place of the axis."""
+        return (*shape[:axis], *chosen, *shape[axis + 1 :])
 
     def numpy(self, x: Array, indices: Array) -> Array:
         axis = self.axis.value.data
@@ -133,12 +153,9 @@ class GatherOp(GraphOp, DefinedInTe):
             result, [Access(self.operand), Access(self.indices, dims(width, axis))], body
         )
 
-    def flops(self) -> int:
-        return 0
-
 
 @graph_op
-class GatherElementsOp(GraphOp, DefinedInTe):
+class GatherElementsOp(_AlongAxisGatherOp):
     """
     At each position the element whose index along an axis a tensor of indices has there (ONNX GatherElements,
     `numpy.take_along_axis`). A negative index counts from the end; one out of range is moved to the nearest.
@@ -147,47 +164,12 @@ class GatherElementsOp(GraphOp, DefinedInTe):
     """
 
     name = "graph.gather_elements"
-    COMPUTES: ClassVar = False
-
-    operand = operand_def()
-    indices = operand_def()
-    axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def()
-
-    assembly_format = (
-        "$operand `,` $indices `axis` `=` $axis attr-dict "
-        "`:` type($operand) `,` type($indices) `->` type($result)"
-    )
-
-    def __init__(self, operand: Value, indices: Value, axis: int = 0):
-        type_ = tensor_type(operand)
-        axis = normalized_axis(axis, type_.get_num_dims())
-        super().__init__(
-            operands=[operand, indices],
-            properties={"axis": IntegerAttr(axis, i64)},
-            result_types=[self.infer_type(type_, tensor_type(indices), axis)],
-        )
 
     @classmethod
-    def infer_type(cls, operand: Tensor, indices: Tensor, axis: int) -> Tensor:
-        """The result type: the shape of the indices, which on other axes are at most the operand's extents."""
-        require_indices(indices)
-        shape, chosen = operand.get_shape(), indices.get_shape()
+    def result_shape(cls, shape: Shape, chosen: Shape, axis: int) -> Shape:
+        """The shape of the indices, which on other axes are at most the operand's extents."""
         require_within(shape, chosen, axis)
-        if shape[axis] == 0 and element_count(chosen) != 0:
-            raise VerifyException(
-                f"found no elements on axis {axis} of shape {shape_text(shape)}, expected some to take "
-                "from; give the axis elements"
-            )
-        return TensorType(operand.get_element_type(), chosen)
-
-    def inferred_types(self) -> Sequence[Tensor]:
-        type_ = tensor_type(self.operand)
-        require_canonical_axis(self.axis.value.data, type_.get_num_dims())
-        return (self.infer_type(type_, tensor_type(self.indices), self.axis.value.data),)
-
-    def checked_operands(self) -> Sequence[SSAValue]:
-        return (self.operand,)
+        return chosen
 
     def numpy(self, x: Array, indices: Array) -> Array:
         axis = self.axis.value.data
@@ -211,9 +193,6 @@ class GatherElementsOp(GraphOp, DefinedInTe):
 
         own = dims(result.get_num_dims())
         return te.compute(result, [Access(self.operand), Access(self.indices, own)], body)
-
-    def flops(self) -> int:
-        return 0
 
 
 def require_within(shape: Sequence[int], chosen: Sequence[int], axis: int) -> None:
