@@ -148,7 +148,7 @@ def compare(model: Model, threads: int, rounds: int, is_reference: bool) -> Comp
     start = perf_counter()
     lowered = sw.load(
         str(model.path),
-        shapes=model.shapes,
+        shapes={name: array.shape for name, array in feeds.items() if array.ndim},
         constants=_constants(model),
         opt="quick" if is_reference else "full",
     )
