@@ -288,9 +288,9 @@ RUN_MISTAKES = [
         "stepwell run model.onnx",
         None,
         "model.onnx",
-        "found",
-        "ONNX model",
-        "export the",
+        "found no graph in the file",
+        "expected an ONNX model",
+        "export the model again",
     ),
     mistake(
         "a Python file that fails",

@@ -187,7 +187,7 @@ MODELS = {
             ],
             [numpy_helper.from_array(np.int64(HUGE), "t")],
         ),
-        "a loop of",
+        f"a loop of {HUGE} iterations",
     ),
 }
 
