@@ -36,8 +36,9 @@ from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
 from ..transforms.stepwell_pass import StepwellPass
-from ..transforms.te.bufferize import buffer_type, bufferize
+from ..transforms.te.bufferize import bufferize
 from ..transforms.te.constant_globals import ConstantGlobals
+from ..transforms.te.places import buffer_type
 from .te_nests import NestBuilder, NestGroup
 
 
