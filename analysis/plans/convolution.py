@@ -8,6 +8,7 @@ that extend along several axes: multiply-adds against loads, what streams from b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import log2, prod
@@ -85,7 +86,18 @@ def _plans_with_lanes(
                 continue  # the other half is for elements that several terms share
             left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)
             if model.accumulators(plan) + min(left, right) + 1 <= model.core.vector_registers:
-                yield plan
+                yield plan if left <= right else _with_rows_outside(plan, c)
+
+
+def _with_rows_outside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPlan:
+    """
+    The plan with the axes of N inside of those of M: the right operand's vectors stay in registers, and the left one's
+    elements go by one at a time.
+    """
+    *around, lanes = plan.tile
+    rows = [sized for sized in around if sized[0] in c.m]
+    columns = [sized for sized in around if sized[0] not in c.m]
+    return replace(plan, tile=(*rows, *columns, lanes))
 
 
 def _sizes(extents: list[int], most: int) -> Iterator[tuple[int, ...]]:

@@ -43,13 +43,17 @@ func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> te
   func.return %y : tensor<1x64x28x28xf32>
 }
 
-// Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole.
-// CHECK: scheduled as contraction: direct, tile
+// Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole. A tile's
+// blocks of output channels are inside of its pixels: their vectors stay in registers, and pixels go by one at a time.
+// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3;
 // LOOP-LABEL: @blocked.y
 // LOOP-NOT:     loop.alloc arena
 // LOOP-NOT:     loop.alloc stack
 // LOOP:         loop.alloc register
-// LOOP:         loop.for parallel vector "l.each" {{.*}} to 16
+// LOOP:         loop.for reduction "cl"
+// LOOP-NEXT:      loop.for parallel unroll "ow.each"
+// LOOP-NEXT:        loop.for parallel unroll "f.each"
+// LOOP-NEXT:          loop.for parallel vector "l.each" {{.*}} to 16
 func.func @blocked(%x: tensor<4x30x30x16xf32>, %w: tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
   %y = te.compute [%f = 4, %oh = 28, %ow = 28, %l = 16] add [%c = 4, %kh = 3, %kw = 3, %cl = 16] (%a = %x[%c, %oh + %kh, %ow + %kw, %cl], %b = %w[%f, %c, %kh, %kw, %cl, %l]) : (tensor<4x30x30x16xf32>, tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
     %p = arith.mulf %a, %b : f32
