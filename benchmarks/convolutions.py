@@ -1,0 +1,298 @@
+"""
+Convolution layers beside ONNX Runtime: the share of the peak of multiply-adds, and who is ahead.
+
+    python benchmarks/convolutions.py ['PATTERN' …] [--rounds N] [--plans] [--markdown]
+
+On one thread, in seconds of the processor's time: both take turns in one process with the kernel by which `stepwell probe`
+measures the peak, and of each the median of its turns counts. Layers are in f32 with a batch of 1 and constant weights, images as
+networks have them (n, c, h, w). The `blocked` ones have channels in blocks of a vector and are written as `te.compute`,
+with a border that is stored or read through a guard; ONNX Runtime runs the plain layer of the same size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+MAX_ERROR = 1e-4
+"""Of the output's scale."""
+
+LEAST_SECONDS = 2e-3
+"""Of a turn: shorter calls are repeated."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """`channels` → `outputs` channels, by windows of `kernel`² elements, of a square image."""
+
+    channels: int
+    outputs: int
+    image: int
+    kernel: int
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+
+    def __str__(self) -> str:
+        words = [f"{self.kernel}x{self.kernel} {self.channels}-{self.outputs}@{self.image}"]
+        words += [f"s{self.stride}"] if self.stride > 1 else []
+        words += [f"d{self.dilation}"] if self.dilation > 1 else []
+        words += [f"g{self.groups}"] if self.groups > 1 else []
+        return " ".join(words)
+
+    @property
+    def border(self) -> int:
+        return self.dilation * (self.kernel - 1) // 2
+
+    @property
+    def result(self) -> int:
+        """The extent of the result along one axis."""
+        reach = self.dilation * (self.kernel - 1) + 1
+        return (self.image + 2 * self.border - reach) // self.stride + 1
+
+    @property
+    def flops(self) -> float:
+        terms = self.channels // self.groups * self.kernel**2
+        return 2.0 * self.outputs * self.result**2 * terms
+
+    def arrays(self) -> tuple[Array, Array]:
+        """An image and weights."""
+        rng = np.random.default_rng(5)
+        image = (1, self.channels, self.image, self.image)
+        weights = (self.outputs, self.channels // self.groups, self.kernel, self.kernel)
+        return rng.standard_normal(image, np.float32), rng.standard_normal(weights, np.float32)
+
+
+LAYERS = (
+    # ResNet-50.
+    Layer(3, 64, 224, 7, stride=2),
+    *(Layer(c, c, image, 3) for c, image in ((64, 56), (128, 28), (256, 14), (512, 7))),
+    *(Layer(c, c, image, 3, stride=2) for c, image in ((128, 56), (256, 28), (512, 14))),
+    *(Layer(c, k, 56, 1) for c, k in ((64, 64), (64, 256), (256, 64), (256, 128))),
+    *(Layer(c, k, 28, 1) for c, k in ((512, 128), (128, 512), (512, 256))),
+    *(Layer(c, k, 14, 1) for c, k in ((1024, 256), (256, 1024), (1024, 512))),
+    *(Layer(c, k, 7, 1) for c, k in ((2048, 512), (512, 2048))),
+    *(Layer(c, k, image, 1, stride=2) for c, k, image in ((256, 512, 56), (1024, 2048, 14))),
+    # MobileNet-V2, without its depthwise layers.
+    Layer(3, 32, 224, 3, stride=2),
+    *(Layer(c, k, n, 1) for c, k, n in ((32, 16, 112), (16, 96, 112), (96, 24, 56), (24, 144, 56))),
+    *(
+        Layer(c, k, n, 1)
+        for c, k, n in ((144, 32, 28), (32, 192, 28), (64, 384, 14), (384, 96, 14))
+    ),
+    *(Layer(c, k, 7, 1) for c, k in ((160, 960), (960, 320), (320, 1280))),
+    # Dilated and grouped ones.
+    Layer(64, 64, 56, 3, dilation=2),
+    Layer(256, 256, 14, 3, dilation=2),
+    Layer(128, 128, 28, 3, groups=4),
+    Layer(512, 512, 14, 3, groups=32),
+    Layer(64, 64, 28, 5),
+)
+
+BLOCKED = (Layer(64, 64, 56, 3), Layer(128, 128, 28, 3), Layer(64, 64, 56, 1))
+"""Those that are run on blocked channels, too."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer, how it is written, and what computes it here from its image."""
+
+    name: str
+    layer: Layer
+    lowered: Any
+    arguments: Sequence[Array]
+    plain: Callable[[Array], Array]
+    """the result as networks have it, (n, c, h, w)"""
+
+
+def plain(layer: Layer) -> Case:
+    import stepwell as sw
+
+    image, weights = layer.arrays()
+
+    @sw.jit
+    def convolution(x: Any) -> Any:
+        return sw.conv(
+            x,
+            weights,
+            stride=layer.stride,
+            padding=layer.border,
+            dilation=layer.dilation,
+            groups=layer.groups,
+        )
+
+    return Case(str(layer), layer, convolution.lower(image), [image], np.asarray)
+
+
+def blocked(layer: Layer, is_guarded: bool) -> Case:
+    """On channels in blocks of a vector; the border is part of the image, or read through a guard."""
+    import stepwell as sw
+    from stepwell.frontend.text import parse_text
+
+    block = sw.Target.of("host").core.lanes(4)
+    image, weights = layer.arrays()
+    low = layer.border
+    x = image.reshape(1, -1, block, *image.shape[2:]).transpose(0, 1, 3, 4, 2)
+    if not is_guarded:
+        x = np.pad(x, [(0, 0), (0, 0), (low, low), (low, low), (0, 0)])
+    shape = (layer.outputs // block, block, layer.channels // block, block)
+    w = weights.reshape(*shape, *weights.shape[2:]).transpose(0, 2, 4, 5, 3, 1)
+    arguments = [np.ascontiguousarray(x), np.ascontiguousarray(w)]
+    parallel = {"n": 1, "f": shape[0], "oh": layer.result, "ow": layer.result, "l": block}
+    summed = {"c": shape[2], "kh": layer.kernel, "kw": layer.kernel, "cl": block}
+    place = [f"%o{a} * {layer.stride} + %k{a} - {low if is_guarded else 0}" for a in "hw"]
+    outside = " else 0.0 : f32" if is_guarded and low else ""
+    types = [f"tensor<{'x'.join(map(str, each.shape))}xf32>" for each in arguments]
+    y = f"tensor<{'x'.join(map(str, parallel.values()))}xf32>"
+    text = f"""
+        func.func @blocked(%x: {types[0]}, %w: {types[1]}) -> {y} {{
+          %y = te.compute [{_over(parallel)}] add [{_over(summed)}] (
+              %a = %x[%n, %c, {", ".join(place)}, %cl]{outside},
+              %b = %w[%f, %c, %kh, %kw, %cl, %l]) : ({", ".join(types)}) -> {y} {{
+            %p = arith.mulf %a, %b : f32
+            te.yield %p : f32
+          }}
+          func.return %y : {y}
+        }}"""
+
+    def as_plain(found: Array) -> Array:
+        shape = (1, layer.outputs, layer.result, layer.result)
+        return np.asarray(found).transpose(0, 1, 4, 2, 3).reshape(shape)
+
+    name = f"{layer} blocked, {'guarded' if is_guarded else 'padded'}"
+    return Case(name, layer, sw.Lowered(parse_text(text, "blocked.mlir")), arguments, as_plain)
+
+
+def _over(axes: dict[str, int]) -> str:
+    return ", ".join(f"%{name} = {extent}" for name, extent in axes.items())
+
+
+def session(layer: Layer) -> Callable[[], Array]:
+    """A call of the layer in ONNX Runtime."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    image, weights = layer.arrays()
+    node = helper.make_node(
+        "Conv",
+        ["x", "w"],
+        ["y"],
+        strides=[layer.stride] * 2,
+        pads=[layer.border] * 4,
+        dilations=[layer.dilation] * 2,
+        group=layer.groups,
+    )
+    graph = helper.make_graph(
+        [node],
+        "layer",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, image.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    run = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, ["CPUExecutionProvider"]
+    ).run
+    return lambda: run(None, {"x": image})[0]
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    ours: float
+    """share of the peak"""
+    theirs: float
+    error: float
+    plan: str
+
+
+def measure(case: Case, rounds: int) -> Row:
+
+    run, peer = case.lowered.compile(threads=1), session(case.layer)
+    expected = peer()
+    found = case.plain(run(*case.arguments))
+    error = float(np.abs(found - expected).max() / np.abs(expected).max())
+    peak, flops = multiply_adds()
+    calls = (lambda: run(*case.arguments), peer, peak)
+    seconds: tuple[list[float], ...] = ([], [], [])
+    for _ in range(rounds):
+        for call, own in zip(calls, seconds, strict=True):
+            call()
+            times = max(1, int(LEAST_SECONDS / _once(call)))
+            start = process_time()
+            for _ in range(times):
+                call()
+            own.append((process_time() - start) / times)
+    *both, roof = map(median, seconds)
+    ours, theirs = (case.layer.flops / took * roof / flops for took in both)
+    return Row(case.name, ours, theirs, error, case.lowered.plan(1))
+
+
+def multiply_adds() -> tuple[Callable[[], object], float]:
+    """A call of the kernel by which `stepwell probe` measures the peak, and its FLOPs."""
+    import stepwell as sw
+    from stepwell.runtime.probe_jobs import fma_job
+
+    target = sw.Target.of("host")
+    job, rounds = fma_job(target, "f32", target.vector_bits), 1 << 14
+    arrays = job.arguments()
+    return lambda: job.kernel(rounds, *arrays), rounds * job.work(arrays)
+
+
+def _once(call: Callable[[], Any]) -> float:
+    start = process_time()
+    call()
+    return process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; by default all")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--plans", action="store_true", help="print the plans that were taken")
+    parser.add_argument("--markdown", action="store_true", help="print a table for a page")
+    args = parser.parse_args()
+    os.environ.setdefault("STEPWELL_CACHE", "off")
+    makers: list[tuple[str, Callable[[], Case]]]
+    makers = [(str(layer), lambda layer=layer: plain(layer)) for layer in LAYERS]
+    for layer in BLOCKED:
+        for guarded in (False, True) if layer.border else (False,):
+            name = f"{layer} blocked, {'guarded' if guarded else 'padded'}"
+            makers.append((name, lambda layer=layer, guarded=guarded: blocked(layer, guarded)))
+    print(_line(args.markdown, "layer", "% of peak", "ORT %", "ratio"))
+    if args.markdown:
+        print("|---|---:|---:|---:|")
+    wrong = []
+    for name, make in makers:
+        if args.patterns and not any(fnmatch(name, pattern) for pattern in args.patterns):
+            continue
+        row = measure(make(), args.rounds)
+        shares = (f"{100 * share:.0f}" for share in (row.ours, row.theirs))
+        print(_line(args.markdown, name, *shares, f"{row.ours / row.theirs:.2f}"), flush=True)
+        if args.plans:
+            print(row.plan, end="")
+        wrong += [name] if row.error > MAX_ERROR else []
+    if wrong:
+        raise SystemExit(f"error: found other results than ONNX Runtime's for {', '.join(wrong)}")
+
+
+def _line(is_markdown: bool, name: str, *numbers: str) -> str:
+    if is_markdown:
+        return "| " + " | ".join((name, *numbers)) + " |"
+    return f"{name:32}" + "".join(f"{number:>11}" for number in numbers)
+
+
+if __name__ == "__main__":
+    main()
