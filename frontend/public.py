@@ -2,53 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from . import (
-    array_functions,
-    convolution_functions,
-    detection_functions,
-    einstein_sums,
-    elementary_functions,
-    fourier_functions,
-    functions,
-    norm_functions,
-    normalization_functions,
-    operators,
-    ordering_functions,
-    pooling_functions,
-    quantized_functions,
-    random_functions,
-    resize_functions,
-    selection_functions,
+from . import operators
+from .nn import (
+    activations,
+    convolution,
+    detection,
+    normalization,
+    norms,
+    pooling,
+    quantization,
+    resize,
 )
-from .indexing import getitem
+from .numpy import (
+    compaction,
+    creation,
+    einsum,
+    elementwise,
+    fourier,
+    manipulation,
+    mathematics,
+    products,
+    random,
+    reductions,
+    scans,
+    scatter,
+    selection,
+    sorting,
+)
+from .numpy.indexing import getitem
 from .traceable import is_public
 
-_TABLES: tuple[Mapping[str, Any], ...] = tuple(
-    vars(module)
-    for module in (
-        functions,
-        norm_functions,
-        normalization_functions,
-        pooling_functions,
-        array_functions,
-        convolution_functions,
-        detection_functions,
-        einstein_sums,
-        fourier_functions,
-        elementary_functions,
-        ordering_functions,
-        quantized_functions,
-        random_functions,
-        resize_functions,
-        selection_functions,
-    )
+_NUMPY = (
+    compaction,
+    creation,
+    einsum,
+    elementwise,
+    fourier,
+    manipulation,
+    mathematics,
+    products,
+    random,
+    reductions,
+    scans,
+    scatter,
+    selection,
+    sorting,
+)
+_NN = (
+    activations,
+    convolution,
+    detection,
+    normalization,
+    norms,
+    pooling,
+    quantization,
+    resize,
 )
 
 _PUBLIC: dict[str, Callable[..., Any]] = {
-    name: function for table in _TABLES for name, function in table.items() if is_public(function)
+    name: function
+    for module in (*_NUMPY, *_NN)
+    for name, function in vars(module).items()
+    if is_public(function)
 }
 
 

@@ -25,8 +25,8 @@ from ..analysis.cost import flops
 from ..analysis.levels import Level
 from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
-from ..frontend.functions import softmax
 from ..frontend.jit import jit
+from ..frontend.nn.normalization import softmax
 from ..frontend.tensor import Tensor
 from ..runtime.measure import Sampler, Turn, Work, pin, touch_memory
 from ..spelling import one_line

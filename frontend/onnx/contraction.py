@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import array_functions as arrays
-from .. import functions as f
+from ..numpy import elementwise, manipulation, products
 from .registry import Value, onnx_op, onnx_ops
 
-onnx_ops({"MatMul": f.matmul}, inputs=2)
+onnx_ops({"MatMul": products.matmul}, inputs=2)
 
 
 @onnx_op("Gemm")
@@ -24,13 +23,15 @@ def gemm(
     broadcast: int = 1,
 ) -> Value:
     """alpha · a @ b + beta · c"""
-    product = f.matmul(arrays.transpose(a) if transA else a, arrays.transpose(b) if transB else b)
+    product = products.matmul(
+        manipulation.transpose(a) if transA else a, manipulation.transpose(b) if transB else b
+    )
     product = scaled(product, alpha)
-    return product if c is None else f.add(product, scaled(c, beta))
+    return product if c is None else elementwise.add(product, scaled(c, beta))
 
 
 def scaled(x: Value, factor: float) -> Value:
-    return x if factor == 1.0 else f.multiply(x, np.asarray(factor).astype(x.dtype))
+    return x if factor == 1.0 else elementwise.multiply(x, np.asarray(factor).astype(x.dtype))
 
 
 @onnx_op("FusedMatMul", domain="com.microsoft")
@@ -43,6 +44,6 @@ def fused_matmul(
     transB: int = 0,
 ) -> Value:
     """alpha · a @ b on the last two axes, either transposed first."""
-    left = arrays.swapaxes(a, -1, -2) if transA else a
-    right = arrays.swapaxes(b, -1, -2) if transB else b
-    return scaled(f.matmul(left, right), alpha)
+    left = manipulation.swapaxes(a, -1, -2) if transA else a
+    right = manipulation.swapaxes(b, -1, -2) if transB else b
+    return scaled(products.matmul(left, right), alpha)

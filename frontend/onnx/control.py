@@ -9,9 +9,8 @@ import numpy as np
 from xdsl.ir import Region
 
 from ...dialects import graph
-from .. import array_functions as arrays
-from .. import functions as f
 from ..control_flow import UnstableState, flag, region, scan, while_loop
+from ..numpy import elementwise, manipulation
 from ..recording import as_tensor, record_all
 from ..tensor import Tensor
 from .node import Subgraph
@@ -88,7 +87,7 @@ def _written_out(
         iteration += 1
     if not collected and len(node.outputs) > len(state):
         raise Unsupported("a loop without iterations that collects values")
-    return [*state, *(arrays.stack(list(column)) for column in zip(*collected, strict=True))]
+    return [*state, *(manipulation.stack(list(column)) for column in zip(*collected, strict=True))]
 
 
 def _scanned(limit: int, carried: Sequence[Value], body: Subgraph, node: Any) -> list[Value]:
@@ -124,14 +123,16 @@ def _repeated(
         number, now, *_ = state
         if trip_count is None:
             return now
-        return f.logical_and(now, f.less(number, arrays.reshape(trip_count, ())))
+        return elementwise.logical_and(
+            now, elementwise.less(number, manipulation.reshape(trip_count, ()))
+        )
 
     def step(state: tuple[Value, ...]) -> tuple[Value, ...]:
         number, _, *values = state
         now, *results = _computed(body([number, true, *values]))
-        return (number + np.int64(1), arrays.reshape(now, ()), *results[:count])
+        return (number + np.int64(1), manipulation.reshape(now, ()), *results[:count])
 
-    first = true if condition is None else arrays.reshape(condition, ())
+    first = true if condition is None else manipulation.reshape(condition, ())
     state = (np.zeros((), np.int64), first, *carried)
     return list(_as_recorded(lambda: while_loop(goes_on, step, state))[2:])
 
@@ -176,7 +177,7 @@ def _axis_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
     axis %= rank
     rest = [other for other in range(rank) if other != axis]
-    return value if axis == 0 else arrays.transpose(value, (axis, *rest))
+    return value if axis == 0 else manipulation.transpose(value, (axis, *rest))
 
 
 def _axis_from_first(value: Value, axis: int) -> Value:
@@ -184,7 +185,7 @@ def _axis_from_first(value: Value, axis: int) -> Value:
     axis %= rank
     order = list(range(1, rank))
     order.insert(axis, 0)
-    return value if axis == 0 else arrays.transpose(value, order)
+    return value if axis == 0 else manipulation.transpose(value, order)
 
 
 def _reversed(value: Value, reverse: bool) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import convolution_functions as f
+from ..nn import convolution
 from .registry import Unsupported, Value, onnx_op
 
 
@@ -32,7 +32,7 @@ def conv(
             for size, count, stride, step in sizes
         ]
         padding = _dealt(missing, auto_pad)
-    return f.conv(x, w, b, tuple(strides), padding, tuple(dilations), group)
+    return convolution.conv(x, w, b, tuple(strides), padding, tuple(dilations), group)
 
 
 @onnx_op("ConvTranspose")
@@ -68,7 +68,9 @@ def conv_transpose(
         ]
         # The odd one is at the other end than in a convolution: ONNX's formula gives the beginning the greater part.
         padding = _dealt(surplus, "SAME_UPPER" if auto_pad == "SAME_UPPER" else "SAME_LOWER")
-    return f.conv_transpose(x, w, b, tuple(strides), padding, more, group, tuple(dilations))
+    return convolution.conv_transpose(
+        x, w, b, tuple(strides), padding, more, group, tuple(dilations)
+    )
 
 
 def _taps(w: Value, kernel_shape: Sequence[int]) -> tuple[int, ...]:

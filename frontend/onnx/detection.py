@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import detection_functions as detection
+from ..nn import detection
 from .bounded import bounded
 from .registry import Value, integer, onnx_op
 

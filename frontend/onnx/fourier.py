@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import fourier_functions as fourier
+from ..numpy import fourier
 from .registry import Value, integer, onnx_op
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import array_functions as arrays
-from .. import functions as f
+from ..numpy import elementwise, manipulation
 from .indices import counting, counting_along
 from .registry import Unsupported, Value, integers, known, onnx_op
 from .tensors import required_dtype
@@ -34,7 +33,7 @@ def constant(
 @onnx_op("ConstantOfShape")
 def constant_of_shape(shape: Value, *, value: np.ndarray | None = None) -> Value:
     number = np.zeros((), np.float32) if value is None else value.reshape(())
-    return arrays.broadcast_to(number, integers(shape, "the shape"))
+    return manipulation.broadcast_to(number, integers(shape, "the shape"))
 
 
 @onnx_op("Range")
@@ -47,12 +46,14 @@ def range_(start: Value, limit: Value, delta: Value) -> Value:
     dtype = start.dtype
     wide = np.float64 if dtype.kind not in "iu" else np.int64
     count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
-    steps = arrays.astype(counting(count), wide)
-    return arrays.astype(f.add(f.multiply(steps, wide(step)), wide(first)), dtype)
+    steps = manipulation.astype(counting(count), wide)
+    return manipulation.astype(
+        elementwise.add(elementwise.multiply(steps, wide(step)), wide(first)), dtype
+    )
 
 
 @onnx_op("EyeLike")
 def eye_like(x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
     rows, columns = (counting_along(axis, x.shape[axis], 2) for axis in (0, 1))
     element = x.dtype if dtype is None else required_dtype(dtype, "an identity matrix")
-    return arrays.astype(f.equal(f.add(rows, k), columns), element)
+    return manipulation.astype(elementwise.equal(elementwise.add(rows, k), columns), element)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import array_functions as arrays
-from .. import einstein_sums
-from .. import functions as f
-from .. import ordering_functions as ordering
-from .. import selection_functions as selection
+from ..numpy import arguments, elementwise, manipulation, selection
+from ..numpy.einsum import einsum as numpys_einsum
+from ..numpy.scatter import scatter_elements as written
+from ..numpy.scatter import scatter_nd as written_nd
 from .indices import counting_along
 from .registry import Value, integer, onnx_op
 
@@ -27,23 +26,23 @@ def gather_nd(x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
 def scatter_elements(
     x: Value, indices: Value, updates: Value, *, axis: int = 0, reduction: str = "none"
 ) -> Value:
-    return ordering.scatter_elements(x, indices, updates, axis, reduction)
+    return written(x, indices, updates, axis, reduction)
 
 
 @onnx_op("Scatter")
 def scatter(x: Value, indices: Value, updates: Value, *, axis: int = 0) -> Value:
-    return ordering.scatter_elements(x, indices, updates, axis)
+    return written(x, indices, updates, axis)
 
 
 @onnx_op("ScatterND")
 def scatter_nd(x: Value, indices: Value, updates: Value, *, reduction: str = "none") -> Value:
-    return ordering.scatter_nd(x, indices, updates, reduction)
+    return written_nd(x, indices, updates, reduction)
 
 
 @onnx_op("OneHot")
 def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
     """The second value where the index is, the first elsewhere."""
-    off, on = (arrays.reshape(part, ()) for part in arrays.split(values, 2))
+    off, on = (manipulation.reshape(part, ()) for part in manipulation.split(values, 2))
     return selection.one_hot(indices, integer(depth, "the depth"), on, off, axis=axis)
 
 
@@ -56,7 +55,7 @@ def reverse_sequence(
 
 @onnx_op("Einsum")
 def einsum(*operands: Value, equation: str) -> Value:
-    return einstein_sums.einsum(equation, *operands)
+    return numpys_einsum(equation, *operands)
 
 
 @onnx_op("TensorScatter")
@@ -71,12 +70,12 @@ def tensor_scatter(
     """The cache with an update written along an axis, from an index of its own on for each batch."""
     shape = tuple(update.shape)
     rank = len(shape)
-    along = arrays.normalized(axis, rank)
+    along = arguments.normalized(axis, rank)
     position = counting_along(along, shape[along], rank)
     if write_indices is not None:
-        starts = arrays.reshape(write_indices, (shape[0], *[1] * (rank - 1)))
-        position = f.add(position, arrays.astype(starts, np.int64))
+        starts = manipulation.reshape(write_indices, (shape[0], *[1] * (rank - 1)))
+        position = elementwise.add(position, manipulation.astype(starts, np.int64))
     if mode == "circular":
-        position = f.mod(position, cache.shape[along])
-    position = arrays.broadcast_to(position, shape)
-    return ordering.scatter_elements(cache, position, update, along)
+        position = elementwise.mod(position, cache.shape[along])
+    position = manipulation.broadcast_to(position, shape)
+    return written(cache, position, update, along)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StepwellError
-from .. import array_functions as arrays
+from ..numpy import creation, manipulation
 from .registry import Value
 
 MANY = 1 << 21
@@ -16,13 +16,13 @@ MANY = 1 << 21
 
 def counting(count: int) -> Value:
     """0, 1, 2, … in 64 bits."""
-    return np.arange(count) if count <= MANY else arrays.iota(count)
+    return np.arange(count) if count <= MANY else creation.iota(count)
 
 
 def counting_along(axis: int, count: int, rank: int) -> Value:
     """0, 1, 2, … along an axis of a tensor of this rank, the others of extent 1."""
     shape = [count if one == axis else 1 for one in range(rank)]
-    return arrays.reshape(counting(count), shape)
+    return manipulation.reshape(counting(count), shape)
 
 
 def padded_indices(extent: int, low: int, high: int, mode: str) -> np.ndarray:

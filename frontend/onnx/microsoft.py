@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import array_functions as arrays
-from .. import functions as f
+from ..nn import activations, normalization
+from ..numpy import elementwise, manipulation, products, reductions, selection
 from .contraction import fused_matmul
 from .indices import counting
 from .normalization import inverse_root
@@ -24,17 +24,17 @@ onnx_op("TransposeMatMul", domain=DOMAIN)(fused_matmul)  # its name before
 
 @onnx_op("BiasGelu", domain=DOMAIN)
 def bias_gelu(x: Value, bias: Value) -> Value:
-    return f.gelu(f.add(x, bias))
+    return activations.gelu(elementwise.add(x, bias))
 
 
 @onnx_op("FastGelu", domain=DOMAIN)
 def fast_gelu(x: Value, bias: Value = None) -> Value:
-    return f.gelu(x if bias is None else f.add(x, bias), "tanh")
+    return activations.gelu(x if bias is None else elementwise.add(x, bias), "tanh")
 
 
 @onnx_op("QuickGelu", domain=DOMAIN)
 def quick_gelu(x: Value, *, alpha: float = 1.702) -> Value:
-    return f.multiply(x, f.sigmoid(f.multiply(x, alpha)))
+    return elementwise.multiply(x, activations.sigmoid(elementwise.multiply(x, alpha)))
 
 
 # Normalization.
@@ -42,8 +42,8 @@ def quick_gelu(x: Value, *, alpha: float = 1.702) -> Value:
 
 def _rms(x: Value, scale: Value, epsilon: float) -> tuple[Value, Value]:
     """x / sqrt(mean(x²) + epsilon) · scale along the last axis, and the factor of x."""
-    factor = inverse_root(f.mean(f.square(x), -1, keepdims=True), epsilon)
-    return f.multiply(f.multiply(x, factor), scale), factor
+    factor = inverse_root(reductions.mean(elementwise.square(x), -1, keepdims=True), epsilon)
+    return elementwise.multiply(elementwise.multiply(x, factor), scale), factor
 
 
 @onnx_op("SimplifiedLayerNormalization", domain=DOMAIN)
@@ -76,13 +76,13 @@ def skip_layer_normalization(
 ) -> list[Value]:
     """The normalized sum of `x`, `skip` and `bias`; and that sum."""
     total = _skipped(x, skip, bias)
-    normalized = f.layer_norm(total, scale, shift, eps=epsilon)
+    normalized = normalization.layer_norm(total, scale, shift, eps=epsilon)
     return [*_skip_results(normalized), total]
 
 
 def _skipped(x: Value, skip: Value, bias: Value) -> Value:
-    total = f.add(x, skip)
-    return total if bias is None else f.add(total, bias)
+    total = elementwise.add(x, skip)
+    return total if bias is None else elementwise.add(total, bias)
 
 
 def _skip_results(normalized: Value) -> list[Value]:
@@ -107,11 +107,13 @@ def embed_layer_normalization(
 ) -> list[Value]:
     """The normalized sum of the embeddings of words, positions and segments; the lengths of masks; the sum."""
     places = counting(ids.shape[1]) if position_ids is None else position_ids
-    total = f.add(arrays.take(words, ids, 0), arrays.take(positions, places, 0))
+    total = elementwise.add(selection.take(words, ids, 0), selection.take(positions, places, 0))
     if segments is not None:
-        total = f.add(total, arrays.take(segment_table, segments, 0))
-    lengths = np.zeros(ids.shape[0], np.int32) if mask is None else f.sum(mask, 1, np.int32)
-    return [f.layer_norm(total, scale, shift, eps=epsilon), lengths, total]
+        total = elementwise.add(total, selection.take(segment_table, segments, 0))
+    lengths = (
+        np.zeros(ids.shape[0], np.int32) if mask is None else reductions.sum(mask, 1, np.int32)
+    )
+    return [normalization.layer_norm(total, scale, shift, eps=epsilon), lengths, total]
 
 
 # Attention.
@@ -120,22 +122,26 @@ def embed_layer_normalization(
 def split_heads(x: Value, heads: int) -> Value:
     """(batch, length, heads · size) as (batch, heads, length, size)"""
     batch, length, width = x.shape
-    return arrays.transpose(arrays.reshape(x, (batch, length, heads, width // heads)), (0, 2, 1, 3))
+    return manipulation.transpose(
+        manipulation.reshape(x, (batch, length, heads, width // heads)), (0, 2, 1, 3)
+    )
 
 
 def join_heads(x: Value) -> Value:
     """(batch, heads, length, size) as (batch, length, heads · size)"""
     batch, heads, length, size = x.shape
-    return arrays.reshape(arrays.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size))
+    return manipulation.reshape(
+        manipulation.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size)
+    )
 
 
 def attend(q: Value, k: Value, v: Value, scale: float, biases: Sequence[Value]) -> Value:
     """softmax(scale · q @ kᵀ + biases) @ v for each head; biases that are None are left out."""
     factor = np.asarray(scale or 1 / math.sqrt(q.shape[-1])).astype(q.dtype)
-    scores = f.matmul(f.multiply(q, factor), arrays.swapaxes(k, -1, -2))
+    scores = products.matmul(elementwise.multiply(q, factor), manipulation.swapaxes(k, -1, -2))
     for bias in biases:
-        scores = scores if bias is None else f.add(scores, bias)
-    return f.matmul(f.softmax(scores, -1), v)
+        scores = scores if bias is None else elementwise.add(scores, bias)
+    return products.matmul(normalization.softmax(scores, -1), v)
 
 
 def causal_bias(queries: int, keys: int, value: float, dtype: np.dtype) -> np.ndarray:
@@ -150,17 +156,17 @@ def mask_bias(mask: Value, queries: int, keys: int, value: float, dtype: np.dtyp
         return None
     match len(mask.shape):
         case 1:
-            takes_part = f.less(
-                counting(keys), arrays.expand_dims(arrays.astype(mask, np.int64), 1)
+            takes_part = elementwise.less(
+                counting(keys), manipulation.expand_dims(manipulation.astype(mask, np.int64), 1)
             )
-            takes_part = arrays.expand_dims(takes_part, (1, 2))
+            takes_part = manipulation.expand_dims(takes_part, (1, 2))
         case 2:
-            takes_part = arrays.expand_dims(f.not_equal(mask, 0), (1, 2))
+            takes_part = manipulation.expand_dims(elementwise.not_equal(mask, 0), (1, 2))
         case 3:
-            takes_part = arrays.expand_dims(f.not_equal(mask, 0), 1)
+            takes_part = manipulation.expand_dims(elementwise.not_equal(mask, 0), 1)
         case rank:
             raise Unsupported(f"a mask of {rank} axes")
-    return f.where(takes_part, np.zeros((), dtype), np.asarray(value, dtype))
+    return elementwise.where(takes_part, np.zeros((), dtype), np.asarray(value, dtype))
 
 
 def _checked_mask(mask: Value, batch: int) -> Value:
@@ -185,13 +191,13 @@ def attention(
     qkv_hidden_sizes: Sequence[int] | None = None,
 ) -> list[Value]:
     """Attention on projections of `x`, which one product makes of it; and the keys and values, with those of before."""
-    projected = f.matmul(x, weights)
-    projected = projected if bias is None else f.add(projected, bias)
+    projected = products.matmul(x, weights)
+    projected = projected if bias is None else elementwise.add(projected, bias)
     sizes = list(qkv_hidden_sizes or [projected.shape[-1] // 3] * 3)
-    parts = arrays.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
+    parts = manipulation.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
     q, k, v = (split_heads(part, num_heads) for part in parts)
     if past is not None:
-        k, v = (arrays.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
+        k, v = (manipulation.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
     queries, keys = q.shape[2], k.shape[2]
     biases = [
         attention_bias,
@@ -199,7 +205,7 @@ def attention(
         causal_bias(queries, keys, mask_filter_value, x.dtype) if unidirectional else None,
     ]
     result = join_heads(attend(q, k, v, scale, biases))
-    return [result, *([arrays.stack([k, v])] if k.shape == v.shape else [])]
+    return [result, *([manipulation.stack([k, v])] if k.shape == v.shape else [])]
 
 
 @onnx_op("MultiHeadAttention", domain=DOMAIN)
@@ -226,13 +232,16 @@ def multi_head_attention(
             query.shape[-1],
             bias.shape[0] - (value.shape[-1] if len(value.shape) == 3 else 0),
         )
-        query = f.add(query, bias[:width])
-        key = f.add(key, bias[width:end]) if len(key.shape) == 3 else key
-        value = f.add(value, bias[end:]) if len(value.shape) == 3 else value
+        query = elementwise.add(query, bias[:width])
+        key = elementwise.add(key, bias[width:end]) if len(key.shape) == 3 else key
+        value = elementwise.add(value, bias[end:]) if len(value.shape) == 3 else value
     q = split_heads(query, num_heads)
     k, v = (one if len(one.shape) == 4 else split_heads(one, num_heads) for one in (key, value))
     if past_key is not None:
-        k, v = arrays.concatenate([past_key, k], 2), arrays.concatenate([past_value, v], 2)
+        k, v = (
+            manipulation.concatenate([past_key, k], 2),
+            manipulation.concatenate([past_value, v], 2),
+        )
     queries, keys = q.shape[2], k.shape[2]
     biases = [
         attention_bias,
@@ -261,9 +270,11 @@ def rotary_embedding(
     heads = num_heads or (x.shape[-1] // rotated if is_flat else x.shape[1])
     split = split_heads(x, heads) if is_flat else x
     if position_ids.shape in ((), (1,)):
-        position_ids = arrays.expand_dims(f.add(counting(split.shape[2]), position_ids), 0)
+        position_ids = manipulation.expand_dims(
+            elementwise.add(counting(split.shape[2]), position_ids), 0
+        )
     cos, sin = (
-        arrays.expand_dims(arrays.take(cache, position_ids, 0), 1)
+        manipulation.expand_dims(selection.take(cache, position_ids, 0), 1)
         for cache in (cos_cache, sin_cache)
     )
     turned, rest = split[..., :rotated], split[..., rotated:]
@@ -271,11 +282,11 @@ def rotary_embedding(
         a, b = turned[..., ::2], turned[..., 1::2]
     else:
         a, b = turned[..., : rotated // 2], turned[..., rotated // 2 :]
-    real = f.subtract(f.multiply(a, cos), f.multiply(b, sin))
-    imaginary = f.add(f.multiply(a, sin), f.multiply(b, cos))
+    real = elementwise.subtract(elementwise.multiply(a, cos), elementwise.multiply(b, sin))
+    imaginary = elementwise.add(elementwise.multiply(a, sin), elementwise.multiply(b, cos))
     if interleaved:
-        turned = arrays.reshape(arrays.stack([real, imaginary], -1), turned.shape)
+        turned = manipulation.reshape(manipulation.stack([real, imaginary], -1), turned.shape)
     else:
-        turned = arrays.concatenate([real, imaginary], -1)
-    whole = arrays.concatenate([turned, rest], -1) if rest.shape[-1] else turned
+        turned = manipulation.concatenate([real, imaginary], -1)
+    whole = manipulation.concatenate([turned, rest], -1) if rest.shape[-1] else turned
     return join_heads(whole) if is_flat else whole

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import StepwellError
-from .. import array_functions as arrays
-from .. import functions as f
+from ..numpy import arguments, elementwise, manipulation, selection
 from .indices import counting_along, padded_indices
 from .registry import Unsupported, Value, integer, integers, known, onnx_op
 
 
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from 0. Raises StepwellError when there is no such axis."""
-    return arrays.normalized(axis, rank)
+    return arguments.normalized(axis, rank)
 
 
 @onnx_op("Shape")
@@ -42,46 +41,48 @@ def reshape(x: Value, shape_value: Value = None, *, shape: Any = None, allowzero
                 "expected one that it has"
             )
         wanted = tuple(extent or x.shape[axis] for axis, extent in enumerate(wanted))
-    return arrays.reshape(x, wanted)
+    return manipulation.reshape(x, wanted)
 
 
 @onnx_op("Flatten")
 def flatten(x: Value, *, axis: int = 1) -> Value:
     rank = len(x.shape)
     axis = axis if axis == rank else axis_of(axis, rank)
-    return arrays.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    return manipulation.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
 @onnx_op("Transpose")
 def transpose(x: Value, *, perm: Sequence[int] | None = None) -> Value:
-    return arrays.transpose(x, perm)
+    return manipulation.transpose(x, perm)
 
 
 @onnx_op("Squeeze")
 def squeeze(x: Value, axes_value: Value = None, *, axes: Any = None) -> Value:
     wanted = axes if axes_value is None else axes_value
-    return arrays.squeeze(x, None if wanted is None else integers(wanted, "the axes"))
+    return manipulation.squeeze(x, None if wanted is None else integers(wanted, "the axes"))
 
 
 @onnx_op("Unsqueeze")
 def unsqueeze(x: Value, axes_value: Value = None, *, axes: Any = None) -> Value:
-    return arrays.expand_dims(x, integers(axes if axes_value is None else axes_value, "the axes"))
+    return manipulation.expand_dims(
+        x, integers(axes if axes_value is None else axes_value, "the axes")
+    )
 
 
 @onnx_op("Expand")
 def expand(x: Value, shape: Value) -> Value:
     wanted = np.broadcast_shapes(tuple(x.shape), integers(shape, "the shape"))
-    return arrays.broadcast_to(x, wanted)
+    return manipulation.broadcast_to(x, wanted)
 
 
 @onnx_op("Concat", since=4)
 def concat(*xs: Value, axis: int) -> Value:
-    return arrays.concatenate(list(xs), axis)
+    return manipulation.concatenate(list(xs), axis)
 
 
 @onnx_op("Concat")
 def concat_with_default(*xs: Value, axis: int = 1) -> Value:
-    return arrays.concatenate(list(xs), axis)
+    return manipulation.concatenate(list(xs), axis)
 
 
 @onnx_op("Split")
@@ -107,7 +108,7 @@ def split(
             raise StepwellError(
                 f"found parts of {total} elements in all for an extent of {x.shape[axis]}, expected as many"
             )
-    return arrays.split(x, ends, axis)
+    return manipulation.split(x, ends, axis)
 
 
 @onnx_op("Slice", since=10)
@@ -166,12 +167,12 @@ def pad(
     widths = [(max(low, 0), max(high, 0)) for low, high in widths]
     if mode == "constant":
         value = known(0 if constant_value is None else constant_value, "the constant").reshape(-1)
-        return arrays.pad(x, widths, constant_values=value[0].astype(x.dtype))
+        return manipulation.pad(x, widths, constant_values=value[0].astype(x.dtype))
     if mode not in ("edge", "reflect", "wrap"):
         raise Unsupported(f"mode '{mode}'")
     for axis, (low, high) in enumerate(widths):
         if low or high:
-            x = arrays.take(x, padded_indices(x.shape[axis], low, high, mode), axis)
+            x = selection.take(x, padded_indices(x.shape[axis], low, high, mode), axis)
     return x
 
 
@@ -191,7 +192,7 @@ def pad_by_paddings(
 
 @onnx_op("Gather")
 def gather(x: Value, indices: Value, *, axis: int = 0) -> Value:
-    return arrays.take(x, indices, axis)
+    return selection.take(x, indices, axis)
 
 
 @onnx_op("Tile")
@@ -205,9 +206,9 @@ def tile(x: Value, repeats: Value) -> Value:
     pairs = [
         pair for count, extent in zip(counts, x.shape, strict=True) for pair in (count, extent)
     ]
-    spread = arrays.expand_dims(x, tuple(range(0, 2 * len(counts), 2)))
+    spread = manipulation.expand_dims(x, tuple(range(0, 2 * len(counts), 2)))
     joined = [count * extent for count, extent in zip(counts, x.shape, strict=True)]
-    return arrays.reshape(arrays.broadcast_to(spread, pairs), joined)
+    return manipulation.reshape(manipulation.broadcast_to(spread, pairs), joined)
 
 
 @onnx_op("DepthToSpace")
@@ -215,10 +216,14 @@ def depth_to_space(x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
     n, c, h, w = x.shape
     b = blocksize
     if mode == "DCR":
-        blocks = arrays.transpose(arrays.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2))
+        blocks = manipulation.transpose(
+            manipulation.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2)
+        )
     else:
-        blocks = arrays.transpose(arrays.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3))
-    return arrays.reshape(blocks, (n, c // b**2, h * b, w * b))
+        blocks = manipulation.transpose(
+            manipulation.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3)
+        )
+    return manipulation.reshape(blocks, (n, c // b**2, h * b, w * b))
 
 
 @onnx_op("SpaceToDepth")
@@ -226,8 +231,8 @@ def space_to_depth(x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
     n, c, h, w = x.shape
     b = blocksize
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
-    blocks = arrays.transpose(arrays.reshape(x, (n, c, h // b, b, w // b, b)), order)
-    return arrays.reshape(blocks, (n, c * b**2, h // b, w // b))
+    blocks = manipulation.transpose(manipulation.reshape(x, (n, c, h // b, b, w // b, b)), order)
+    return manipulation.reshape(blocks, (n, c * b**2, h // b, w // b))
 
 
 @onnx_op("Trilu")
@@ -239,6 +244,10 @@ def trilu(x: Value, k: Value = None, *, upper: int = 1) -> Value:
         )
     offset = 0 if k is None else integer(k, "the diagonal")
     rows, columns = (counting_along(axis, x.shape[axis - 2], 2) for axis in (0, 1))
-    diagonal = f.add(rows, offset)
-    keep = f.greater_equal(columns, diagonal) if upper else f.less_equal(columns, diagonal)
-    return f.where(keep, x, np.zeros((), x.dtype))
+    diagonal = elementwise.add(rows, offset)
+    keep = (
+        elementwise.greater_equal(columns, diagonal)
+        if upper
+        else elementwise.less_equal(columns, diagonal)
+    )
+    return elementwise.where(keep, x, np.zeros((), x.dtype))

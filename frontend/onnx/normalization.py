@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from .. import array_functions as arrays
-from .. import functions as f
+from ..nn import normalization
+from ..numpy import elementwise, manipulation, reductions
 from .movement import axis_of
 from .reductions import flattened
 from .registry import Unsupported, Value, onnx_op
@@ -19,7 +19,7 @@ from .tensors import required_dtype
 
 @onnx_op("Softmax", since=13)
 def softmax(x: Value, *, axis: int = -1) -> Value:
-    return f.softmax(x, axis)
+    return normalization.softmax(x, axis)
 
 
 @onnx_op("Softmax")
@@ -29,7 +29,7 @@ def softmax_flattened(x: Value, *, axis: int = 1) -> Value:
 
 @onnx_op("LogSoftmax", since=13)
 def log_softmax(x: Value, *, axis: int = -1) -> Value:
-    return f.log_softmax(x, axis)
+    return normalization.log_softmax(x, axis)
 
 
 @onnx_op("LogSoftmax")
@@ -39,17 +39,19 @@ def log_softmax_flattened(x: Value, *, axis: int = 1) -> Value:
 
 def statistics(x: Value, axes: Sequence[int]) -> tuple[Value, Value]:
     """The mean and the variance along axes, which are kept."""
-    mean = f.mean(x, axes, keepdims=True)
-    return mean, f.mean(f.square(f.subtract(x, mean)), axes, keepdims=True)
+    mean = reductions.mean(x, axes, keepdims=True)
+    return mean, reductions.mean(
+        elementwise.square(elementwise.subtract(x, mean)), axes, keepdims=True
+    )
 
 
 def inverse_root(variance: Value, epsilon: float) -> Value:
-    return f.rsqrt(f.add(variance, np.asarray(epsilon).astype(variance.dtype)))
+    return elementwise.rsqrt(elementwise.add(variance, np.asarray(epsilon).astype(variance.dtype)))
 
 
 def along_channels(x: Value, rank: int) -> Value:
     """A vector with an element for each channel, for tensors of this rank whose second axis is that of channels."""
-    return arrays.reshape(x, (-1, *[1] * (rank - 2)))
+    return manipulation.reshape(x, (-1, *[1] * (rank - 2)))
 
 
 @onnx_op("BatchNormalization")
@@ -75,26 +77,36 @@ def batch_normalization(
     rank = len(x.shape)
     running: list[Value] = []
     if training_mode:
-        now = statistics(arrays.astype(x, mean.dtype), [axis for axis in range(rank) if axis != 1])
+        now = statistics(
+            manipulation.astype(x, mean.dtype), [axis for axis in range(rank) if axis != 1]
+        )
         for old, new in zip((mean, variance), now, strict=True):
-            kept = f.multiply(old, momentum)
-            running.append(f.add(kept, f.multiply(arrays.reshape(new, old.shape), 1 - momentum)))
-        mean, variance = (arrays.reshape(one, (-1,)) for one in now)
+            kept = elementwise.multiply(old, momentum)
+            running.append(
+                elementwise.add(
+                    kept, elementwise.multiply(manipulation.reshape(new, old.shape), 1 - momentum)
+                )
+            )
+        mean, variance = (manipulation.reshape(one, (-1,)) for one in now)
     # One factor and one summand for each channel: of constants they are computed once.
-    factor = f.multiply(scale, inverse_root(variance, epsilon))
-    summand = f.subtract(bias, f.multiply(mean, factor))
+    factor = elementwise.multiply(scale, inverse_root(variance, epsilon))
+    summand = elementwise.subtract(bias, elementwise.multiply(mean, factor))
     factor, summand = (
-        along_channels(arrays.astype(one, x.dtype), rank) for one in (factor, summand)
+        along_channels(manipulation.astype(one, x.dtype), rank) for one in (factor, summand)
     )
-    return [f.add(f.multiply(x, factor), summand), *running]
+    return [elementwise.add(elementwise.multiply(x, factor), summand), *running]
 
 
 @onnx_op("InstanceNormalization")
 def instance_normalization(x: Value, scale: Value, bias: Value, *, epsilon: float = 1e-5) -> Value:
     rank = len(x.shape)
     mean, variance = statistics(x, range(2, rank))
-    normalized = f.multiply(f.subtract(x, mean), inverse_root(variance, epsilon))
-    return f.add(f.multiply(normalized, along_channels(scale, rank)), along_channels(bias, rank))
+    normalized = elementwise.multiply(
+        elementwise.subtract(x, mean), inverse_root(variance, epsilon)
+    )
+    return elementwise.add(
+        elementwise.multiply(normalized, along_channels(scale, rank)), along_channels(bias, rank)
+    )
 
 
 @onnx_op("GroupNormalization", since=21)
@@ -109,7 +121,9 @@ def group_normalization(
 ) -> Value:
     normalized = _by_groups(x, num_groups, epsilon, stash_type)
     rank = len(x.shape)
-    return f.add(f.multiply(normalized, along_channels(scale, rank)), along_channels(bias, rank))
+    return elementwise.add(
+        elementwise.multiply(normalized, along_channels(scale, rank)), along_channels(bias, rank)
+    )
 
 
 @onnx_op("GroupNormalization", since=18)
@@ -119,8 +133,11 @@ def group_normalization_scaled_by_group(
     """With one scale and bias for each group."""
     channels = x.shape[1] // num_groups
     spread = [
-        arrays.reshape(
-            arrays.broadcast_to(arrays.reshape(one, (num_groups, 1)), (num_groups, channels)), (-1,)
+        manipulation.reshape(
+            manipulation.broadcast_to(
+                manipulation.reshape(one, (num_groups, 1)), (num_groups, channels)
+            ),
+            (-1,),
         )
         for one in (scale, bias)
     ]
@@ -129,11 +146,15 @@ def group_normalization_scaled_by_group(
 
 def _by_groups(x: Value, groups: int, epsilon: float, stash_type: int) -> Value:
     n, c, *spatial = x.shape
-    wide = arrays.astype(x, required_dtype(stash_type, "the statistics of GroupNormalization"))
-    grouped = arrays.reshape(wide, (n, groups, c // groups, *spatial))
+    wide = manipulation.astype(
+        x, required_dtype(stash_type, "the statistics of GroupNormalization")
+    )
+    grouped = manipulation.reshape(wide, (n, groups, c // groups, *spatial))
     mean, variance = statistics(grouped, range(2, len(grouped.shape)))
-    normalized = f.multiply(f.subtract(grouped, mean), inverse_root(variance, epsilon))
-    return arrays.astype(arrays.reshape(normalized, x.shape), x.dtype)
+    normalized = elementwise.multiply(
+        elementwise.subtract(grouped, mean), inverse_root(variance, epsilon)
+    )
+    return manipulation.astype(manipulation.reshape(normalized, x.shape), x.dtype)
 
 
 @onnx_op("LayerNormalization")
@@ -152,9 +173,9 @@ def layer_normalization(
     rank = len(x.shape)
     axis = axis_of(axis, rank)
     stash = required_dtype(stash_type, "the statistics of LayerNormalization")
-    results = [f.layer_norm(x, scale, bias, axis=axis, eps=epsilon)]
+    results = [normalization.layer_norm(x, scale, bias, axis=axis, eps=epsilon)]
     if node.uses(1) or node.uses(2):
-        mean, variance = statistics(arrays.astype(x, stash), range(axis, rank))
+        mean, variance = statistics(manipulation.astype(x, stash), range(axis, rank))
         results += [mean, inverse_root(variance, epsilon)]
     return results
 
@@ -171,15 +192,19 @@ def rms_normalization(
     """x / sqrt(mean(x²) + epsilon) · scale over the axes from `axis` on."""
     rank = len(x.shape)
     axes = range(axis_of(axis, rank), rank)
-    wide = arrays.astype(x, required_dtype(stash_type, "the statistics of RMSNormalization"))
-    norm = inverse_root(f.mean(f.square(wide), axes, keepdims=True), epsilon)
-    return f.multiply(arrays.astype(f.multiply(wide, norm), x.dtype), scale)
+    wide = manipulation.astype(x, required_dtype(stash_type, "the statistics of RMSNormalization"))
+    norm = inverse_root(reductions.mean(elementwise.square(wide), axes, keepdims=True), epsilon)
+    return elementwise.multiply(
+        manipulation.astype(elementwise.multiply(wide, norm), x.dtype), scale
+    )
 
 
 @onnx_op("MeanVarianceNormalization")
 def mean_variance_normalization(x: Value, *, axes: Sequence[int] = (0, 2, 3)) -> Value:
     mean, variance = statistics(x, [axis_of(axis, len(x.shape)) for axis in axes])
-    return f.divide(f.subtract(x, mean), f.add(f.sqrt(variance), 1e-9))
+    return elementwise.divide(
+        elementwise.subtract(x, mean), elementwise.add(elementwise.sqrt(variance), 1e-9)
+    )
 
 
 @onnx_op("LpNormalization")
@@ -188,11 +213,11 @@ def lp_normalization(x: Value, *, axis: int = -1, p: int = 2) -> Value:
     if p not in (1, 2):
         raise Unsupported(f"p={p}")
     if p == 1:
-        norm = f.sum(f.absolute(x), axis, x.dtype, keepdims=True)
+        norm = reductions.sum(elementwise.absolute(x), axis, x.dtype, keepdims=True)
     else:
-        norm = f.sqrt(f.sum(f.square(x), axis, x.dtype, keepdims=True))
+        norm = elementwise.sqrt(reductions.sum(elementwise.square(x), axis, x.dtype, keepdims=True))
     zero = np.zeros((), x.dtype)
-    return f.where(f.equal(norm, zero), zero, f.divide(x, norm))
+    return elementwise.where(elementwise.equal(norm, zero), zero, elementwise.divide(x, norm))
 
 
 @onnx_op("LRN")
@@ -203,7 +228,9 @@ def local_response_normalization(
     channels = x.shape[1]
     low, high = min((size - 1) // 2, channels), min(size // 2, channels)
     widths = [(low, high) if axis == 1 else (0, 0) for axis in range(len(x.shape))]
-    squares = arrays.pad(f.square(x), widths)
+    squares = manipulation.pad(elementwise.square(x), widths)
     windows = [squares[:, start : start + channels] for start in range(low + high + 1)]
-    scale = f.add(f.multiply(reduce(f.add, windows), alpha / size), bias)
-    return f.divide(x, f.power(scale, np.asarray(beta).astype(x.dtype)))
+    scale = elementwise.add(
+        elementwise.multiply(reduce(elementwise.add, windows), alpha / size), bias
+    )
+    return elementwise.divide(x, elementwise.power(scale, np.asarray(beta).astype(x.dtype)))

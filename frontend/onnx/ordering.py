@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .. import ordering_functions as ordering
+from ..numpy import compaction, scans, sorting
 from .bounded import bounded
 from .registry import Value, integer, known, onnx_op
 
@@ -14,23 +14,23 @@ from .registry import Value, integer, known, onnx_op
 @onnx_op("CumSum")
 def cumsum(x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Value:
     along = integer(axis, "the axis")
-    return ordering.cumsum(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+    return scans.cumsum(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @onnx_op("CumProd")
 def cumprod(x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Value:
     along = integer(axis, "the axis")
-    return ordering.cumprod(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+    return scans.cumprod(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @onnx_op("TopK", since=10)
 def topk(x: Value, k: Value, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> list[Value]:
-    return ordering.topk(x, integer(k, "k"), axis, largest=bool(largest))
+    return sorting.topk(x, integer(k, "k"), axis, largest=bool(largest))
 
 
 @onnx_op("TopK")
 def topk_by_attribute(x: Value, *, k: int, axis: int = -1) -> list[Value]:
-    return ordering.topk(x, k, axis)
+    return sorting.topk(x, k, axis)
 
 
 # With as many results as the data says.
@@ -38,7 +38,7 @@ def topk_by_attribute(x: Value, *, k: int, axis: int = -1) -> list[Value]:
 
 @onnx_op("NonZero")
 def non_zero(x: Value) -> Value:
-    indices, count = ordering.non_zero(x)
+    indices, count = compaction.non_zero(x)
     return bounded(indices, count, 1)
 
 
@@ -46,7 +46,7 @@ def non_zero(x: Value) -> Value:
 def compress(x: Value, condition: Value, *, axis: int | None = None) -> Value:
     """Slices where the condition holds; it may be longer than the axis, where it is cut."""
     extent = math.prod(x.shape) if axis is None else x.shape[axis]
-    taken, count = ordering.compress(condition[:extent], x, axis)
+    taken, count = compaction.compress(condition[:extent], x, axis)
     return bounded(taken, count, 0 if axis is None else axis % len(x.shape))
 
 
@@ -55,7 +55,7 @@ def unique(x: Value, *, axis: int | None = None, sorted: int = 1) -> list[Value]
     """Different elements, or slices of an axis, where each is first, which each element is, and how often it occurs."""
     if axis is not None and len(x.shape) > 1:
         return _unique_slices(known(x, "the elements"), axis, bool(sorted))
-    values, first, inverse, counts, number = ordering.unique(x, sorted=bool(sorted))
+    values, first, inverse, counts, number = compaction.unique(x, sorted=bool(sorted))
     return [
         bounded(values, number),
         bounded(first, number),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import functions as f
-from .. import pooling_functions as pools
+from ..nn import pooling
+from ..numpy import reductions
 from .node import Node
 from .registry import Value, onnx_op
 
@@ -26,10 +26,10 @@ def max_pool(
     """The greatest elements and, where they are used, their numbers among all elements."""
     window = (kernel_shape, strides, pads or 0, dilations or 1)
     ceil = bool(ceil_mode)
-    results = [pools.max_pool(x, *window, ceil_mode=ceil, auto_pad=auto_pad)]
+    results = [pooling.max_pool(x, *window, ceil_mode=ceil, auto_pad=auto_pad)]
     if node.uses(1):
         results.append(
-            pools.argmax_pool(
+            pooling.argmax_pool(
                 x, *window, ceil_mode=ceil, auto_pad=auto_pad, storage_order=storage_order
             )
         )
@@ -48,7 +48,7 @@ def average_pool(
     auto_pad: str = "NOTSET",
     count_include_pad: int = 0,
 ) -> Value:
-    return pools.average_pool(
+    return pooling.average_pool(
         x,
         kernel_shape,
         strides,
@@ -72,7 +72,7 @@ def lp_pool(
     auto_pad: str = "NOTSET",
     p: float = 2,
 ) -> Value:
-    return pools.lp_pool(
+    return pooling.lp_pool(
         x,
         kernel_shape,
         strides,
@@ -90,14 +90,14 @@ def _spatial(x: Value) -> tuple[int, ...]:
 
 @onnx_op("GlobalMaxPool")
 def global_max_pool(x: Value) -> Value:
-    return f.max(x, _spatial(x), keepdims=True)
+    return reductions.max(x, _spatial(x), keepdims=True)
 
 
 @onnx_op("GlobalAveragePool")
 def global_average_pool(x: Value) -> Value:
-    return f.mean(x, _spatial(x), keepdims=True)
+    return reductions.mean(x, _spatial(x), keepdims=True)
 
 
 @onnx_op("GlobalLpPool")
 def global_lp_pool(x: Value, *, p: float = 2) -> Value:
-    return pools.lp_pool(x, x.shape[2:], p=p)
+    return pooling.lp_pool(x, x.shape[2:], p=p)

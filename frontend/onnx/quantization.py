@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import quantized_functions as quantized
+from ..nn import quantization
 from .registry import Value, onnx_op
 from .tensors import required_dtype
 
@@ -22,7 +22,7 @@ def quantize_linear(
     dtype: Any = required_dtype(output_dtype, "a quantized value") if output_dtype else None
     if y_zero_point is not None:
         dtype = None
-    return quantized.quantize_linear(
+    return quantization.quantize_linear(
         x, y_scale, y_zero_point, axis=axis, block_size=block_size, dtype=dtype
     )
 
@@ -38,21 +38,21 @@ def dequantize_linear(
     output_dtype: int = 0,
 ) -> Value:
     dtype: Any = required_dtype(output_dtype, "a number") if output_dtype else None
-    return quantized.dequantize_linear(
+    return quantization.dequantize_linear(
         x, x_scale, x_zero_point, axis=axis, block_size=block_size, dtype=dtype
     )
 
 
 @onnx_op("DynamicQuantizeLinear")
 def dynamic_quantize_linear(x: Value) -> list[Value]:
-    return quantized.dynamic_quantize_linear(x)
+    return quantization.dynamic_quantize_linear(x)
 
 
 @onnx_op("MatMulInteger")
 def matmul_integer(
     a: Value, b: Value, a_zero_point: Value = None, b_zero_point: Value = None
 ) -> Value:
-    return quantized.matmul_integer(a, b, a_zero_point, b_zero_point)
+    return quantization.matmul_integer(a, b, a_zero_point, b_zero_point)
 
 
 @onnx_op("QLinearMatMul")
@@ -66,6 +66,6 @@ def qlinear_matmul(
     y_scale: Value,
     y_zero_point: Value,
 ) -> Value:
-    return quantized.qlinear_matmul(
+    return quantization.qlinear_matmul(
         a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
     )

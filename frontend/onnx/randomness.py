@@ -1,5 +1,5 @@
 """
-Operators of random numbers, by the generator of `random_functions`. Without a seed they take 0: a model gives the same
+Operators of random numbers, by the generator of `numpy.random`. Without a seed they take 0: a model gives the same
 numbers at each call, and on every machine.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import random_functions as random
+from ..numpy import random
 from .registry import Value, onnx_op
 from .tensors import required_dtype
 

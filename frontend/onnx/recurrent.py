@@ -13,29 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from .. import array_functions as arrays
-from .. import functions as f
 from ..control_flow import scan
+from ..nn import activations
+from ..numpy import elementwise, manipulation
 from .registry import Unsupported, Value, is_known, onnx_op
 
 Function = Callable[[Value], Value]
 
 _ACTIVATIONS: dict[str, tuple[Callable[[Value, float, float], Value], float, float]] = {
     "affine": (lambda x, a, b: x * a + b, 1.0, 0.0),
-    "elu": (lambda x, a, b: f.where(x < 0, (f.exp(x) - 1) * a, x), 1.0, 0.0),
-    "hardsigmoid": (lambda x, a, b: f.clip(x * a + b, 0, 1), 0.2, 0.5),
-    "leakyrelu": (lambda x, a, b: f.where(x < 0, x * a, x), 0.01, 0.0),
-    "relu": (lambda x, a, b: f.relu(x), 0.0, 0.0),
-    "scaledtanh": (lambda x, a, b: f.tanh(x * b) * a, 1.0, 1.0),
-    "sigmoid": (lambda x, a, b: f.sigmoid(x), 0.0, 0.0),
+    "elu": (lambda x, a, b: elementwise.where(x < 0, (elementwise.exp(x) - 1) * a, x), 1.0, 0.0),
+    "hardsigmoid": (lambda x, a, b: elementwise.clip(x * a + b, 0, 1), 0.2, 0.5),
+    "leakyrelu": (lambda x, a, b: elementwise.where(x < 0, x * a, x), 0.01, 0.0),
+    "relu": (lambda x, a, b: activations.relu(x), 0.0, 0.0),
+    "scaledtanh": (lambda x, a, b: elementwise.tanh(x * b) * a, 1.0, 1.0),
+    "sigmoid": (lambda x, a, b: activations.sigmoid(x), 0.0, 0.0),
     "softplus": (
-        lambda x, a, b: f.maximum(x, 0) + f.log(f.exp(-abs(x)) + 1),
+        lambda x, a, b: elementwise.maximum(x, 0) + elementwise.log(elementwise.exp(-abs(x)) + 1),
         0.0,
         0.0,
     ),
     "softsign": (lambda x, a, b: x / (abs(x) + 1), 0.0, 0.0),
-    "tanh": (lambda x, a, b: f.tanh(x), 0.0, 0.0),
-    "thresholdedrelu": (lambda x, a, b: f.where(x > a, x, 0), 1.0, 0.0),
+    "tanh": (lambda x, a, b: elementwise.tanh(x), 0.0, 0.0),
+    "thresholdedrelu": (lambda x, a, b: elementwise.where(x > a, x, 0), 1.0, 0.0),
 }
 """The functions of gates by name in small letters, with their default alpha and beta."""
 
@@ -60,7 +60,7 @@ class Direction:
     dtype: np.dtype
 
     def clipped(self, x: Value) -> Value:
-        return x if self.clip is None else f.clip(x, -self.clip, self.clip)
+        return x if self.clip is None else elementwise.clip(x, -self.clip, self.clip)
 
     def gate(self, number: int, x: Value) -> Value:
         """The function of that number, of what the gate sums up."""
@@ -140,9 +140,9 @@ class _Layer:
         is_batch_first = bool(self.attributes["layout"])
         if self.attributes["layout"] not in (0, 1):
             raise Unsupported(f"layout={self.attributes['layout']}")
-        x = arrays.transpose(self.x, (1, 0, 2)) if is_batch_first else self.x
+        x = manipulation.transpose(self.x, (1, 0, 2)) if is_batch_first else self.x
         initial = [
-            arrays.transpose(one, (1, 0, 2)) if is_batch_first and one is not None else one
+            manipulation.transpose(one, (1, 0, 2)) if is_batch_first and one is not None else one
             for one in self.initial
         ]
         direction = self.attributes["direction"]
@@ -163,11 +163,16 @@ class _Layer:
             )
             for number, reverse in enumerate(reverses)
         ]
-        ys = arrays.stack([y for y, _ in found], 1)
-        last = [arrays.stack(list(column)) for column in zip(*(s for _, s in found), strict=True)]
+        ys = manipulation.stack([y for y, _ in found], 1)
+        last = [
+            manipulation.stack(list(column)) for column in zip(*(s for _, s in found), strict=True)
+        ]
         if not is_batch_first:
             return [ys, *last]
-        return [arrays.transpose(ys, (2, 0, 1, 3)), *(arrays.transpose(s, (1, 0, 2)) for s in last)]
+        return [
+            manipulation.transpose(ys, (2, 0, 1, 3)),
+            *(manipulation.transpose(s, (1, 0, 2)) for s in last),
+        ]
 
     def _functions(self, directions: int) -> Iterator[tuple[Function, ...]]:
         """The functions of the gates of each direction; alphas and betas are given to those that have any."""
@@ -201,7 +206,7 @@ class _Layer:
         if self.b is not None:
             wb, rb = self.b[number][: self.gates * hidden], self.b[number][self.gates * hidden :]
             if not bias_apart:
-                wb = f.add(wb, rb)
+                wb = elementwise.add(wb, rb)
         return Direction(w, r, wb, rb, functions, self.attributes["clip"], hidden, self.x.dtype)
 
     def _scanned(
@@ -215,10 +220,10 @@ class _Layer:
     ) -> tuple[Value, Sequence[Value]]:
         steps, batch, _ = x.shape
         # One product for all steps: a tall matrix by the weights.
-        products = arrays.reshape(x, (steps * batch, -1)) @ _transposed(d.w)
+        products = manipulation.reshape(x, (steps * batch, -1)) @ _transposed(d.w)
         if d.wb is not None:
             products = products + d.wb
-        products = arrays.reshape(products, (steps, batch, d.w.shape[0]))
+        products = manipulation.reshape(products, (steps, batch, d.w.shape[0]))
         zero = np.zeros((batch, d.hidden), d.dtype)
         state = tuple(zero if one is None else one for one in initial)
         lengths = self.lengths
@@ -231,14 +236,18 @@ class _Layer:
             last, ys = scan(step, state, products, reverse=reverse)
             return ys, last
         # A sequence that is shorter keeps its state, and gives zeros, at the indices behind its end.
-        column = arrays.astype(arrays.reshape(lengths, (1, batch, 1)), np.dtype(np.int64))
-        inside = f.less(np.arange(steps)[:, None, None], column)
+        column = manipulation.astype(
+            manipulation.reshape(lengths, (1, batch, 1)), np.dtype(np.int64)
+        )
+        inside = elementwise.less(np.arange(steps)[:, None, None], column)
 
         def masked(now: Any, given: tuple[Value, Value]) -> tuple[Any, Value]:
             x, runs = given
             following = cell(d, x, now)
-            kept = tuple(f.where(runs, new, old) for new, old in zip(following, now, strict=True))
-            return kept, f.where(runs, following[0], np.zeros((), d.dtype))
+            kept = tuple(
+                elementwise.where(runs, new, old) for new, old in zip(following, now, strict=True)
+            )
+            return kept, elementwise.where(runs, following[0], np.zeros((), d.dtype))
 
         last, ys = scan(masked, state, (products, inside), reverse=reverse)
         return ys, last
@@ -249,7 +258,7 @@ def _bound(function: Callable[[Value, float, float], Value], alpha: float, beta:
 
 
 def _transposed(matrix: Value) -> Value:
-    return arrays.transpose(matrix, (1, 0))
+    return manipulation.transpose(matrix, (1, 0))
 
 
 @onnx_op("RNN")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
-from .. import array_functions as arrays
-from .. import functions as f
+from ..numpy import elementwise, manipulation, reductions
 from .indices import counting_along
 from .movement import axis_of
 from .registry import Value, integers, onnx_op
@@ -20,18 +19,18 @@ Reduction = Callable[[Value, Axes], Value]
 
 
 def total(x: Value, axes: Axes) -> Value:
-    return f.sum(x, axes, x.dtype, keepdims=True)
+    return reductions.sum(x, axes, x.dtype, keepdims=True)
 
 
 def mean(x: Value, axes: Axes) -> Value:
     count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
     if is_float_dtype(x.dtype):
-        return f.mean(x, axes, keepdims=True)
-    return f.floor_divide(total(x, axes), np.asarray(count).astype(x.dtype))
+        return reductions.mean(x, axes, keepdims=True)
+    return elementwise.floor_divide(total(x, axes), np.asarray(count).astype(x.dtype))
 
 
 def product(x: Value, axes: Axes) -> Value:
-    return f.prod(x, axes, x.dtype, keepdims=True)
+    return reductions.prod(x, axes, x.dtype, keepdims=True)
 
 
 def lowest(dtype: np.dtype) -> Any:
@@ -52,7 +51,7 @@ def _extreme(reduction: Callable[..., Value], of_nothing: Callable[[np.dtype], A
     def reduce(x: Value, axes: Axes) -> Value:
         if any(x.shape[axis] == 0 for axis in axes):
             shape = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
-            return arrays.broadcast_to(np.asarray(of_nothing(x.dtype), x.dtype), shape)
+            return manipulation.broadcast_to(np.asarray(of_nothing(x.dtype), x.dtype), shape)
         return reduction(x, axes, keepdims=True)
 
     return reduce
@@ -61,29 +60,31 @@ def _extreme(reduction: Callable[..., Value], of_nothing: Callable[[np.dtype], A
 def log_sum_exp(x: Value, axes: Axes) -> Value:
     """log(sum(exp(x))), shifted by the greatest finite element so that nothing overflows."""
     if any(x.shape[axis] == 0 for axis in axes):
-        return f.log(total(x, axes))
+        return elementwise.log(total(x, axes))
     greatest = REDUCTIONS["ReduceMax"](x, axes)
-    is_finite = f.less(f.absolute(greatest), np.asarray(np.inf, x.dtype))
-    shift = f.where(is_finite, greatest, np.zeros((), x.dtype))
-    return f.add(f.log(total(f.exp(f.subtract(x, shift)), axes)), shift)
+    is_finite = elementwise.less(elementwise.absolute(greatest), np.asarray(np.inf, x.dtype))
+    shift = elementwise.where(is_finite, greatest, np.zeros((), x.dtype))
+    return elementwise.add(
+        elementwise.log(total(elementwise.exp(elementwise.subtract(x, shift)), axes)), shift
+    )
 
 
 REDUCTIONS: dict[str, Reduction] = {
-    "ReduceMax": _extreme(f.max, lowest),
-    "ReduceMin": _extreme(f.min, highest),
+    "ReduceMax": _extreme(reductions.max, lowest),
+    "ReduceMin": _extreme(reductions.min, highest),
     "ReduceMean": mean,
     "ReduceProd": product,
     "ReduceSum": total,
-    "ReduceL1": lambda x, axes: total(f.absolute(x), axes),
-    "ReduceL2": lambda x, axes: _root(total(f.square(x), axes)),
-    "ReduceLogSum": lambda x, axes: f.log(total(x, axes)),
+    "ReduceL1": lambda x, axes: total(elementwise.absolute(x), axes),
+    "ReduceL2": lambda x, axes: _root(total(elementwise.square(x), axes)),
+    "ReduceLogSum": lambda x, axes: elementwise.log(total(x, axes)),
     "ReduceLogSumExp": log_sum_exp,
-    "ReduceSumSquare": lambda x, axes: total(f.square(x), axes),
+    "ReduceSumSquare": lambda x, axes: total(elementwise.square(x), axes),
 }
 
 
 def _root(x: Value) -> Value:
-    return arrays.astype(f.sqrt(x), x.dtype)
+    return manipulation.astype(elementwise.sqrt(x), x.dtype)
 
 
 def _enter(name: str, reduction: Reduction) -> None:
@@ -104,7 +105,7 @@ def _enter(name: str, reduction: Reduction) -> None:
             chosen = tuple(range(rank))
         chosen = tuple(axis_of(axis, rank) for axis in chosen)
         result = reduction(x, chosen)
-        return result if keepdims or not chosen else arrays.squeeze(result, chosen)
+        return result if keepdims or not chosen else manipulation.squeeze(result, chosen)
 
 
 for _name, _reduction in REDUCTIONS.items():
@@ -121,17 +122,17 @@ def _arg_extreme(
     reverse = tuple(
         slice(None, None, -1) if one == axis else slice(None) for one in range(len(x.shape))
     )
-    return f.subtract(x.shape[axis] - 1, find(x[reverse], axis, keepdims=bool(keepdims)))
+    return elementwise.subtract(x.shape[axis] - 1, find(x[reverse], axis, keepdims=bool(keepdims)))
 
 
 @onnx_op("ArgMax")
 def arg_max(x: Value, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Value:
-    return _arg_extreme(f.argmax, x, axis, keepdims, select_last_index)
+    return _arg_extreme(reductions.argmax, x, axis, keepdims, select_last_index)
 
 
 @onnx_op("ArgMin")
 def arg_min(x: Value, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Value:
-    return _arg_extreme(f.argmin, x, axis, keepdims, select_last_index)
+    return _arg_extreme(reductions.argmin, x, axis, keepdims, select_last_index)
 
 
 @onnx_op("Hardmax", since=13)
@@ -139,7 +140,9 @@ def hardmax(x: Value, *, axis: int = -1) -> Value:
     """1 where the first of the greatest elements is along an axis, 0 elsewhere."""
     axis = axis_of(axis, len(x.shape))
     positions = counting_along(axis, x.shape[axis], len(x.shape))
-    return arrays.astype(f.equal(f.argmax(x, axis, keepdims=True), positions), x.dtype)
+    return manipulation.astype(
+        elementwise.equal(reductions.argmax(x, axis, keepdims=True), positions), x.dtype
+    )
 
 
 @onnx_op("Hardmax")
@@ -152,4 +155,6 @@ def flattened(function: Callable[..., Value], x: Value, axis: int) -> Value:
     axis = axis_of(axis, len(x.shape))
     rows = int(np.prod(x.shape[:axis], dtype=np.int64))
     columns = int(np.prod(x.shape[axis:], dtype=np.int64))
-    return arrays.reshape(function(arrays.reshape(x, (rows, columns)), axis=-1), x.shape)
+    return manipulation.reshape(
+        function(manipulation.reshape(x, (rows, columns)), axis=-1), x.shape
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..resize_functions import resize
+from ..nn.resize import resize
 from .registry import Value, integers, known, onnx_op
 
 

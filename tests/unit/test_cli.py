@@ -50,7 +50,7 @@ OPEN = """func.func @fill(%n: index, %x: memref<?xf32>) {
 }
 """
 
-PYTHON = """from stepwell.frontend.functions import maximum
+PYTHON = """from stepwell.frontend.numpy.elementwise import maximum
 
 
 def layer(x, w, floor=0):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.frontend.random_functions import threefry
+from stepwell.frontend.numpy.random import threefry
 
 KNOWN = [
     ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),

@@ -14,15 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dtypes import is_float_dtype
-from ..errors import StepwellError
-from .array_functions import astype, expand_dims, integers, iota, reshape
-from .functions import cos, less, less_equal, log, minimum, softmax, sqrt, sum
-from .ordering_functions import cumsum
-from .promotion import FLOAT32, FLOAT64, INT64, dtype_named
-from .recording import as_tensor
-from .tensor import Tensor, TensorLike
-from .traceable import creation, traceable
+from ...dialects.dtypes import is_float_dtype
+from ...errors import StepwellError
+from ..nn.normalization import softmax
+from ..promotion import FLOAT32, FLOAT64, INT64, dtype_named
+from ..recording import as_tensor
+from ..tensor import Tensor, TensorLike
+from ..traceable import creation, traceable
+from .arguments import integers
+from .creation import iota
+from .elementwise import cos, less, less_equal, log, minimum, sqrt
+from .manipulation import astype, expand_dims, reshape
+from .reductions import sum
+from .scans import cumsum
 
 UINT32 = np.dtype(np.uint32)
 

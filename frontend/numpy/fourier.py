@@ -9,13 +9,14 @@ from math import pi
 
 import numpy as np
 
-from ..dialects.dtypes import is_float_dtype
-from ..errors import StepwellError
-from .array_functions import integers, moveaxis, normalized, pad, single_axis, stack
-from .functions import matmul
-from .recording import as_tensor
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects.dtypes import is_float_dtype
+from ...errors import StepwellError
+from ..recording import as_tensor
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import integers, normalized, single_axis
+from .manipulation import moveaxis, pad, stack
+from .products import matmul
 
 MAX_LENGTH = 4096
 """Of a row: the matrices of a longer one would take more than 256 MB."""

@@ -1,66 +1,35 @@
-"""Elementary functions, tests of floats, and activation functions, element by element."""
+"""Activation functions, element by element."""
 
 from __future__ import annotations
 
-import numpy as np
+from ...dialects import graph
+from ..numpy.arguments import number
+from ..numpy.elementwise import absolute, floating, unary, where
+from ..recording import as_tensor, promoted, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
-from ..dialects import graph
-from .functions import absolute, equal, floating, less, not_equal, number, relu, unary, where
-from .recording import as_tensor, promoted, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
-
-tan = unary(graph.TanOp)
-asin = arcsin = unary(graph.AsinOp)
-acos = arccos = unary(graph.AcosOp)
-atan = arctan = unary(graph.AtanOp)
-sinh = unary(graph.SinhOp)
-cosh = unary(graph.CoshOp)
-asinh = arcsinh = unary(graph.AsinhOp)
-acosh = arccosh = unary(graph.AcoshOp)
-atanh = arctanh = unary(graph.AtanhOp)
-exp2 = unary(graph.Exp2Op)
-expm1 = unary(graph.Expm1Op)
-log1p = unary(graph.Log1pOp)
-log2 = unary(graph.Log2Op)
-log10 = unary(graph.Log10Op)
-cbrt = unary(graph.CbrtOp)
-trunc = fix = unary(graph.TruncOp)
-
-# Tests.
+relu = unary(graph.ReluOp)
+sigmoid = unary(graph.SigmoidOp)
+silu = unary(graph.SiluOp)
 
 
 @traceable
-def isnan(x: TensorLike, /) -> Tensor:
-    """Whether an element is NaN."""
-    tensor = as_tensor(x)
-    return not_equal(tensor, tensor)
+def leaky_relu(x: TensorLike, /, alpha: float = 0.01) -> Tensor:
+    """`x` where it is at least 0, `alpha * x` elsewhere."""
+    return record(graph.LeakyReluOp, floating(x), number(alpha, "alpha"))
 
 
 @traceable
-def isinf(x: TensorLike, /) -> Tensor:
-    """Whether an element is infinity, of either sign."""
-    return equal(absolute(floating(x)), np.inf)
+def hard_sigmoid(x: TensorLike, /, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    """`alpha * x + beta` between 0 and 1 (ONNX HardSigmoid)."""
+    return record(graph.HardSigmoidOp, floating(x), number(alpha, "alpha"), number(beta, "beta"))
 
 
 @traceable
-def isfinite(x: TensorLike, /) -> Tensor:
-    """Whether an element is neither infinity nor NaN."""
-    return less(absolute(floating(x)), np.inf)
-
-
-@traceable
-def fmod(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """The remainder of a truncated quotient, with the sign of `x` (C's fmod); of integers by 0, 0."""
-    a, b = promoted(x, y)
-    if a.dtype.kind == "u":
-        return a % b
-    remainder = absolute(a) % absolute(b)
-    # By subtraction from -0.0 so that a negative number's remainder 0 is -0.0, as C's is.
-    return where(a < 0, -remainder, remainder)
-
-
-# Activation functions.
+def gelu(x: TensorLike, /, approximate: str = "none") -> Tensor:
+    """x · Φ(x), with Φ by erf ("none") or approximated by tanh ("tanh")."""
+    return record(graph.GeluOp, floating(x), approximate)
 
 
 @traceable

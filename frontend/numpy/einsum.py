@@ -11,14 +11,16 @@ from math import prod
 
 import numpy as np
 
-from ..dialects import graph
-from ..errors import StepwellError
-from .array_functions import expand_dims, reshape, transpose
-from .functions import matmul, multiply, sum
-from .recording import promoted, record
-from .selection_functions import diagonal
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...errors import StepwellError
+from ..recording import promoted, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .elementwise import multiply
+from .manipulation import expand_dims, reshape, transpose
+from .products import matmul
+from .reductions import sum
+from .selection import diagonal
 
 Labels = tuple[str | int, ...]
 """An axis is a letter, or the number, counted from the last, of one that `...` stands for: -1, -2 …"""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..dialects import graph
-from ..dialects.graph.windows import Window, same_pads
-from ..errors import StepwellError
-from .array_functions import integers
-from .functions import floating
-from .norm_functions import lp_norm
-from .recording import as_tensor, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...dialects.graph.windows import Window, same_pads
+from ...errors import StepwellError
+from ..numpy.arguments import integers
+from ..numpy.elementwise import floating
+from ..recording import as_tensor, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .norms import lp_norm
 
 Extents = int | Sequence[int]
 """A number for each spatial axis, or one for all of them."""

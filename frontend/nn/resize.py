@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dtypes import is_float_dtype
-from ..errors import StepwellError
-from .array_functions import astype, broadcast_to, expand_dims, normalized, reshape, take
-from .functions import rint, where
-from .promotion import FLOAT32
-from .recording import as_tensor
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects.dtypes import is_float_dtype
+from ...errors import StepwellError
+from ..numpy.arguments import normalized
+from ..numpy.elementwise import rint, where
+from ..numpy.manipulation import astype, broadcast_to, expand_dims, reshape
+from ..numpy.selection import take
+from ..promotion import FLOAT32
+from ..recording import as_tensor
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 Array = np.ndarray[Any, Any]
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from ..dialects import graph
-from ..errors import StepwellError
-from .array_functions import astype, concatenate, integers, reshape
-from .functions import maximum, minimum
-from .ordering_functions import argsort
-from .promotion import FLOAT32
-from .recording import as_tensor, record_all
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...errors import StepwellError
+from ..numpy.arguments import integers
+from ..numpy.elementwise import maximum, minimum
+from ..numpy.manipulation import astype, concatenate, reshape
+from ..numpy.sorting import argsort
+from ..promotion import FLOAT32
+from ..recording import as_tensor, record_all
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 
 @traceable

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dialects import graph
-from .array_functions import AxisLike, axes_of
-from .functions import floating, log, power
-from .recording import as_tensor, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ..numpy.arguments import AxisLike, axes_of
+from ..numpy.elementwise import floating, log, power
+from ..recording import as_tensor, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 
 def lp_norm(x: Tensor, p: float, total: Callable[[Tensor], Tensor]) -> Tensor:

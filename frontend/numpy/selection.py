@@ -1,4 +1,4 @@
-"""Public functions that pick, repeat and mark elements by index. See `functions` for the rules they all follow."""
+"""Elements picked and marked by index."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects import graph
-from ..errors import StepwellError
-from .array_functions import (
-    astype,
-    broadcast_to,
-    expand_dims,
-    integers,
-    iota,
-    normalized,
-    reshape,
-    single_axis,
-)
-from .functions import where
+from ...dialects import graph
+from ...errors import StepwellError
+from ..promotion import INT64, dtype_named
+from ..recording import as_tensor, promoted, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import integers, normalized, single_axis
+from .creation import iota
+from .elementwise import where
 from .indexing import index_tensor
-from .promotion import INT64, dtype_named
-from .recording import as_tensor, promoted, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from .manipulation import astype, broadcast_to, expand_dims, reshape
+
+
+@traceable
+def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None) -> Tensor:
+    """
+    The slices of `axis` at `indices`; without `axis`, elements of the flattened `x`. A negative index
+    counts from the end. An index out of range that is known only at run time is moved to the nearest in
+    range.
+
+    Raises StepwellError for indices that are not integers, or known and out of range.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = record(graph.ReshapeOp, x, (-1,)), 0
+    axis = normalized(single_axis(axis), x.ndim)
+    return record(graph.GatherOp, x, index_tensor(indices, x.shape[axis]), axis)
 
 
 @traceable
@@ -83,37 +92,6 @@ def gather_nd(x: TensorLike, indices: TensorLike, /, batch_dims: int = 0) -> Ten
 
 
 @traceable
-def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
-    """`x` repeated along each axis so many times; missing axes, and missing numbers, are added in front."""
-    x = as_tensor(x)
-    counts = integers(reps, "reps")
-    if any(count < 0 for count in counts):
-        raise StepwellError(f"found reps {list(counts)}, expected none below 0; mend them")
-    rank = max(len(counts), x.ndim)
-    shape = (1,) * (rank - x.ndim) + tuple(x.shape)
-    counts = (1,) * (rank - len(counts)) + counts
-    pairs = [extent for pair in zip(counts, shape, strict=True) for extent in pair]
-    single = [extent for each in shape for extent in (1, each)]
-    joined = [count * extent for count, extent in zip(counts, shape, strict=True)]
-    return reshape(broadcast_to(reshape(x, single), pairs), joined)
-
-
-@traceable
-def repeat(x: TensorLike, repeats: int, /, axis: int | None = None) -> Tensor:
-    """Each slice of `axis` so many times in a row; without an axis, each element of the flattened `x`."""
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = reshape(x, -1), 0
-    axis = normalized(single_axis(axis), x.ndim)
-    (count,) = integers(repeats, "repeats")
-    if count < 0:
-        raise StepwellError(f"found {count} repeats, expected at least 0; mend the number")
-    shape = tuple(x.shape)
-    spread = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], count, *shape[axis + 1 :]))
-    return reshape(spread, (*shape[:axis], count * shape[axis], *shape[axis + 1 :]))
-
-
-@traceable
 def one_hot(
     indices: TensorLike,
     depth: int,
@@ -144,31 +122,6 @@ def one_hot(
     if dtype is not None:
         on, off = astype(on, dtype_named(dtype)), astype(off, dtype_named(dtype))
     return where(marked, on, off)
-
-
-@traceable
-def tril(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of each matrix of the last two axes, 0 above it."""
-    return _triangle(x, k, lower=True)
-
-
-@traceable
-def triu(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and above the k-th diagonal of each matrix of the last two axes, 0 below it."""
-    return _triangle(x, k, lower=False)
-
-
-def _triangle(x: TensorLike, k: TensorLike, *, lower: bool) -> Tensor:
-    x = as_tensor(x)
-    if x.ndim < 2:
-        raise StepwellError(
-            f"found a tensor of {x.ndim} axes, expected matrices along its last two; reshape it"
-        )
-    rows, columns = x.shape[-2:]
-    row, column = reshape(iota(rows), (rows, 1)), reshape(iota(columns), (1, columns))
-    offset = column - row
-    kept = offset <= k if lower else offset >= k
-    return where(kept, x, as_tensor(np.zeros((), x.dtype)))
 
 
 @traceable

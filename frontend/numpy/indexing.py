@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..dialects import graph
-from ..errors import StepwellError
-from .promotion import INT64, is_scalar
-from .recording import as_tensor, cast_to, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...errors import StepwellError
+from ..promotion import INT64, is_scalar
+from ..recording import as_tensor, cast_to, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 
 @dataclass(frozen=True)

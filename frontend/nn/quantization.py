@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dtypes import is_float_dtype
-from ..errors import StepwellError
-from .array_functions import astype, expand_dims, normalized, reshape
-from .functions import clip, divide, matmul, max, maximum, min, minimum, rint, sum, where
-from .promotion import FLOAT32, dtype_named
-from .recording import as_tensor
-from .selection_functions import repeat
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects.dtypes import is_float_dtype
+from ...errors import StepwellError
+from ..numpy.arguments import normalized
+from ..numpy.elementwise import clip, divide, maximum, minimum, rint, where
+from ..numpy.manipulation import astype, expand_dims, repeat, reshape
+from ..numpy.products import matmul
+from ..numpy.reductions import max, min, sum
+from ..promotion import FLOAT32, dtype_named
+from ..recording import as_tensor
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 INT32 = np.dtype(np.int32)
 UINT8 = np.dtype(np.uint8)

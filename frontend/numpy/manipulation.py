@@ -1,62 +1,20 @@
-"""Public functions that make, move, join and cut arrays. See `functions` for the rules they all follow."""
+"""Arrays under other shapes: moved, joined, cut, repeated."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
-from typing import cast as cast_type
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 
-from ..dialects import graph
-from ..dialects.dtypes import element_type
-from ..errors import StepwellError
-from .indexing import index_tensor
-from .promotion import dtype_named, is_scalar, scalar_array
-from .recording import as_tensor, cast_to, promoted, record, record_all
-from .tensor import Tensor, TensorLike
-from .traceable import creation, traceable
-
-AxisLike = int | Sequence[int] | None
-
-
-def integers(value: Any, what: str) -> tuple[int, ...]:
-    """An integer, or several, as a tuple. Raises StepwellError for anything else."""
-    try:
-        is_several = isinstance(value, list | tuple | range | np.ndarray)
-        items = cast_type("Sequence[Any]", value) if is_several else (value,)
-        return tuple(operator.index(item) for item in items)
-    except TypeError:
-        raise StepwellError(
-            f"found {value!r:.60} for {what}, expected an integer or a tuple of integers; convert it"
-        ) from None
-
-
-def axes_of(axis: AxisLike) -> tuple[int, ...] | None:
-    """An `axis=` argument as a tuple; None stays."""
-    return None if axis is None else integers(axis, "axis")
-
-
-def single_axis(axis: Any) -> int:
-    """An `axis=` argument that must be one integer."""
-    axes = integers(axis, "axis")
-    if len(axes) != 1:
-        raise StepwellError(f"found axes {list(axes)}, expected a single axis; give one integer")
-    return axes[0]
-
-
-def normalized(axis: int, rank: int, what: str = "axis") -> int:
-    """An axis counted from 0. Raises StepwellError when there is no such axis."""
-    if -rank <= axis < rank:
-        return axis % rank
-    raise StepwellError(
-        f"found {what} {axis} for a tensor of {rank} axes, expected {-rank} to {rank - 1}"
-        if rank
-        else f"found {what} {axis} for a tensor without axes, expected at least one axis; reshape it"
-    )
+from ...dialects import graph
+from ...errors import StepwellError
+from ..promotion import dtype_named, is_scalar, scalar_array
+from ..recording import as_tensor, cast_to, promoted, record, record_all
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import AxisLike, axes_of, integers, normalized, single_axis
 
 
 @traceable
@@ -242,43 +200,31 @@ def pad(
 
 
 @traceable
-def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None) -> Tensor:
-    """
-    The slices of `axis` at `indices`; without `axis`, elements of the flattened `x`. A negative index
-    counts from the end. An index out of range that is known only at run time is moved to the nearest in
-    range.
+def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
+    """`x` repeated along each axis so many times; missing axes, and missing numbers, are added in front."""
+    x = as_tensor(x)
+    counts = integers(reps, "reps")
+    if any(count < 0 for count in counts):
+        raise StepwellError(f"found reps {list(counts)}, expected none below 0; mend them")
+    rank = max(len(counts), x.ndim)
+    shape = (1,) * (rank - x.ndim) + tuple(x.shape)
+    counts = (1,) * (rank - len(counts)) + counts
+    pairs = [extent for pair in zip(counts, shape, strict=True) for extent in pair]
+    single = [extent for each in shape for extent in (1, each)]
+    joined = [count * extent for count, extent in zip(counts, shape, strict=True)]
+    return reshape(broadcast_to(reshape(x, single), pairs), joined)
 
-    Raises StepwellError for indices that are not integers, or known and out of range.
-    """
+
+@traceable
+def repeat(x: TensorLike, repeats: int, /, axis: int | None = None) -> Tensor:
+    """Each slice of `axis` so many times in a row; without an axis, each element of the flattened `x`."""
     x = as_tensor(x)
     if axis is None:
-        x, axis = record(graph.ReshapeOp, x, (-1,)), 0
+        x, axis = reshape(x, -1), 0
     axis = normalized(single_axis(axis), x.ndim)
-    return record(graph.GatherOp, x, index_tensor(indices, x.shape[axis]), axis)
-
-
-@creation
-def iota(shape: int | Sequence[int], axis: int = 0, dtype: Any = np.int64) -> Tensor:
-    """An array of `shape` that counts 0, 1, 2, … along `axis`."""
-    extents = integers(shape, "shape")
-    axis = normalized(single_axis(axis), len(extents))
-    return record(graph.IotaOp, TensorType(element_type(dtype_named(dtype)), extents), axis)
-
-
-@creation
-def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tensor:
-    """`numpy.arange`: from `start`, 0 if there is only one number, up to, without, `stop`."""
-    bounds = (0, start) if stop is None else (start, stop)
-    if any(isinstance(number, Tensor) for number in (*bounds, step)):
-        raise StepwellError(
-            "found a traced value in arange, expected Python numbers; shapes are fixed while tracing"
-        )
-    try:
-        values = np.arange(*bounds, step, dtype=None if dtype is None else dtype_named(dtype))
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise StepwellError(
-            f"found {(*bounds, step)} in arange ({error}), expected real numbers and a step other than 0"
-        ) from None
-    if np.array_equal(values, np.arange(values.size)):
-        return iota(values.size, 0, values.dtype)
-    return as_tensor(values)
+    (count,) = integers(repeats, "repeats")
+    if count < 0:
+        raise StepwellError(f"found {count} repeats, expected at least 0; mend the number")
+    shape = tuple(x.shape)
+    spread = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], count, *shape[axis + 1 :]))
+    return reshape(spread, (*shape[:axis], count * shape[axis], *shape[axis + 1 :]))

@@ -1,18 +1,55 @@
-"""Normalising functions: along axes, over channels, and by what lies around an element."""
+"""Normalizing functions: along axes, over channels, and by what lies around an element."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..dialects import graph
-from ..dialects.graph.windows import Window
-from ..errors import StepwellError
-from .array_functions import AxisLike, axes_of, integers, normalized, single_axis
-from .functions import floating, number, power, where
-from .norm_functions import lp_norm
-from .recording import as_tensor, converted, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...dialects.graph.windows import Window
+from ...errors import StepwellError
+from ..numpy.arguments import AxisLike, axes_of, integers, normalized, number, single_axis
+from ..numpy.elementwise import floating, power, where
+from ..recording import as_tensor, converted, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .norms import lp_norm
+
+
+@traceable
+def softmax(x: TensorLike, /, axis: int = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along an axis, computed so that large elements do not overflow."""
+    return record(graph.SoftmaxOp, floating(x), single_axis(axis))
+
+
+@traceable
+def log_softmax(x: TensorLike, /, axis: int = -1) -> Tensor:
+    """log(softmax(x)) along an axis, computed so that large elements do not overflow."""
+    return record(graph.LogSoftmaxOp, floating(x), single_axis(axis))
+
+
+@traceable
+def layer_norm(
+    x: TensorLike,
+    /,
+    scale: TensorLike = None,
+    bias: TensorLike = None,
+    *,
+    axis: int = -1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """
+    (x - mean) / sqrt(variance + eps) over the axes from `axis` on, times `scale`, plus `bias` (ONNX
+    LayerNormalization). Both broadcast to those axes and may be None. The result has the dtype of `x`.
+    """
+    tensor = floating(x)
+    parameters = converted([scale if scale is not None else 1], tensor.dtype)
+    if bias is not None:
+        parameters += converted([bias], tensor.dtype)
+    elif scale is None:
+        parameters = []
+    return record(
+        graph.LayerNormOp, tensor, *parameters, axis=single_axis(axis), epsilon=number(eps, "eps")
+    )
 
 
 @traceable

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dialects import graph
-from ..errors import StepwellError
-from .array_functions import integers
-from .functions import add
-from .promotion import dtype_named
-from .recording import as_tensor, cast_to, promoted, record
-from .tensor import Tensor, TensorLike
-from .traceable import traceable
+from ...dialects import graph
+from ...errors import StepwellError
+from ..numpy.arguments import integers
+from ..numpy.elementwise import add
+from ..promotion import dtype_named
+from ..recording import as_tensor, cast_to, promoted, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
 
 Padding = int | str | Sequence[int] | Sequence[Sequence[int]]
 
