@@ -4,51 +4,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from stepwell.dialects import graph
-from stepwell.dialects.dtypes import element_type, numpy_dtype, ui8
-from stepwell.frontend.text import parse_text
+from stepwell.dialects.dtypes import numpy_dtype, ui8
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.graph_to_te import ConvertGraphToTePass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i8, i32, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+
+from .one_operation import Make, module_of, reparsed
 
 FLOATS = (f32, f64)
 INTEGERS = (i8, ui8, i32, i64)
 NUMBERS = (*FLOATS, *INTEGERS)
 EVERY = (*NUMBERS, i1)
 BITS = (*INTEGERS, i1)
-
-Make = Callable[..., Operation]
-
-
-def module_of(make: Make, *arrays: np.ndarray) -> ModuleOp:
-    """A module whose function `main` applies the operation to its arguments."""
-    types = [TensorType(element_type(a.dtype), a.shape) for a in arrays]
-    block = Block(arg_types=types)
-    for number, arg in enumerate(block.args):
-        arg.name_hint = "xyz"[number]
-    op = make(*block.args)
-    block.add_ops([op, func.ReturnOp(*op.results)])
-    outputs = [result.type for result in op.results]
-    return ModuleOp([func.FuncOp("main", (types, outputs), Region(block))])
-
-
-def reparsed(module: ModuleOp) -> ModuleOp:
-    """The module read back from its text, which must be a fixed point."""
-    text = str(module)
-    again = parse_text(text)
-    again.verify()
-    assert str(again) == text
-    return again
 
 
 def check(make: Make, *arrays: np.ndarray, exact: bool = False) -> np.ndarray:

@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from stepwell.dialects import graph
-from stepwell.dialects.dtypes import element_type, numpy_dtype, ui8
-from stepwell.frontend.text import parse_text
+from stepwell.dialects.dtypes import numpy_dtype, ui8
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.graph_to_te import ConvertGraphToTePass
 from stepwell.transforms.graph.decompose import GraphDecomposePass
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1, i8, i32, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects.builtin import TensorType, f32, f64, i1, i8, i32, i64
+
+from .one_operation import Make, module_of, reparsed
 
 FLOATS = (f32, f64)
 NUMBERS = (*FLOATS, i8, ui8, i32, i64)
 EVERY = (*NUMBERS, i1)
-
-Make = Callable[..., Operation]
-
-
-def module_of(make: Make, *arrays: np.ndarray) -> ModuleOp:
-    """A module whose function `main` applies the operation to its arguments."""
-    block = Block(arg_types=[TensorType(element_type(a.dtype), a.shape) for a in arrays])
-    types = [arg.type for arg in block.args]
-    op = make(*block.args)
-    block.add_ops([op, func.ReturnOp(*op.results)])
-    outputs = [result.type for result in op.results]
-    return ModuleOp([func.FuncOp("main", (types, outputs), Region(block))])
-
-
-def reparsed(module: ModuleOp) -> ModuleOp:
-    """The module read back from its text, which must be a fixed point."""
-    text = str(module)
-    again = parse_text(text)
-    again.verify()
-    assert str(again) == text
-    return again
 
 
 def agree(found: np.ndarray, expected: np.ndarray) -> None:

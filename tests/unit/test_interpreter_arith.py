@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from stepwell.interpreters import arith as arith_semantics
-from stepwell.interpreters import math as math_semantics
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import (
@@ -22,26 +21,12 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.interpreter import Interpreter
-from xdsl.utils.test_value import create_ssa_value
+
+from .evaluators import TABLE, evaluator, values
 
 index = IndexType()
-TABLE = arith_semantics.EVALUATORS | math_semantics.EVALUATORS
 DTYPE = {i1: np.bool_, i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, index: np.int64}
 FLOAT = {f32: np.float32, f64: np.float64}
-
-
-def evaluator(op):
-    made = TABLE[type(op)](op)
-
-    def evaluate(*args):
-        with np.errstate(all="ignore"):
-            return made(*args)
-
-    return evaluate
-
-
-def values(type_, count=1):
-    return [create_ssa_value(type_) for _ in range(count)]
 
 
 def edge_integers(type_):

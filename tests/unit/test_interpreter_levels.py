@@ -12,7 +12,6 @@ from stepwell.analysis.signature import (
 )
 from stepwell.dialects.interfaces import ReferenceSemantics
 from stepwell.errors import StepwellError
-from stepwell.frontend.text import parse_text
 from stepwell.interpreters.affine import compile_bound, compile_map, compile_set
 from stepwell.interpreters.harness import interpret, make_interpreter, random_inputs
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
@@ -28,20 +27,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
-
-def parse(text):
-    module = parse_text(text, "test.mlir")
-    module.verify()
-    return module
-
-
-def run(text, *inputs, entry=None):
-    results = interpret(parse(text), inputs, entry)
-    return results[0] if len(results) == 1 else results
-
-
-def f32s(*values):
-    return np.array(values, np.float32)
+from .interpreted import f32s, parse, run
 
 
 def affine_example():

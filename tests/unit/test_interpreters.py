@@ -3,23 +3,8 @@
 import numpy as np
 import pytest
 from stepwell.errors import StepwellError
-from stepwell.frontend.text import parse_text
-from stepwell.interpreters.harness import interpret
 
-
-def parse(text):
-    module = parse_text(text, "test.mlir")
-    module.verify()
-    return module
-
-
-def run(text, *inputs, entry=None):
-    results = interpret(parse(text), inputs, entry)
-    return results[0] if len(results) == 1 else results
-
-
-def f32s(*values):
-    return np.array(values, np.float32)
+from .interpreted import f32s, run
 
 
 def test_scf_for_with_carried_values():
