@@ -308,7 +308,7 @@ def refusal(
     rows = shared_rows(nests, tensors)
     if prod(rows) <= 1:
         return "they share no leading parallel iterator"
-    if any(anchor.is_matrix_product and _loses_tiles(anchor, len(rows)) for anchor in anchors):
+    if any(anchor.is_contraction and _loses_tiles(anchor, len(rows)) for anchor in anchors):
         return "row by row, a convolution or a product of several axes in a row would lose its register tiles"
     together = traffic(units, caches, tensors)
     if together.row > caches.block:

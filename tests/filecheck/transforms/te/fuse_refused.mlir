@@ -152,3 +152,19 @@ func.func @pooled(%x: tensor<1x64x56xf32>, %w: tensor<32x64x3xf32>) -> tensor<1x
   }
   func.return %pool : tensor<1x32xf32>
 }
+
+// A depthwise convolution, whose operands have the same channels, loses its tiles in the same way.
+// REMARK: not one kernel, 'depthwise' and 'mean': row by row, a convolution or a product of several axes in a row would lose its register tiles
+// CHECK-LABEL: func.func @averaged
+// CHECK:         te.kernel "depthwise"
+// CHECK:         te.kernel "mean"
+func.func @averaged(%x: tensor<32x30x30xf32>, %w: tensor<32x3x3xf32>) -> tensor<32xf32> {
+  %depthwise = te.compute [%c = 32, %i = 28, %j = 28] add [%kh = 3, %kw = 3] (%a = %x[%c, %i + %kh, %j + %kw], %b = %w[%c, %kh, %kw]) : (tensor<32x30x30xf32>, tensor<32x3x3xf32>) -> tensor<32x28x28xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %mean = te.compute [%c = 32] add [%i = 28, %j = 28] (%a = %depthwise[%c, %i, %j]) : (tensor<32x28x28xf32>) -> tensor<32xf32> {
+    te.yield %a : f32
+  }
+  func.return %mean : tensor<32xf32>
+}
