@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ..numpy import compaction, scans, sorting
+from ..numpy import compaction, manipulation, scans, selection, sorting
 from .bounded import bounded
-from .registry import Value, integer, known, onnx_op
+from .registry import Value, integer, is_known, known, onnx_op
 
 
 @onnx_op("CumSum")
@@ -46,6 +46,9 @@ def non_zero(x: Value) -> Value:
 def compress(x: Value, condition: Value, *, axis: int | None = None) -> Value:
     """Slices where the condition holds; it may be longer than the axis, where it is cut."""
     extent = math.prod(x.shape) if axis is None else x.shape[axis]
+    if is_known(condition):
+        flat = manipulation.ravel(x) if axis is None else x
+        return selection.take(flat, np.flatnonzero(condition[:extent]), axis or 0)
     taken, count = compaction.compress(condition[:extent], x, axis)
     return bounded(taken, count, 0 if axis is None else axis % len(x.shape))
 

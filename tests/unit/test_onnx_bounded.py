@@ -77,3 +77,19 @@ def test_an_operand_of_a_program_is_refused_in_one_line(tmp_path):
     with pytest.raises(sw.StepwellError, match=message) as error:
         sw.load(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("axis", "expected"), [(1, (3, 2)), (None, (2,)), (-2, (2, 4))])
+def test_what_a_known_condition_chooses_has_a_known_extent(axis, expected):
+    more = {} if axis is None else {"axis": axis}
+    nodes = [
+        helper.make_node("Compress", ["x", "holds"], ["part"], **more),
+        helper.make_node("Exp", ["part"], ["y"]),
+    ]
+    proto = model(nodes, [("y", FLOAT)])
+    holds = np.array([True, False, True, False])
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(holds, "holds"))
+    (found,) = StepwellBackend.prepare(proto, opt="quick").run([sample(1)])
+    extent = None if axis is None else sample(1).shape[axis]
+    assert found.shape == expected
+    np.testing.assert_allclose(found, np.exp(np.compress(holds[:extent], sample(1), axis)), 1e-5)
