@@ -18,7 +18,7 @@ MODEL_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check --no-de
 DETECTOR := $(MODELS)/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check test-mlir test-onnx bench models ladder fuzz fuzz-schedules clean
+.PHONY: help demo test test-slow check test-mlir test-onnx test-models bench models ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile a digit classifier, show every level, classify; find text with a real model"
@@ -27,6 +27,7 @@ help:
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
 	@echo "make test-onnx  ONNX's own tests of backends, and the page docs/onnx.md from what they find"
+	@echo "make test-models  real networks beside ONNX Runtime, on one thread and on two: make models fetches them"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
 	@echo "make models     fetch and export real networks into build/models, for benchmarks/models.py"
 	@echo "make ladder     climb the GEMM ladder: speed of each schedule, and the curves in build/"
@@ -62,6 +63,10 @@ test-mlir: $(VENV)/.installed-mlir
 
 test-onnx: $(VENV)/.installed-test
 	@$(PY) tests/onnx_suite.py --jobs $(JOBS) --page docs/onnx.md
+
+test-models: $(VENV)/.installed-models
+	@test -d build/models || { echo "error: found no models in build/models, expected some; say make models"; exit 1; }
+	@$(PY) tests/model_suite.py
 
 # Short: 0.1 s for each library and kernel. `make bench THREADS=2` takes two; .venv/bin/pip install '.[peers]' adds peers.
 bench: $(VENV)/.installed-bench

@@ -43,6 +43,10 @@ class Model:
     given: Mapping[str, np.ndarray] = field(default_factory=dict)
     integers: Mapping[str, int] = field(default_factory=dict)
     """For inputs of integers, the number that they stay below."""
+    carried: Mapping[str, str] = field(default_factory=dict)
+    """Of a model with state: inputs, and the outputs of the step before that they are."""
+    counted: Sequence[str] = ()
+    """Inputs that are larger by one at each step."""
 
     def feeds(self) -> Feeds:
         rng = np.random.default_rng(7)
@@ -53,6 +57,11 @@ class Model:
             for name, shape in self.shapes.items()
         }
         return {**found, **self.given}
+
+    def next_feeds(self, feeds: Feeds, outputs: Mapping[str, np.ndarray]) -> Feeds:
+        """The inputs of the step that follows one with these inputs and outputs."""
+        state = {name: outputs[output] for name, output in self.carried.items()}
+        return {**feeds, **state, **{name: feeds[name] + 1 for name in self.counted}}
 
 
 def exported(name: str, **shapes: Sequence[int]) -> Model:
@@ -89,6 +98,7 @@ MODELS = (
         PACKAGES / "silero_vad/data/silero_vad_16k_op15.onnx",
         {"input": (1, 576), "state": SILERO_STATE},
         given={"sr": np.array(16000)},
+        carried={"state": "stateN"},
     ),
     Model(
         "lac",
@@ -116,6 +126,8 @@ MODELS = (
         EXPORTED / "gpt.onnx",
         {"x": (1, 1, 256), "past_keys": (1, 4, 16, 64), "past_values": (1, 4, 16, 64)},
         given={"position": np.array([16])},
+        carried={"past_keys": "keys", "past_values": "values"},
+        counted=("position",),
     ),
     exported("unet", image=(1, 3, 96, 128)),
     Model("tagger", EXPORTED / "tagger.onnx", {"tokens": (1, 20)}, integers={"tokens": 500}),
