@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .errors import StepwellError
     from .frontend.control_flow import cond, fori_loop, scan, while_loop
     from .frontend.jit import JitFunction, jit
-    from .frontend.lowered import Lowered, load
+    from .frontend.load import load
+    from .frontend.lowered import Lowered
     from .frontend.schedule import Schedule
     from .frontend.tensor import Tensor
     from .interpreters.harness import interpret
@@ -40,7 +41,7 @@ _PLACES = {
     "fori_loop": "frontend.control_flow",
     "interpret": "interpreters.harness",
     "jit": "frontend.jit",
-    "load": "frontend.lowered",
+    "load": "frontend.load",
     "scan": "frontend.control_flow",
     "while_loop": "frontend.control_flow",
 }

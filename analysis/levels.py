@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import lru_cache
 from typing import cast
 
@@ -11,17 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.shaped import Tensor
-
-
-class Level(StrEnum):
-    """The five levels a program walks down, highest first."""
-
-    GRAPH = "graph"
-    TE = "te"
-    LOOP = "loop"
-    CORE = "core"
-    LLVM = "llvm"
-
+from .level import Level
 
 _LEVEL_OF_DIALECT = {
     "graph": Level.GRAPH,

@@ -12,7 +12,7 @@ from pathlib import Path
 from .._version import __version__
 from .store import key_of
 
-_LIBRARIES = ("xdsl", "islpy", "llvmlite", "numpy")
+_LIBRARIES = ("xdsl", "islpy", "llvmlite", "numpy", "onnx")
 """What the results of a compilation depend on besides the package itself."""
 
 _SOURCES = (".py", ".json", ".ll")

@@ -1,29 +1,20 @@
-"""A program at every level: `Lowered`, and `load`, which makes one from a file."""
+"""A program at every level: `Lowered`. xDSL is loaded when a module is, so that one in the cache runs without."""
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-
-from ..analysis.levels import Level, level_of
-from ..analysis.verify import verify
+from ..analysis.level import Level
 from ..driver.garbage import collector_paused
-from ..driver.options import DEFAULT_OPT, Options
-from ..driver.pass_manager import module_text
-from ..driver.pipelines import as_shown, lower_to
+from ..driver.options import Options
 from ..errors import StepwellError
-from ..transforms.numerics import DEFAULT_FP
 from .lock import lowering_lock
-from .text import checked_path, make_context, parse_file
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from xdsl.dialects.builtin import ModuleOp
 
     from ..analysis.memory_plan import MemoryPlan
     from ..runtime.engine import NativeCode
@@ -37,30 +28,40 @@ _ASSEMBLY = "asm"
 TEXTS = (*map(str, Level), _LLVM_IR, _ASSEMBLY)
 """What `Lowered.as_text` knows."""
 
+PlaceFor: TypeAlias = "Callable[[Options, Target, int | None], ProgramPlace | None]"
+"""Where the program for these options, target and threads is kept; None where it is not."""
+
 
 class Lowered:
     """
     A program on its way down: its text, its IR and its code at each level from the one it starts at.
 
-    `level` is where the module stands, if it is known; `name` is what messages call it; `options` are what
-    it is compiled for; `seconds` are the steps that led to the module.
+    `module` may be a function that imports it, and is called when the module is needed; `level` is where it stands, which
+    such a function needs; `name` is what messages call it; `options` are what it is compiled for; `seconds` are the steps that
+    led to the module. `place_for` says where its compiled code is looked for, and kept.
     Each level is lowered when it is first asked for, and kept.
     """
 
     def __init__(
         self,
-        module: ModuleOp,
+        module: ModuleOp | Callable[[], ModuleOp],
         *,
         level: Level | None = None,
         name: str = "main",
         options: Options | None = None,
         seconds: Sequence[tuple[str, float]] = (),
+        place_for: PlaceFor | None = None,
     ):
         self.name = name
-        self.level = level or level_of(module)
+        if level is None:
+            assert not callable(module)
+            level = _level_of(module)
+        self.level = level
         """The level the program starts at."""
         self.options = options or Options()
-        self._modules = {self.level: module}
+        self._start = module
+        self._place_for = place_for
+        self._modules: dict[Level, ModuleOp] = {} if callable(module) else {level: module}
         self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
         self._compilation: list[tuple[str, float]] = []
         self._native: NativeCode | None = None
@@ -89,7 +90,9 @@ class Lowered:
         Raises StepwellError when it starts below that level.
         """
         from ..dialects import loop
+        from ..driver.pipelines import lower_to
         from ..tuning.rules import kernels
+        from ..universe import make_context
 
         with lowering_lock:
             if self.level not in (Level.GRAPH, Level.TE):
@@ -158,6 +161,12 @@ class Lowered:
 
         Raises StepwellError for another name, or a level above the one the program starts at.
         """
+        from xdsl.context import Context
+        from xdsl.dialects.builtin import Builtin
+
+        from ..driver.pass_manager import module_text
+        from ..driver.pipelines import as_shown
+
         with lowering_lock:
             if level in (_LLVM_IR, _ASSEMBLY):
                 native = self._native_code()
@@ -182,17 +191,23 @@ class Lowered:
         `target` is `host` or a CPU's name. `threads` is how many run the loops that a schedule marks with
         `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. `opt` is as for
         `jit`, and what the program was lowered with by default. `place` is where the next process looks for
-        it. Raises StepwellError when the code would not run here, and for a wrong number of threads or tier.
+        it. Code of a model's file that an earlier process compiled is taken from the cache. Raises StepwellError when
+        the code would not run here, and for a wrong number of threads or tier.
         """
-        from ..runtime.jit import compile_module
-
         if opt is not None and opt != self.options.opt:
             other = self._with_options(replace(self.options, opt=opt))
             executable = other.compile(target, threads)
             self._compilation = other.timings
             return executable
         with lowering_lock, collector_paused():
-            chosen = self.options.machine if target is None else _target(target)
+            chosen = self._chosen(target)
+            if place is None:
+                place = self._place(chosen, threads)
+                found = self._found(place, chosen)
+                if found is not None:
+                    return found
+            from ..runtime.jit import compile_module
+
             module, steps = self._for_threads(threads)
             start = time.perf_counter()
             executable = compile_module(
@@ -207,14 +222,47 @@ class Lowered:
             self._compilation = [*steps, ("llvm", seconds)]
             return executable
 
+    def cached(
+        self, target: str | Target | None = None, threads: int | None = None
+    ) -> Executable | None:
+        """The program as an earlier process compiled it, for a `target` and `threads` as of `compile`, if one has."""
+        with lowering_lock:
+            chosen = self._chosen(target)
+            return self._found(self._place(chosen, threads), chosen)
+
+    def _chosen(self, target: str | Target | None) -> Target:
+        from ..targets.target import Target
+
+        return self.options.machine if target is None else Target.of(target)
+
+    def _place(self, target: Target, threads: int | None) -> ProgramPlace | None:
+        """Where the compiled program is kept."""
+        return self._place_for(self.options, target, threads) if self._place_for else None
+
+    def _found(self, place: ProgramPlace | None, target: Target) -> Executable | None:
+        """What is kept there."""
+        start = time.perf_counter()
+        found = None if place is None else place.find(target, quick=self.options.is_quick)
+        if found is not None:
+            self._compilation = [("cache", time.perf_counter() - start)]
+        return found
+
     def _with_options(self, options: Options) -> Lowered:
         """The program at the level that it starts at, to be compiled for something else."""
-        start, seconds = self._modules[self.level], self._seconds[self.level]
-        return Lowered(start, level=self.level, name=self.name, options=options, seconds=seconds)
+        return Lowered(
+            self._modules.get(self.level, self._start),
+            level=self.level,
+            name=self.name,
+            options=options,
+            seconds=self._seconds[self.level],
+            place_for=self._place_for,
+        )
 
     def _for_threads(self, threads: int | None) -> tuple[ModuleOp, list[tuple[str, float]]]:
         """The program at level 5 for a number of threads, and the steps that led there."""
+        from ..driver.pipelines import lower_to
         from ..runtime.threads import checked_threads
+        from ..universe import make_context
 
         number = checked_threads(threads)
         if not number or self.level is Level.LLVM:
@@ -228,17 +276,31 @@ class Lowered:
         """The program at a level, lowered from the nearest one above that there is."""
         if level in self._modules:
             return self._modules[level]
+        if level is self.level:
+            return self._imported()
+        from ..driver.pipelines import lower_to
+        from ..universe import make_context
+
         position = _LEVELS.index(level)
         if position < _LEVELS.index(self.level):
             raise StepwellError(
                 f"found a program at level '{self.level}', expected one at '{level}' or above to show it "
                 "there; ask for a lower level"
             )
-        above = next(known for known in reversed(_LEVELS[:position]) if known in self._modules)
-        module = self._modules[above].clone()
+        known = [above for above in _LEVELS[:position] if above in self._modules]
+        above = known[-1] if known else self.level
+        module = self._at(above).clone()
         seconds = lower_to(module, level, self.options, ctx=make_context())
         self._modules[level] = module
         self._seconds[level] = self._seconds[above] + seconds
+        return module
+
+    def _imported(self) -> ModuleOp:
+        """The module that the program starts at, made by the function that was given for it."""
+        assert callable(self._start)
+        start = time.perf_counter()
+        module = self._modules[self.level] = self._start()
+        self._seconds[self.level].append(("import", time.perf_counter() - start))
         return module
 
     def _native_code(self) -> NativeCode:
@@ -252,54 +314,10 @@ class Lowered:
         return self._native
 
 
-def load(
-    path: str | os.PathLike[str],
-    *,
-    shapes: Mapping[str, Sequence[int] | int] | None = None,
-    constants: Mapping[str, ArrayLike] | None = None,
-    target: str | Target = "host",
-    fp: str = DEFAULT_FP,
-    opt: str = DEFAULT_OPT,
-    cache: bool = True,
-) -> Lowered:
-    """
-    The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
-    tier, with or without the cache (see `jit`).
+def _level_of(module: ModuleOp) -> Level:
+    from ..analysis.levels import level_of
 
-    `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
-    dimension that the model names, for all that it leaves open. `constants` are values of inputs that decide
-    shapes; they are no arguments of the program then.
-
-    Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
-    with every operator in it that Stepwell does not have.
-    """
-    path = checked_path(path)
-    options = Options(target, fp, opt=opt, cache=cache)
-    if path.suffix == ".onnx":
-        from .onnx.package import require_onnx
-
-        require_onnx(str(path))
-        from .onnx.importer import import_model
-        from .onnx.reading import read_model
-
-        start = time.perf_counter()
-        module = import_model(read_model(path), shapes, constants)
-        seconds = [("import", time.perf_counter() - start)]
-        return Lowered(module, level=Level.GRAPH, name=path.stem, options=options, seconds=seconds)
-    if shapes or constants:
-        raise StepwellError(
-            "found shapes or constants for a program that is no model, expected a .onnx file; leave them out",
-            where=str(path),
-        )
-    module = parse_file(path)
-    verify(module)
-    return Lowered(module, name=path.stem, options=options)
-
-
-def _target(target: str | Target) -> Target:
-    from ..targets.target import Target
-
-    return Target.of(target)
+    return level_of(module)
 
 
 def _level_named(level: str) -> Level:

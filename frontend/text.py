@@ -12,8 +12,6 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn
 
 from xdsl.context import Context
@@ -43,6 +41,7 @@ from ..dialects.resource_handles import handle_of
 from ..errors import StepwellError
 from ..spelling import did_you_mean, one_line
 from ..universe import make_context
+from .files import checked_path, decode, read_bytes
 from .parse_messages import excerpt, explain, unknown_attribute, unknown_operation
 
 TEXT_SUFFIXES = (".mlir",)
@@ -88,56 +87,6 @@ def parse_text(
     except ParseError as error:  # the first token
         raise _parse_failure(error, ctx, line_offset) from error
     return parser.parse_located_module(implicit_module)
-
-
-def checked_path(path: str | os.PathLike[str]) -> Path:
-    """The path that a user gave. Raises StepwellError for what is no path at all, bytes among them."""
-    if isinstance(path, str) or (hasattr(path, "__fspath__") and not isinstance(path, bytes)):
-        with suppress(TypeError):  # a path that is one of bytes
-            return Path(path)
-    raise StepwellError(
-        f"found a {type(path).__name__}, expected the path of a file; "
-        "give it as a string or a pathlib.Path"
-    )
-
-
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a file. Raises StepwellError when there is no such file to read."""
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
-        message = f"found no such file, expected one to read; {_nearby_files(Path(path))}"
-        raise StepwellError(message, where=str(path)) from error
-    except IsADirectoryError as error:
-        message = "found a directory, expected a file; name a file in it"
-        raise StepwellError(message, where=str(path)) from error
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"cannot read the file: {reason}; mend its permissions or name another"
-        raise StepwellError(message, where=str(path)) from error
-
-
-def decode(data: bytes, filename: str) -> str:
-    """`data` as UTF-8 text. Raises StepwellError at the first byte that is not."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = error.start - (before.rfind(b"\n") + 1) + 1
-        raise StepwellError(
-            f"found byte 0x{data[error.start]:02x}, expected UTF-8 text; "
-            "convert the file to UTF-8 or name a text file",
-            where=f"{filename}:{line}:{column}",
-        ) from error
-
-
-def _nearby_files(path: Path) -> str:
-    try:
-        names = os.listdir(path.parent)
-    except OSError:
-        return f"there is no folder '{path.parent}'"
-    return did_you_mean(path.name, names, "mend the name")
 
 
 class LocatingParser(IRParser):

@@ -66,8 +66,8 @@ class ProgramPlace:
         self.store.write(KIND, self.key, json.dumps(record, default=_plain).encode())
 
     def find(self, target: Target, *, quick: bool = False) -> Executable | None:
-        """The program; None where there is none, or a constant of it is gone."""
-        data = self.store.read(KIND, self.key)
+        """The program; None where there is none, a constant of it is gone, or the target is another machine."""
+        data = self.store.read(KIND, self.key) if target.runs_here else None
         if data is None:
             return None
         record = json.loads(data)
@@ -100,11 +100,12 @@ class ProgramPlace:
         return (
             None
             if data is None
-            else np.frombuffer(data, _dtype(said["dtype"])).reshape(said["shape"])
+            else np.frombuffer(data, dtype_named(said["dtype"])).reshape(said["shape"])
         )
 
 
-def _dtype(name: str) -> np.dtype:
+def dtype_named(name: str) -> np.dtype:
+    """The dtype that calls itself so."""
     try:
         return np.dtype(name)
     except TypeError:  # NumPy has it from this package
@@ -123,4 +124,4 @@ def _signature(said: dict[str, Any]) -> FunctionSignature:
 
 
 def _spec(said: dict[str, Any]) -> ArgSpec:
-    return ArgSpec(said["name"], tuple(said["shape"]), _dtype(said["dtype"]), said["scalar"])
+    return ArgSpec(said["name"], tuple(said["shape"]), dtype_named(said["dtype"]), said["scalar"])

@@ -22,9 +22,10 @@ from ..dialects.dtypes import element_type, is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.array_memory import check_memory
+from ..frontend.files import read_bytes
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
-from ..frontend.text import make_context, read_bytes
+from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .load_program import Program, load_program

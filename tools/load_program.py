@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from xdsl.context import Context
@@ -14,12 +14,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.verify import verify
 from ..errors import StepwellError
-from ..frontend.text import decode, parse_text, read_bytes
+from ..frontend.files import decode, read_bytes
+from ..frontend.onnx.input_needed import InputNeeded
+from ..frontend.text import parse_text
 from ..spelling import did_you_mean
 from .shape_text import parse_shape
 
 if TYPE_CHECKING:
+    from ..driver.options import Options
+    from ..frontend.lowered import Lowered
     from ..frontend.onnx.reading import Model
+
+ProgramT = TypeVar("ProgramT")
 
 _KINDS = (".mlir", ".py", ".onnx")
 
@@ -71,19 +77,46 @@ def _import(path: str, shapes: Mapping[str, str], arrays: Mapping[str, np.ndarra
     from ..frontend.onnx.package import require_onnx
 
     require_onnx(path)
-    from ..frontend.onnx.importer import InputNeeded, import_model
+    from ..frontend.onnx.importer import import_model
     from ..frontend.onnx.reading import read_model
 
     model = read_model(path)
-    extents = {
-        name: parse_shape(text, f"--shape {name}={text}")[0] for name, text in shapes.items()
-    }
+
+    def imported(constants: Mapping[str, np.ndarray]) -> ModuleOp:
+        return import_model(model, _extents(shapes, constants), constants)
+
+    module, constants = _with_needed(arrays, imported)
+    return Program(module, None, tuple(constants), model)
+
+
+def load_model_program(
+    path: str, shapes: Mapping[str, str], arrays: Mapping[str, np.ndarray], options: Options
+) -> tuple[Lowered, Mapping[str, np.ndarray]]:
+    """As `load_program` for FILE.onnx, to be compiled; and its constants. It is not imported where the cache has it."""
+    from ..frontend.load import load_model
+
+    def loaded(constants: Mapping[str, np.ndarray]) -> Lowered:
+        return load_model(Path(path), _extents(shapes, constants), constants, options)
+
+    return _with_needed(arrays, loaded)
+
+
+def _extents(
+    shapes: Mapping[str, str], constants: Mapping[str, np.ndarray]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of inputs, those left out that are constants."""
+    found = {name: parse_shape(text, f"--shape {name}={text}")[0] for name, text in shapes.items()}
+    return {name: shape for name, shape in found.items() if name not in constants}
+
+
+def _with_needed(
+    arrays: Mapping[str, np.ndarray], load: Callable[[Mapping[str, np.ndarray]], ProgramT]
+) -> tuple[ProgramT, Mapping[str, np.ndarray]]:
+    """What `load` makes of constants, of which a model needs some of these arrays; and which."""
     constants: dict[str, np.ndarray] = {}
     while True:
         try:
-            given = {name: shape for name, shape in extents.items() if name not in constants}
-            module = import_model(model, given, constants)
-            return Program(module, None, tuple(constants), model)
+            return load(constants), constants
         except InputNeeded as error:
             needed = [name for name in error.inputs if name in arrays and name not in constants]
             if not needed:

@@ -25,7 +25,8 @@ from ..analysis.verify import verify
 from ..driver.pass_manager import Instrumentation, IRPrinting, PassManager, timing_table
 from ..driver.pipeline_spec import malformed_spec, parse_passes
 from ..errors import StepwellError
-from ..frontend.text import decode, parse_text, read_bytes
+from ..frontend.files import decode, read_bytes
+from ..frontend.text import parse_text
 from ..spelling import one_line
 from ..universe import multiverse
 from .argument_types import seed

@@ -18,6 +18,7 @@ from ..tensor import Tensor
 from . import operators as operators  # their functions enter themselves
 from .binding import Shapes, arguments_of
 from .bounded import Bounded, mark_extents, require_extents, with_extents
+from .input_needed import InputNeeded
 from .model_trace import ModelTrace
 from .node import Node, Subgraph, attribute_values, label_of, node_of
 from .reading import Model, domain_of, opsets_of, shortened
@@ -39,14 +40,6 @@ MAX_EXPANDED = 20_000
 
 MAX_DEPTH = 50
 """How deep functions and subgraphs may stand in each other."""
-
-
-class InputNeeded(StepwellError):
-    """Inputs whose values decide shapes, and which must be known when the model is imported."""
-
-    def __init__(self, message: str, inputs: Sequence[str], where: str):
-        super().__init__(message, where=where)
-        self.inputs = tuple(inputs)
 
 
 class UnsupportedOperators(StepwellError):

@@ -14,7 +14,8 @@ from ...errors import StepwellError
 from ..arrays import as_array
 from ..lowered import Lowered
 from .bounded import cut, marked_extents
-from .importer import InputNeeded, import_model
+from .importer import import_model
+from .input_needed import InputNeeded
 from .reading import Model, shortened
 
 

@@ -12,7 +12,7 @@ from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError
 from ...spelling import one_line
-from ..text import read_bytes
+from ..files import read_bytes
 
 DOMAINS = {"": "ai.onnx", "ai.onnx": "ai.onnx", "com.microsoft": "com.microsoft"}
 """The domains whose operators may have functions here."""
@@ -38,17 +38,22 @@ class Model:
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file. Raises StepwellError when it cannot be read or is no ONNX model."""
-    name = os.fspath(path)
+    return model_of(read_bytes(path), Path(path))
+
+
+def model_of(data: bytes, path: Path) -> Model:
+    """The model in the bytes of a file. Raises StepwellError when they are none."""
+    name = str(path)
     proto = ModelProto()
     try:
-        proto.ParseFromString(read_bytes(path))
+        proto.ParseFromString(data)
     except (DecodeError, RecursionError, ValueError) as error:
         raise StepwellError(
             "found bytes that are no whole ONNX model, expected a protobuf message as onnx.save writes; "
             "copy or export the file again",
             where=name,
         ) from error
-    return checked_model(proto, name, Path(path).resolve().parent)
+    return checked_model(proto, name, path.resolve().parent)
 
 
 def checked_model(proto: ModelProto, name: str, folder: Path | None = None) -> Model:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 
 import ml_dtypes
@@ -13,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ...dialects.dtypes import has_element_type
 from ...errors import StepwellError
 from ...spelling import one_line
+from .external_data import external_path
 
 MAX_EXTENT = 2**63 - 1
 
@@ -81,7 +81,7 @@ def _external_array(
     tensor: TensorProto, shape: tuple[int, ...], dtype: np.dtype, folder: Path | None, what: str
 ) -> np.ndarray:
     entries = {entry.key: entry.value for entry in tensor.external_data}
-    path = _external_path(entries.get("location", ""), folder, what)
+    path = external_path(entries.get("location", ""), folder, what)
     bytes_needed = math.prod(shape) * dtype.itemsize
     try:
         offset = int(entries.get("offset", 0))
@@ -97,35 +97,3 @@ def _external_array(
     if not bytes_needed:
         return np.zeros(shape, dtype)
     return np.memmap(path, dtype, "r", offset, shape)
-
-
-def _external_path(location: str, folder: Path | None, what: str) -> Path:
-    """The file that external data is in: a plain file inside of the model's folder, by no symbolic link."""
-    shown = one_line(location, 80)
-    if folder is None:
-        raise StepwellError(
-            f"found {what} in the file '{shown}', expected its bytes in the model: it was not read from a "
-            "file; load the model by its path"
-        )
-    parts = Path(location).parts
-    if not location or os.path.isabs(location) or ".." in parts or "\0" in location:
-        raise StepwellError(
-            f"found {what} in the file '{shown}', expected a file inside of the model's folder; move it there"
-        )
-    try:
-        path = folder
-        for part in parts:
-            path = path / part
-            if path.is_symlink():
-                raise StepwellError(
-                    f"found {what} in the file '{shown}', which is behind a symbolic link, expected a plain "
-                    "file inside of the model's folder; copy it there"
-                )
-        is_file = path.is_file()
-    except OSError:  # a name that is too long
-        path, is_file = folder, False
-    if not is_file:
-        raise StepwellError(
-            f"found no file '{shown}', which {what} is in, expected it beside the model; copy it there"
-        )
-    return path

@@ -1,0 +1,122 @@
+"""Files that a user names. Loaded where nothing of xDSL is."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from functools import cached_property
+from hashlib import sha256
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TypeAlias
+
+from ..errors import StepwellError
+from ..spelling import did_you_mean
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path that a user gave. Raises StepwellError for what is no path at all, bytes among them."""
+    if isinstance(path, str) or (hasattr(path, "__fspath__") and not isinstance(path, bytes)):
+        with suppress(TypeError):  # a path that is one of bytes
+            return Path(path)
+    raise StepwellError(
+        f"found a {type(path).__name__}, expected the path of a file; "
+        "give it as a string or a pathlib.Path"
+    )
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The contents of a file. Raises StepwellError when there is no such file to read."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        message = f"found no such file, expected one to read; {_nearby_files(Path(path))}"
+        raise StepwellError(message, where=str(path)) from error
+    except IsADirectoryError as error:
+        message = "found a directory, expected a file; name a file in it"
+        raise StepwellError(message, where=str(path)) from error
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        message = f"cannot read the file: {reason}; mend its permissions or name another"
+        raise StepwellError(message, where=str(path)) from error
+
+
+class MappedFile:
+    """
+    A file as it was when it was opened: its contents, mapped into memory where that can be, and their digest.
+
+    Raises StepwellError when there is no such file to read.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._contents: bytes | mmap
+        self._state: _State | None = None
+        try:
+            with path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                if stat.S_ISREG(found.st_mode) and found.st_size:
+                    self._contents = mmap(file.fileno(), 0, access=ACCESS_READ)
+                    self._state = _state_of(found)
+                else:
+                    self._contents = file.read()
+        except (OSError, ValueError):
+            self._contents = read_bytes(path)  # which says why
+
+    @property
+    def contents(self) -> bytes | mmap:
+        """
+        The bytes. Raises StepwellError for a file that was written to since: what is mapped is not what it was then.
+        """
+        if self._state is not None and _changed(self.path, self._state):
+            raise StepwellError(
+                "found the file changed since it was loaded, expected it as it was; load it again",
+                where=str(self.path),
+            )
+        return self._contents
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the contents."""
+        return sha256(self.contents).hexdigest()
+
+
+_State: TypeAlias = tuple[tuple[int, int], int, int]
+
+
+def _state_of(found: os.stat_result) -> _State:
+    """Which file it is, and what changes when somebody writes to it."""
+    return (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns
+
+
+def _changed(path: Path, state: _State) -> bool:
+    """Whether a file was written to. One that was removed, or that another took the place of, was not."""
+    try:
+        now = _state_of(path.stat())
+    except OSError:
+        return False
+    return now[0] == state[0] and now != state
+
+
+def decode(data: bytes, filename: str) -> str:
+    """`data` as UTF-8 text. Raises StepwellError at the first byte that is not."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise StepwellError(
+            f"found byte 0x{data[error.start]:02x}, expected UTF-8 text; "
+            "convert the file to UTF-8 or name a text file",
+            where=f"{filename}:{line}:{column}",
+        ) from error
+
+
+def _nearby_files(path: Path) -> str:
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return f"there is no folder '{path.parent}'"
+    return did_you_mean(path.name, names, "mend the name")

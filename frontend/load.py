@@ -1,0 +1,100 @@
+"""`load`: the program in a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..analysis.level import Level
+from ..driver.options import DEFAULT_OPT, Options
+from ..errors import StepwellError
+from ..transforms.numerics import DEFAULT_FP
+from .files import MappedFile, checked_path
+from .lowered import Lowered
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..targets.target import Target
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
+    constants: Mapping[str, ArrayLike] | None = None,
+    target: str | Target = "host",
+    fp: str = DEFAULT_FP,
+    opt: str = DEFAULT_OPT,
+    cache: bool = True,
+) -> Lowered:
+    """
+    The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
+    tier, with or without the cache (see `jit`).
+
+    `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
+    dimension that the model names, for all that it leaves open. `constants` are values of inputs that decide
+    shapes; they are no arguments of the program then. A model that was imported before, the contents of its file being
+    the same, is imported again when its IR is needed, which its code in the cache does without.
+
+    Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
+    with every operator in it that Stepwell does not have.
+    """
+    path = checked_path(path)
+    options = Options(target, fp, opt=opt, cache=cache)
+    if path.suffix == ".onnx":
+        return load_model(path, shapes or {}, constants or {}, options)
+    if shapes or constants:
+        raise StepwellError(
+            "found shapes or constants for a program that is no model, expected a .onnx file; leave them out",
+            where=str(path),
+        )
+    from ..analysis.verify import verify
+    from .text import parse_file
+
+    module = parse_file(path)
+    verify(module)
+    return Lowered(module, name=path.stem, options=options)
+
+
+def load_model(
+    path: Path,
+    shapes: Mapping[str, Sequence[int] | int],
+    constants: Mapping[str, ArrayLike],
+    options: Options,
+) -> Lowered:
+    """The model in a file, imported now unless an earlier process has; see `load`."""
+    from .onnx.recall import places_of
+
+    file = MappedFile(path)
+    places = places_of(file, shapes, constants) if options.cache else None
+
+    def imported() -> ModuleOp:
+        from .onnx.package import require_onnx
+
+        require_onnx(str(path))
+        from .onnx.importer import import_model
+        from .onnx.reading import model_of
+        from .onnx.tensor_places import note_of
+
+        data = bytes(file.contents)
+        model = model_of(data, path)
+        module = import_model(model, shapes, constants)
+        if places is not None and not places.is_known:
+            places.keep(note_of(model, data))
+        return module
+
+    start = time.perf_counter()
+    is_known = places is not None and places.is_known
+    return Lowered(
+        imported if is_known else imported(),
+        level=Level.GRAPH,
+        name=path.stem,
+        options=options,
+        seconds=[] if is_known else [("import", time.perf_counter() - start)],
+        place_for=None if places is None else places.place,
+    )
