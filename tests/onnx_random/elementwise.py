@@ -9,7 +9,7 @@ from .builder import Builder, NoValue, Rule
 
 UNARY = (
     *("Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Erf", "Softplus", "Elu", "Selu", "HardSwish"),
-    *("Mish", "Softsign", "LeakyRelu", "HardSigmoid", "Celu", "ThresholdedRelu", "Shrink"),
+    *("Mish", "LeakyRelu", "HardSigmoid", "Celu", "ThresholdedRelu", "Shrink"),
     *("Identity", "Sin", "Cos", "Atan", "Asinh"),
 )
 

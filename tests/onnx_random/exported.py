@@ -77,6 +77,18 @@ def attention(b: Builder) -> None:
     b.node("MatMul", weights, v, shape=(*batch, m, width))
 
 
+def chain(b: Builder) -> None:
+    """Products one behind the other, through a few numbers or through many."""
+    x = b.value(2, 3)
+    *batch, m, k = b.shapes[x]
+    inner, n = b.pick(1, 2, 9), b.number(1, 6)
+    weights = b.random(k, inner), b.random(inner, n)
+    if b.chance(0.5):
+        b.node("MatMul", x, b.node("MatMul", *weights), shape=(*batch, m, n))
+    else:
+        b.node("MatMul", b.node("MatMul", x, weights[0]), weights[1], shape=(*batch, m, n))
+
+
 def layer(b: Builder) -> None:
     """A convolution, and what is folded into it: pads before it, scales, shifts and a batch normalization behind it."""
     x = b.value(4, 4)
@@ -115,5 +127,16 @@ def numbers_that_meet(b: Builder) -> None:
 
 
 RULES: tuple[Rule, ...] = (
-    *(gelu, gelu_by_tanh, gate, softmax, norm, attention, layer, there_and_back, numbers_that_meet),
+    *(
+        gelu,
+        gelu_by_tanh,
+        gate,
+        softmax,
+        norm,
+        attention,
+        chain,
+        layer,
+        there_and_back,
+        numbers_that_meet,
+    ),
 )
