@@ -5,7 +5,7 @@ Find text in a picture with a real model: PP-OCRv4's detector, a network of 62 c
 
 Draws a picture with some lines of text, compiles the model for its size, and says which kernels and how much memory
 that takes, how long each takes, where the text is, and whether ONNX Runtime, where it is installed, finds the same.
-Exit status 1 when a line is not found, or the results differ by more than 1e-3 of their scale.
+Exit status 1 when a line is not found, or the results differ by more than 2e-4 of their scale.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ GROWTH = 1.6
 (PP-OCR's ratio; Liao et al., "Real-time scene text detection with differentiable binarization", 2019)."""
 
 LEAST_OVERLAP = 0.5
-LARGEST_ERROR = 1e-3
-"""Of the scale of the result. The network ends in a steep sigmoid: ONNX Runtime's own levels of optimisation differ by 3e-5."""
+LARGEST_ERROR = 2e-4
+"""
+Of the scale of the result. The network ends in a sigmoid of numbers of up to 176: a rounding of these is 1e-5 of the result
+already, and what float32 has rounded before them makes 6e-5, here as in ONNX Runtime, beside the result in float64.
+"""
 
 
 class Box(NamedTuple):
