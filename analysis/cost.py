@@ -132,6 +132,20 @@ def is_outer_reduction(compute: te.ComputeOp) -> bool:
     )
 
 
+def reduces_windows(compute: te.ComputeOp) -> bool:
+    """
+    Whether all that it reduces are windows around each element, as in pooling: of one operand, whose every subscript that
+    a reduction iterator moves is moved by a parallel one too.
+    """
+    count = len(compute.parallel)
+    summed = {n for n in range(count, len(compute.extents)) if compute.extents.get_values()[n] != 1}
+    if not summed or len(compute.combiners) != 1 or compute.combiners[0].is_arg:
+        return False
+    moved = [expr.used_dims() for read in compute.reads if read.map for expr in read.map.results]
+    shared = [dims for dims in moved if any(n < count for n in dims) and dims & summed]
+    return summed <= set[int]().union(*shared)
+
+
 def reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:
     """The elements that a value of the body is made from."""
     found: set[SSAValue] = set()

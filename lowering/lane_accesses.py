@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import NoneAttr
+from xdsl.dialects.builtin import NoneAttr, i1
 from xdsl.ir import Block, Region, SSAValue
 
 from ..dialects import loop
@@ -35,7 +35,7 @@ class LaneAccesses:
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
             self.values.bind(op.result, new)
             return
-        if self.values.mask is None and self._is_every_other(op):
+        if self._is_every_other(op):
             self.values.bind(op.result, self._every_other(op, buffer, builder))
             return
         result = self.values.zero(element)
@@ -56,20 +56,30 @@ class LaneAccesses:
     def _every_other(self, op: loop.LoadOp, buffer: SSAValue, builder: CoreBuilder) -> SSAValue:
         """
         Of n lanes the n neighbours from the first lane's element on and those up to the last lane's, which have one
-        in common, shuffled: nothing beyond what the lanes read is touched.
+        in common, shuffled: nothing beyond what the lanes read is touched. With lanes that do not run, only the
+        elements of those that run are loaded.
         """
         access, lanes = self._access(op), self.values.lanes
-        type_ = self.values.type_of(memref_type(buffer).element_type)
         parts: list[SSAValue] = []
         for offset in (0, lanes - 1):
             *outer, last = access.subscripts
             indices = [
                 self.values.expand(builder, e, access.operands) for e in (*outer, last + offset)
             ]
-            parts.append(builder.emit(vector.LoadOp, (buffer, *indices), type_))
+            mask = self._every_other_mask(offset, builder)
+            parts.append(self._vector(builder, buffer, indices, mask))
         middle = -(-lanes // 2)
         chosen = [2 * n if n < middle else 2 * n + 1 for n in range(lanes)]
         return shuffled(builder, parts[0], parts[1], chosen)
+
+    def _every_other_mask(self, offset: int, builder: CoreBuilder) -> SSAValue | None:
+        """Of so many neighbours, an offset behind the first lane's element, those that lanes that run read."""
+        mask, lanes = self.values.mask, self.values.lanes
+        if mask is None:
+            return None
+        none = self.values.dense(self.values.type_of(i1), [0])
+        elements = range(offset, offset + lanes)
+        return shuffled(builder, mask, none, [lanes if n % 2 else n // 2 for n in elements])
 
     def load_neighbours(self, op: memref.LoadOp, builder: CoreBuilder) -> None:
         """A load at computed indices, of which the last one counts the lanes."""

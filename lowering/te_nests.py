@@ -19,6 +19,7 @@ from ..analysis.cost import (
     is_contraction,
     is_outer_reduction,
     multiply_adds,
+    reduces_windows,
 )
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
@@ -136,7 +137,8 @@ class NestBuilder:
         if self._apart:
             return not any(combiner.is_arg for combiner in anchor.combiners)
         is_large = multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS
-        return is_large and (is_contraction(anchor) or is_outer_reduction(anchor))
+        is_tiled = is_contraction(anchor) or is_outer_reduction(anchor) or reduces_windows(anchor)
+        return is_large and is_tiled
 
     def _order(self, anchor: te.ComputeOp) -> LoopOrder:
         if self._is_apart(anchor):

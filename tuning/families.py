@@ -13,12 +13,14 @@ from typing import Any, Protocol
 from ..analysis.facts import (
     KernelFacts,
     LoopFacts,
+    distributed,
     facts_of_loops,
     find_contractions,
     find_convolutions,
+    find_window_reduction,
     only_contraction,
 )
-from ..analysis.plans import row_blocks, rows
+from ..analysis.plans import row_blocks, rows, windows
 from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import Cost
@@ -34,6 +36,7 @@ from .row_blocks import schedule_row_blocks
 from .rows import schedule_rows
 from .session import Session
 from .threads import run_on_threads
+from .windows import schedule_windows
 
 LONG_ROW = 1 << 15
 """Multiply-adds in several times the time in which a line goes from one core to another and back."""
@@ -70,6 +73,29 @@ class Family(Protocol):
     def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
         """Take the steps of a plan. Raises the Refusal of a step that is not legal."""
         ...
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Reductions over windows alone: pooling, and depthwise convolutions."""
+
+    name: str = "windows"
+
+    def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
+        found = find_window_reduction(distributed(facts))
+        if found is None:
+            return []
+        plans = windows.propose(found, target, n)
+        return [Choice(self, plan, windows.cost(plan, found, target)) for plan in plans]
+
+    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+        if not kernel.facts.is_distributed:
+            distribute_loops(s)
+            kernel = facts_of_loops(s.nest.function)
+        found = find_window_reduction(kernel.facts)
+        assert found is not None, "a plan of this family is for a reduction over windows"
+        schedule_windows(s, plan, kernel, found, target)
+        run_on_threads(s, target)
 
 
 @dataclass(frozen=True)
@@ -133,5 +159,5 @@ class Rows:
         schedule_rows(s, plan, kernel)
 
 
-FAMILIES: tuple[Family, ...] = (Contractions(), RowBlocks(), Rows())
+FAMILIES: tuple[Family, ...] = (Windows(), Contractions(), RowBlocks(), Rows())
 """In the order in which they are asked."""

@@ -28,6 +28,7 @@ from .kernel import (
     canonical,
     distributed,
 )
+from .windows import WindowReduction, find_window_reduction
 
 __all__ = [
     "Access",
@@ -43,6 +44,7 @@ __all__ = [
     "Statement",
     "Subscript",
     "Symbol",
+    "WindowReduction",
     "can_inline",
     "canonical",
     "distributed",
@@ -50,6 +52,7 @@ __all__ = [
     "facts_of_loops",
     "find_contractions",
     "find_convolutions",
+    "find_window_reduction",
     "inlined",
     "only_contraction",
     "read_through",

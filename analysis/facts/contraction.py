@@ -223,7 +223,7 @@ def _contraction(facts: KernelFacts, number: int) -> Contraction | None:
         return None
     batch, m, n, k = parts
     left, right = statement.reads
-    initialised, finished = _initialised(facts, number), _finished(facts, number)
+    initialised, finished = initialised_by(facts, number), finished_by(facts, number)
     computed = _computed(facts, number)
     return Contraction(
         facts, number, left, right, batch, m, n, k, (), initialised, finished, computed
@@ -269,7 +269,7 @@ def _roles(statement: Statement, accesses: tuple[Access, ...]) -> _Roles | None:
     return batch, m, n, k
 
 
-def _initialised(facts: KernelFacts, number: int) -> int | None:
+def initialised_by(facts: KernelFacts, number: int) -> int | None:
     """The statement right before that sets each element of the result."""
     result = facts.statements[number].write
     before = [n for n in facts.writers(result.buffer) if n != number]
@@ -280,7 +280,7 @@ def _initialised(facts: KernelFacts, number: int) -> int | None:
     return number - 1 if is_whole and first.combiner is None and _is_in_order(first.write) else None
 
 
-def _finished(facts: KernelFacts, number: int) -> int | None:
+def finished_by(facts: KernelFacts, number: int) -> int | None:
     """
     The statement right after, when it reads the result element by element and nothing else reads it; of several in
     one nest, the first.

@@ -247,16 +247,16 @@ def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
     return (extent for dim, extent in enumerate(extents) if dim not in used)
 
 
-def _loses_tiles(product: Nest, rows: int) -> bool:
+def _loses_tiles(anchor: Nest, rows: int) -> bool:
     """
-    Whether blocks of rows have no tiles for a product: where, in a row, it goes along several axes of one operand, or has
-    a window.
+    Whether blocks of rows have no tiles for a reduction: where a product, in a row, goes along several axes of one
+    operand, or where there is a window.
     """
-    extents, parallel = product.space.numbers, len(product.space.parallel)
-    in_a_row = ([dim for dim in side if dim >= rows and extents[dim] > 1] for side in product.sides)
+    extents, parallel = anchor.space.numbers, len(anchor.space.parallel)
+    in_a_row = ([dim for dim in side if dim >= rows and extents[dim] > 1] for side in anchor.sides)
     if any(len(side) > 1 for side in in_a_row):
         return True
-    subscripts = (expr for read in product.reads if read.map for expr in read.map.results)
+    subscripts = (expr for read in anchor.reads if read.map for expr in read.map.results)
     return any(_has_window(expr, extents, parallel) for expr in subscripts)
 
 
@@ -308,8 +308,8 @@ def refusal(
     rows = shared_rows(nests, tensors)
     if prod(rows) <= 1:
         return "they share no leading parallel iterator"
-    if any(anchor.is_contraction and _loses_tiles(anchor, len(rows)) for anchor in anchors):
-        return "row by row, a convolution or a product of several axes in a row would lose its register tiles"
+    if any(_loses_tiles(anchor, len(rows)) for anchor in anchors):
+        return "row by row, a window or a product of several axes in a row would lose its register tiles"
     together = traffic(units, caches, tensors)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"

@@ -15,9 +15,10 @@ from ..facts import (
     distributed,
     find_contractions,
     find_convolutions,
+    find_window_reduction,
     only_contraction,
 )
-from . import contraction, convolution, dot_products, row_blocks, rows
+from . import contraction, convolution, dot_products, row_blocks, rows, windows
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost
@@ -32,7 +33,14 @@ def predicted(facts: KernelFacts, target: Target) -> Cost | None:
     one. None where none has, as for extents that are not numbers.
     """
     products = (cost for _, cost in contraction_plans(facts, target, 1))
-    return next((cost for costs in (products, _chains(facts, target)) for cost in costs), None)
+    families = (_windows(facts, target), products, _chains(facts, target))
+    return next((cost for costs in families for cost in costs), None)
+
+
+def _windows(facts: KernelFacts, target: Target) -> Iterator[Cost]:
+    found = find_window_reduction(distributed(facts))
+    if found is not None:
+        yield from (windows.cost(plan, found, target) for plan in windows.propose(found, target))
 
 
 def contraction_plans(

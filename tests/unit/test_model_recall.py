@@ -138,7 +138,9 @@ def test_external_data_is_part_of_a_model(store: Store, tmp_path: Path):
         np.testing.assert_allclose(values, X @ weight + bias, rtol=1e-4, atol=1e-5)
     assert not result(path)[0]
     weights.unlink()
-    with pytest.raises(StepwellError, match=r"found no file 'weights\.bin', which tensor 'w' is in"):
+    with pytest.raises(
+        StepwellError, match=r"found no file 'weights\.bin', which tensor 'w' is in"
+    ):
         result(path)
 
 

@@ -26,23 +26,6 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
   func.return %y : tensor<1x64x28x28xf32>
 }
 
-// Each channel by itself: neighbouring elements of the result in lanes, a copy of one channel's image on its way
-// through the channels, and all terms of the window written out.
-// CHECK: scheduled as contraction: direct, tile {{.*}} all terms written out
-// LOOP-LABEL: @depthwise.y
-// LOOP:         loop.for parallel "c.init"
-// LOOP-NEXT:      %image = loop.alloc stack : memref<1x30x1x34xf32>
-// LOOP:           loop.for parallel "image.in
-// LOOP:           loop.for reduction unroll "kh"
-// LOOP-NEXT:        loop.for reduction unroll "kw"
-func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
-  %y = te.compute [%n = 1, %c = 64, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%c, 0, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
-    %p = arith.mulf %a, %b : f32
-    te.yield %p : f32
-  }
-  func.return %y : tensor<1x64x28x28xf32>
-}
-
 // Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole. A tile's
 // blocks of output channels are inside of its pixels: their vectors stay in registers, and pixels go by one at a time.
 // CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3;
@@ -63,7 +46,7 @@ func.func @blocked(%x: tensor<4x30x30x16xf32>, %w: tensor<4x4x3x3x16x16xf32>) ->
 }
 
 // A border that is no number: there is no copy with it, and the plan is missed.
-// CHECK: contraction: stage_halo({{.*}}) is refused: a condition around a load of '%x' asks for something else than whether the element exists
+// CHECK: windows: stage_halo({{.*}}) is refused: a condition around a load of '%x' asks for something else than whether the element exists
 func.func private @half(%x: memref<40xf32> {stepwell.noalias}, %w: memref<3xf32> {stepwell.noalias}, %y: memref<40xf32> {stepwell.result}) {
   loop.for parallel "i" %i = 0 to 40 {
     loop.for reduction "k" %k = 0 to 3 {

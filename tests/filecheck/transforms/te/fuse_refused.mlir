@@ -138,7 +138,7 @@ func.func @epilogue_of_several(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4x
 }
 
 // A convolution and the pooling of what it computes share images and channels, but not pixels.
-// REMARK: not one kernel, 'conv' and 'pool': row by row, a convolution or a product of several axes in a row would lose its register tiles
+// REMARK: not one kernel, 'conv' and 'pool': row by row, a window or a product of several axes in a row would lose its register tiles
 // CHECK-LABEL: func.func @pooled
 // CHECK:         te.kernel "conv"
 // CHECK:         te.kernel "pool"
@@ -154,7 +154,7 @@ func.func @pooled(%x: tensor<1x64x56xf32>, %w: tensor<32x64x3xf32>) -> tensor<1x
 }
 
 // A depthwise convolution, whose operands have the same channels, loses its tiles in the same way.
-// REMARK: not one kernel, 'depthwise' and 'mean': row by row, a convolution or a product of several axes in a row would lose its register tiles
+// REMARK: not one kernel, 'depthwise' and 'mean': row by row, a window or a product of several axes in a row would lose its register tiles
 // CHECK-LABEL: func.func @averaged
 // CHECK:         te.kernel "depthwise"
 // CHECK:         te.kernel "mean"

@@ -1,0 +1,176 @@
+"""
+Plans for reductions over windows, which are pooling and depthwise convolutions: domains and predicted time.
+
+What a plan decides stands in `windows_plan.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from ...targets.target import Target
+from ..facts import Access, WindowReduction
+from .cost import Cost, cost_of, cycles_per_second, kept_bytes, round_up
+from .windows_plan import WindowsPlan
+
+MOST_VECTORS = 4
+"""Vectors along the axis in lanes at most, as for products."""
+
+WRITTEN_OUT = 128
+"""
+Terms of a tile that are written out at most. Each is an instruction or two; more rows share hardly more of the image.
+"""
+
+EVERY_OTHER = 3
+"""Instructions for a vector of every other element: two loads, and a shuffle."""
+
+LANE_BY_LANE = 2
+"""Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
+
+
+def propose(found: WindowReduction, target: Target, n: int = 1) -> list[WindowsPlan]:
+    """The `n` plans of least predicted time, cheapest first."""
+    return list(_proposed(found, target)[:n])
+
+
+def cost(plan: WindowsPlan, found: WindowReduction, target: Target) -> Cost:
+    """The predicted time of one call on one thread."""
+    return _Model(found, target).cost(plan)
+
+
+@lru_cache(maxsize=256)
+def _proposed(found: WindowReduction, target: Target) -> tuple[WindowsPlan, ...]:
+    model = _Model(found, target)
+    plans = sorted(_plans(model), key=lambda plan: (model.cost(plan).seconds, str(plan)))
+    return tuple(plans)
+
+
+def _plans(model: _Model) -> Iterator[WindowsPlan]:
+    """Tiles whose accumulators leave registers for a column of the filter and for what they read of the image."""
+    r, lanes = model.r, model.r.lanes
+    extent, width = r.extent(lanes), model.width
+    while width > 1 and width // 2 >= extent:
+        width //= 2
+    row_axes = [axis for axis in r.parallel if axis != lanes and r.taps(axis)]
+    row = row_axes[-1] if row_axes else None
+    for vectors in range(1, MOST_VECTORS + 1):
+        if vectors > 1 and (vectors - 1) * width >= extent:
+            return
+        for rows in range(1, 1 if row is None else r.extent(row)) or (1,):
+            plan = _plan(model, vectors * width, None if row is None else (row, rows))
+            if model.registers(plan) > model.core.vector_registers:
+                break
+            yield plan
+        if row is not None and r.extent(row) * vectors < model.core.vector_registers:
+            whole = _plan(model, vectors * width, (row, r.extent(row)))
+            if model.registers(whole) <= model.core.vector_registers:
+                yield whole
+
+
+def _plan(model: _Model, wide: int, rows: tuple[int, int] | None) -> WindowsPlan:
+    """The tile with as many terms written out as make up a loop of limited size, a row's first."""
+    r = model.r
+    columns = r.taps(r.lanes)
+    inner = () if rows is None else r.taps(rows[0])
+    outer = tuple(axis for axis in r.window if axis not in (*columns, *inner))
+    accumulators = -(-wide // model.width) * (1 if rows is None else rows[1])
+    if accumulators * r.extent(*inner) > WRITTEN_OUT:
+        inner, outer = (), (*outer, *inner)
+    if accumulators * r.extent(*inner, *columns) > WRITTEN_OUT:
+        columns, outer = (), (*outer, *columns)
+    return WindowsPlan((r.lanes, wide), rows, outer, columns, inner, r.image.is_guarded)
+
+
+class _Model:
+    def __init__(self, found: WindowReduction, target: Target):
+        self.r, self.core, self.rates = found, target.core, target.rates
+        self.width = self.core.lanes(found.facts.element_bytes(found.result))
+        self.clock = cycles_per_second(target)
+        self.terms = found.extent(*found.window)
+
+    def registers(self, plan: WindowsPlan) -> int:
+        """Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row."""
+        vectors, rows = self._tile(plan)
+        taps = self.r.extent(*plan.inner)
+        return vectors * rows + taps * len(self.r.filters) + taps * vectors
+
+    def _tile(self, plan: WindowsPlan) -> tuple[int, int]:
+        """Vectors and rows of a tile."""
+        return -(-plan.lanes[1] // self.width), 1 if plan.rows is None else plan.rows[1]
+
+    def cost(self, plan: WindowsPlan) -> Cost:
+        computing = self._arithmetic(plan)
+        return cost_of(
+            [
+                ("arithmetic", computing),
+                ("streaming", max(0.0, self._streaming() - computing)),
+                ("copying the image", self._copying(plan)),
+            ]
+        )
+
+    def _arithmetic(self, plan: WindowsPlan) -> float:
+        """Seconds of all tiles, the last ones along each axis being smaller."""
+        tile = [plan.lanes] + ([] if plan.rows is None else [plan.rows])
+        alone = self.r.extent(*(a for a in self.r.parallel if a not in dict(tile)))
+        parts = [
+            [(self.r.extent(axis) // size, size), (1, self.r.extent(axis) % size)]
+            for axis, size in tile
+        ]
+        cycles = 0.0
+        for part in product(*parts):
+            count, sizes = prod(number for number, _ in part), [size for _, size in part]
+            if count and all(sizes):
+                rows = 1 if plan.rows is None else sizes[1]
+                cycles += count * self._tile_cycles(plan, -(-sizes[0] // self.width), rows)
+        return alone * cycles / self.clock
+
+    def _tile_cycles(self, plan: WindowsPlan, vectors: int, rows: int) -> float:
+        """A tile's multiply-adds, or its loads: of the image once for all rows that use them, of a filter once."""
+        core, r = self.core, self.r
+        read = rows if plan.rows is None or not plan.inner else r.reach(plan.rows[0], rows)
+        each = self.terms // r.extent(*plan.inner)
+        loads = each * read * vectors * self._loads(r.image, plan)
+        loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
+        busy = max(self.terms * rows * vectors / core.fma_ports, loads / core.load_ports)
+        # Rows do not wait for each other, the terms of one do.
+        latency = self.terms * (core.fma_latency + 1)
+        ending = rows * vectors / core.store_ports + core.fma_latency
+        return max(busy, latency) + ending
+
+    def _loads(self, access: Access, plan: WindowsPlan) -> float:
+        """Instructions for one vector of an operand."""
+        stride = self.r.facts.stride(access, plan.lanes[0])
+        if stride in (0, 1):
+            return 1
+        return EVERY_OTHER if stride == 2 else self.width * LANE_BY_LANE
+
+    def _bytes(self, access: Access) -> float:
+        return float(self.r.facts.buffers[access.buffer].bytes or 0)
+
+    def _streaming(self) -> float:
+        """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
+        moved = self._bytes(self.r.image) + self._bytes(self.r.result)
+        last = self.core.caches[-1]
+        if moved <= kept_bytes(self.core.cache(2)):
+            return moved / self.rates.read_l2.core
+        is_cached = last.level > 2 and moved <= last.bytes // last.shared_by
+        rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
+        return moved / rate.core
+
+    def _copying(self, plan: WindowsPlan) -> float:
+        """Seconds in which planes are copied, rows in whole vectors."""
+        if not plan.halo:
+            return 0.0
+        image, r = self.r.image, self.r
+        shape = r.facts.buffers[image.buffer].shape
+        sizes = [size for size in shape if isinstance(size, int)]
+        *outer, last = sizes
+        element = r.facts.element_bytes(image)
+        size = 2 * prod(outer) * round_up(last, self.width) * element
+        apart = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
+        is_near = size / max(apart, 1) <= kept_bytes(self.core.cache(2))
+        rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
+        return size / rate.core

@@ -1,0 +1,46 @@
+"""How a reduction over windows is tiled: the parameters of its family of plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WindowsPlan:
+    """
+    Rows of vectors of the result in registers, for which the window is gone through column by column.
+
+        for the other axes of the result:
+          image' = image with its border            # where reads leave the image
+          for rows (tiles), lanes (tiles):
+            acc[rows, lanes] = identity             # in registers
+            for columns of the window:
+              for rows, the rest of the window:     # written out: rows share what they read of a column
+                acc[row] = combine(acc[row], image'[row * s + kh, lanes * s + kw] (* filter[kh, kw]))
+            result = finished(acc)                  # from the registers
+
+    With one column at a time, a row of the image and the column of the filter are in registers while all rows that
+    they belong to use them. (Zhang, Lo and Lu, "High Performance Depthwise and Pointwise Convolutions on Mobile
+    Devices", AAAI 2020, tile rows for the same reason.)
+    """
+
+    lanes: tuple[int, int]
+    """the axis of the result in vector lanes, and how many elements of it a tile has"""
+    rows: tuple[int, int] | None
+    """the axis of a tile's rows, and how many it has; None for one row"""
+    outer: tuple[int, ...]
+    """axes of the window whose terms are loops, outermost first"""
+    columns: tuple[int, ...]
+    """axes of the window that are written out around the rows"""
+    inner: tuple[int, ...]
+    """axes of the window that are written out inside of each row"""
+    halo: bool
+    """the image is copied with its border"""
+
+    def __str__(self) -> str:
+        tile = f"{1 if self.rows is None else self.rows[1]}x{self.lanes[1]}"
+        words = [f"tile {tile} of the result"]
+        written = ", ".join(str(axis) for axis in (*self.columns, *self.inner))
+        words += [f"axes {written} of the window written out"] if written else []
+        words += ["copies the image with its border"] if self.halo else []
+        return ", ".join(words)

@@ -1,0 +1,56 @@
+// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" --remarks 2>&1 | filecheck %s
+// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" | filecheck %s --check-prefix LOOP
+
+// Each channel by itself: rows of vectors in registers, one column of the window after the other, and what follows is
+// done while the sums are there.
+// CHECK: scheduled as windows: tile {{.*}} of the result, axes {{.*}}3 of the window written out, copies the image with its border
+// LOOP-LABEL: @depthwise.
+// LOOP:         loop.for parallel "c.init"
+// LOOP-NEXT:      %image = loop.alloc stack : memref<1x1x30x34xf32>
+// LOOP:           %tile = loop.alloc register
+// LOOP-NOT:       loop.alloc
+// LOOP:           loop.for reduction {{.*}}"kw"
+// LOOP-NEXT:        loop.for parallel unroll "oh.each"
+// LOOP-NEXT:          loop.for reduction unroll "kh"
+// LOOP-NEXT:            loop.for parallel vector "ow.each
+// LOOP:           loop.for parallel unroll "oh.finish"
+// LOOP-NEXT:        loop.for parallel vector "ow.finish
+// LOOP:                 loop.load %tile
+func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
+  %y = te.compute [%n = 1, %c = 64, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%c, 0, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %z = te.compute [%n = 1, %c = 64, %oh = 28, %ow = 28] (%a = %y[%n, %c, %oh, %ow]) : (tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
+    %zero = arith.constant 0.0 : f32
+    %p = arith.maximumf %a, %zero : f32
+    te.yield %p : f32
+  }
+  func.return %z : tensor<1x64x28x28xf32>
+}
+
+// Windows that do not leave the image are read where they are; every second element of a row, in vectors.
+// CHECK: scheduled as windows: tile {{[0-9x]+}} of the result, axes 4, 3 of the window written out;
+// LOOP-LABEL: @halved.y
+// LOOP-NOT:     %image
+// LOOP:         loop.for parallel vector "ow.each" {{.*}} attributes {stepwell.strided
+// LOOP:         arith.maximumf
+func.func @halved(%x: tensor<32x64x64xf32>) -> tensor<32x32x32xf32> {
+  %y = te.compute [%c = 32, %oh = 32, %ow = 32] max [%kh = 2, %kw = 2] (%a = %x[%c, %oh * 2 + %kh, %ow * 2 + %kw]) : (tensor<32x64x64xf32>) -> tensor<32x32x32xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<32x32x32xf32>
+}
+
+// The terms of a large window are loops around the rows.
+// CHECK: scheduled as windows: tile {{[0-9x]+}} of the result, copies the image with its border
+// LOOP-LABEL: @spread.y
+// LOOP:         loop.for reduction "k{{[hw]}}"
+// LOOP-NEXT:      loop.for reduction "k{{[hw]}}"
+// LOOP-NEXT:        loop.for parallel unroll "oh.each"
+func.func @spread(%x: tensor<64x13x13xf32>) -> tensor<64x13x13xf32> {
+  %y = te.compute [%c = 64, %oh = 13, %ow = 13] max [%kh = 13, %kw = 13] (%a = %x[%c, %oh + %kh - 6, %ow + %kw - 6] else 0xFF800000 : f32) : (tensor<64x13x13xf32>) -> tensor<64x13x13xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<64x13x13xf32>
+}

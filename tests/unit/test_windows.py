@@ -1,0 +1,47 @@
+"""Pooling and depthwise convolutions that are large enough for register tiles, against NumPy at odd sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from numpy.lib.stride_tricks import sliding_window_view
+
+RNG = np.random.default_rng(3)
+
+
+def windows(x: np.ndarray, size: int, stride: int, pad: int, dilation: int, outside: float):
+    """What is under each place of a square window: its last two axes are the window's."""
+    border = [(0, 0)] * (x.ndim - 2) + [(pad, pad)] * 2
+    x = np.pad(x, border, constant_values=outside)
+    reach = dilation * (size - 1) + 1
+    found = sliding_window_view(x, (reach, reach), (-2, -1))
+    return found[..., ::stride, ::stride, ::dilation, ::dilation]
+
+
+# Height, width, window, stride, pad, dilation.
+@pytest.mark.parametrize(
+    ("height", "width", "size", "stride", "pad", "dilation"),
+    [(19, 43, 3, 2, 1, 1), (16, 7, 5, 2, 2, 1), (23, 29, 3, 1, 2, 2), (14, 21, 4, 3, 1, 1)],
+)
+def test_a_depthwise_convolution(height, width, size, stride, pad, dilation):
+    x = RNG.standard_normal((2, 9, height, width), np.float32)
+    w = RNG.standard_normal((9, 1, size, size), np.float32)
+    b = RNG.standard_normal(9, np.float32)
+    found = sw.jit(
+        lambda x, w, b: sw.relu(sw.conv(x, w, b, stride, pad, dilation=dilation, groups=9))
+    )(x, w, b)
+    under = windows(x, size, stride, pad, dilation, 0.0)
+    expected = np.maximum(np.einsum("ncijkl,ckl->ncij", under, w[:, 0]) + b[:, None, None], 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "size", "stride", "pad", "dilation"),
+    [(17, 37, 3, 1, 1, 1), (19, 43, 3, 2, 1, 1), (18, 31, 2, 2, 0, 1), (23, 29, 13, 1, 6, 1)],
+)
+def test_pooling(height, width, size, stride, pad, dilation):
+    x = RNG.standard_normal((1, 19, height, width), np.float32)
+    found = sw.jit(lambda x: sw.max_pool(x, (size, size), stride, pad, dilation))(x)
+    under = windows(x, size, stride, pad, dilation, -np.inf)
+    np.testing.assert_array_equal(found, under.max((-2, -1)))

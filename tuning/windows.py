@@ -1,0 +1,222 @@
+"""
+The steps of a plan for a reduction over windows: a copy of the image with its border, and rows of vectors in registers.
+
+See `analysis/plans/windows_plan.py` for the nest that they make. Each step takes the loops and buffers that
+earlier steps made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..analysis.facts import Access, LoopFacts, WindowReduction
+from ..analysis.plans.cost import round_up
+from ..analysis.plans.windows_plan import WindowsPlan
+from ..targets.target import Target
+from ..transforms.step_support.handles import LoopHandle
+from ..transforms.step_support.made import HaloBuffer, StagedBuffer
+from .register_tile import Tile, in_lanes, pad_loops, vector_span, write_out
+from .session import Session
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
+
+    around: tuple[LoopHandle, ...]
+    inside: dict[int, LoopHandle]
+
+
+def schedule_windows(
+    s: Session, plan: WindowsPlan, kernel: LoopFacts, found: WindowReduction, target: Target
+) -> None:
+    """Carry out a plan. Raises the Refusal of a step that is not legal."""
+    windows = _Windows(s, plan, kernel, found, target)
+    windows.cut()
+    windows.pad_image()
+    windows.peel()
+    windows.keep_in_registers()
+    windows.vectorize()
+
+
+class _Windows:
+    def __init__(
+        self, s: Session, plan: WindowsPlan, kernel: LoopFacts, r: WindowReduction, target: Target
+    ):
+        self.s, self.plan, self.kernel, self.r = s, plan, kernel, r
+        self.width = target.core.lanes(r.facts.element_bytes(r.result))
+        self.level_1 = target.core.cache(1)
+        self.tile = [*([] if plan.rows is None else [plan.rows]), plan.lanes]
+        """the axes that are cut into tiles, with their sizes"""
+        cut = dict(self.tile)
+        self.order = [*(axis for axis in r.parallel if axis not in cut), *cut]
+        """the axes of the loops over tiles, outermost first"""
+        self.nests: list[Nest] = []
+        self.backs: list[LoopHandle] = []
+        """the loops over the last tile along the axis in lanes, where that is smaller"""
+        self.halo: HaloBuffer | None = None
+        self.kept: list[tuple[Tile, StagedBuffer]] = []
+        self.finishing: list[tuple[LoopHandle, int]] = []
+        """the loops in lanes that finish tiles, and how many lanes these have"""
+
+    # The loops.
+
+    def cut(self) -> None:
+        """Cut the nests' axes into tiles, and run the nests tile by tile."""
+        r, plan = self.r, self.plan
+        update = [self.s.handle(op) for op in self.kernel.loops[r.number]]
+        self.window = {axis: update[axis] for axis in r.window}
+        if r.initialised is not None:
+            write = r.facts.statements[r.initialised].write
+            self.nests.append(self._cut(r.initialised, write, "init"))
+        before = [self.window[axis] for axis in (*plan.outer, *plan.columns)]
+        inner = [self.window[axis] for axis in plan.inner]
+        self.update = self._cut(r.number, r.result, "each", before, inner)
+        self.nests.append(self.update)
+        if r.finished is not None:
+            statements = [r.facts.statements[number] for number in r.facts.nest(r.finished)]
+            reads = (read for statement in statements for read in statement.reads)
+            read = next(read for read in reads if read.buffer == r.result.buffer)
+            self.nests.append(self._cut(r.finished, read, "finish"))
+        first, *others = self.nests
+        for other in others:
+            for kept, joined in zip(first.around, other.around, strict=True):
+                self.s.fuse_loops(kept, joined)
+        self.around = first.around
+
+    def _cut(
+        self,
+        number: int,
+        element: Access,
+        word: str,
+        before: Sequence[LoopHandle] = (),
+        inner: Sequence[LoopHandle] = (),
+    ) -> Nest:
+        """
+        Cut the loops of a statement that has the result's element `element`. Some loops run around a tile's rows, some
+        inside of each.
+        """
+        loops = [self.s.handle(op) for op in self.kernel.loops[number]]
+        by_dimension = {element.dimension_of(n): handle for n, handle in enumerate(loops)}
+        sizes = dict(self.tile)
+        around: list[LoopHandle] = []
+        inside: dict[int, LoopHandle] = {}
+        for axis in self.order:
+            whole = by_dimension[self.r.result.dimension_of(axis)]
+            if axis in sizes:
+                whole, inside[axis] = self.s.cut(whole, sizes[axis], "tile", word)
+            around.append(whole)
+        *rows, lanes = inside.values()
+        self.s.order(*around, *before, *rows, *inner, lanes)
+        return Nest(tuple(around), inside)
+
+    def peel(self) -> None:
+        """Give the last tiles along each axis, where they are smaller, loops of their own."""
+        for axis, size in self.tile:
+            if self.r.extent(axis) < size or not self.r.extent(axis) % size:
+                continue
+            for copy in self.around[self.order.index(axis)].copies:
+                back = self.s.peel(copy, back=1).back
+                assert back is not None
+                if axis == self.plan.lanes[0]:
+                    self.backs.append(back)
+
+    # The image.
+
+    def pad_image(self) -> None:
+        """
+        Copy the image with its border, so that reads need no conditions: the part that one iteration of the loops
+        around rows and lanes reads. What lanes beyond the last element read is there as well.
+        """
+        if not self.plan.halo:
+            return
+        image, r = self.r.image, self.r
+        place = [
+            n for n, axis in enumerate(self.order) if image.moves_along(axis) and not r.taps(axis)
+        ]
+        place = [n for n in place if self.order[n] not in dict(self.tile)]
+        rank = len(image.subscripts)
+        entries = r.extent(*(self.order[n] for n in place))
+        is_small = 2 * (r.facts.buffers[image.buffer].bytes or 0) <= entries * self.level_1.bytes
+        pads = tuple(self._lanes_reach(n) for n in range(rank))
+        self.halo = self.s.stage_halo(
+            self.s.buffer(self.kernel.buffers[image.buffer]),
+            self.around[place[-1]] if place else "",
+            into="image",
+            scope="stack" if place and is_small else "arena",
+            order=tuple(range(rank)),
+            pads=pads if max(pads) > 1 else (),
+        )
+
+    def _lanes_reach(self, dimension: int) -> int:
+        """How many elements of a dimension of the image whole tiles read, where lanes move along it; else 1."""
+        subscript, (lanes, _) = self.r.image.subscripts[dimension], self.plan.lanes
+        if subscript is None or not subscript.coefficients[lanes]:
+            return 1
+        last = {axis: self.r.extent(axis) for axis in range(len(subscript.coefficients))}
+        last[lanes] = round_up(self.r.extent(lanes), self.width)
+        return 1 + sum(by * (last[n] - 1) for n, by in enumerate(subscript.coefficients))
+
+    # The tiles.
+
+    def keep_in_registers(self) -> None:
+        """Keep the tiles in registers, from the identity to what finishes them."""
+        dimension = self.r.result.dimension_of(self.plan.lanes[0])
+        rank = len(self.r.result.subscripts)
+        order = (*(n for n in range(rank) if n != dimension), dimension or 0)
+        result = self.s.buffer(self.kernel.buffers[self.r.result.buffer])
+        for at in self.around[-1].copies:
+            tile = self._tile(at)
+            pads = tuple(tile.wide if n == dimension else 1 for n in order)
+            kept = self.s.stage(result, at, into="tile", scope="register", order=order, pads=pads)
+            if self.r.finished is not None:
+                lanes = self.nests[-1].inside[self.plan.lanes[0]]
+                self.finishing += [(copy, tile.wide) for copy in lanes.copies_in(at)]
+            self.kept.append((pad_loops(self.s, tile), kept))
+        self.s.tidy()
+
+    def _tile(self, at: LoopHandle) -> Tile:
+        """The tiles that are the iterations of one loop."""
+        lanes, size = self.plan.lanes
+        extent = self.r.extent(lanes)
+        is_last = any(at == back or at in at.copies_in(back) for back in self.backs)
+        count = extent % size if is_last else min(size, extent)
+        wide = vector_span(count, self.width)
+        columns = [nest.inside[lanes] for nest in self.nests[: 1 + self.nests.index(self.update)]]
+        return Tile(
+            at,
+            (),
+            tuple(copy for column in columns for copy in column.copies_in(at)),
+            0,
+            wide,
+            False,
+            self.halo is not None and wide != count,
+        )
+
+    def vectorize(self) -> None:
+        """One axis in lanes, rows and terms written out; the copies of the image in lanes too."""
+        s, lanes = self.s, self.plan.lanes[0]
+        dimension = self.r.result.dimension_of(lanes) or 0
+        for tile, kept in self.kept:
+            for loop in (*tile.columns, kept.copy_along(dimension), kept.out_along(dimension)):
+                in_lanes(s, loop, tile.wide)
+        for loop, wide in self.finishing:
+            in_lanes(s, loop, wide)
+        if self.halo is not None:
+            for nest in (self.halo.copy_in, *self.halo.borders):
+                if nest and not nest[-1].is_gone:
+                    in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
+        s.tidy()
+        for axis in (*self.plan.columns, *self.plan.inner):
+            for copy in self.window[axis].copies:
+                write_out(s, copy)
+        for nest in self.nests:
+            for axis, loop in nest.inside.items():
+                for copy in loop.copies if axis != lanes else ():
+                    write_out(s, copy)
+        for _, kept in self.kept:
+            for axes, loops in ((kept.in_axes, kept.copy_in), (kept.out_axes, kept.copy_out)):
+                for axis, loop in zip(axes, loops, strict=True):
+                    if axis != dimension:
+                        write_out(s, loop)
