@@ -25,7 +25,7 @@ help:
 	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
 	@echo "make test-slow  the tests that take minutes, which make test leaves out"
 	@echo "make check      formatting, lint and types"
-	@echo "make test-mlir  compare levels 4 and 5 with upstream mlir-opt and mlir-runner"
+	@echo "make test-mlir  compare levels 4 and 5, and linalg, with upstream mlir-opt and mlir-runner"
 	@echo "make test-onnx  ONNX's own tests of backends, and the page docs/onnx.md from what they find"
 	@echo "make test-models  real networks beside ONNX Runtime, on one thread and on two: make models fetches them"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"

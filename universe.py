@@ -26,10 +26,12 @@ _DIALECTS = {
 
 _EXTENDED = {
     "arith": "dialects.upstream.arith:Arith",
+    "linalg": "dialects.upstream.linalg_named:Linalg",
     "llvm": "dialects.upstream.llvm:Llvm",
     "memref": "dialects.upstream.memref:MemRef",
+    "tensor": "dialects.upstream.tensor:Tensor",
 }
-"""Upstream dialects of which xDSL lacks an operation that we need, or has it on scalars only."""
+"""Upstream dialects of which xDSL lacks an operation that we need, or has a part only of what upstream's text says."""
 
 _STEPS = (
     "split",
@@ -89,6 +91,8 @@ _PASSES: dict[str, str] = {
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
+    "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
+    "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-bufferize": "transforms.te.bufferize:TeBufferizePass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",

@@ -34,7 +34,8 @@ def load(
 ) -> Lowered:
     """
     The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
-    tier, with or without the cache (see `jit`).
+    tier, with or without the cache (see `jit`). A string of more than one line is the text of IR itself. What is
+    written in upstream's dialects on tensors, such as linalg, is brought to a level of ours (docs/upstream.md).
 
     `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
     dimension that the model names, for all that it leaves open. `constants` are values of inputs that decide
@@ -44,8 +45,9 @@ def load(
     Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
     with every operator in it that Stepwell does not have.
     """
-    path = checked_path(path)
     options = Options(target, fp, opt=opt, cache=cache)
+    text = path if isinstance(path, str) and "\n" in path else None
+    path = Path("main") if text is not None else checked_path(path)
     if path.suffix == ".onnx":
         return load_model(path, shapes or {}, constants or {}, options)
     if shapes or constants:
@@ -54,10 +56,12 @@ def load(
             where=str(path),
         )
     from ..analysis.verify import verify
-    from .text import parse_file
+    from .text import parse_file, parse_text
+    from .upstream_text import bring_in
 
-    module = parse_file(path)
+    module = parse_file(path) if text is None else parse_text(text)
     verify(module)
+    bring_in(module)
     return Lowered(module, name=path.stem, options=options)
 
 

@@ -17,6 +17,7 @@ from ..errors import StepwellError
 from ..frontend.files import decode, read_bytes
 from ..frontend.onnx.input_needed import InputNeeded
 from ..frontend.text import parse_text
+from ..frontend.upstream_text import bring_in
 from ..spelling import did_you_mean
 from .shape_text import parse_shape
 
@@ -69,6 +70,7 @@ def load_program(
     else:
         module = _parse(name, ctx)
     verify(module)
+    bring_in(module)
     return Program(module, entry)
 
 

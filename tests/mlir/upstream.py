@@ -70,21 +70,67 @@ def _run(command: Sequence[str], text: str) -> str:
 
 def run_upstream(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
     """The results of a level-4 module, lowered, compiled and run by upstream's tools alone."""
-    assert _RUNNER is not None
     function = entry_function(module)
-    signature = signature_of(function)
-    body = text_of(module)
+    driver, results = _driver(signature_of(function).name, module, inputs)
+    printed = _run_lowered(mlir_opt(_with_driver(text_of(module), driver), *TO_LLVM))
+    return _parse(printed, results)
+
+
+def _with_driver(body: str, driver: str) -> str:
+    """The text of a module with more functions at its end."""
     start, end = body.index("{") + 1, body.rindex("}", 0, body.find("{-#") % (len(body) + 1))
-    driver, results = _driver(signature.name, module, inputs)
-    text = f"module {{{body[start:end]}{driver}}}{body[end + 1 :]}"
-    lowered = mlir_opt(text, *TO_LLVM)
+    return f"module {{{body[start:end]}{driver}}}{body[end + 1 :]}"
+
+
+def _run_lowered(lowered: str) -> str:
+    """What function @check of a module at level 5 prints."""
+    assert _RUNNER is not None
     libraries = [
         str(Path(_RUNNER).parents[1] / "lib" / f"lib{name}.so")
         for name in ("mlir_runner_utils", "mlir_c_runner_utils")
     ]
     options = ["--entry-point-result=void", "--shared-libs=" + ",".join(libraries)]
-    printed = _run([_RUNNER, "-e", "check", *options], lowered)
-    return _parse(printed, results)
+    return _run([_RUNNER, "-e", "check", *options], lowered)
+
+
+TENSORS_TO_LOOPS = (
+    "--one-shot-bufferize=bufferize-function-boundaries "
+    "function-boundary-type-conversion=identity-layout-map",
+    "--convert-linalg-to-loops",
+    "--expand-strided-metadata",
+    "--lower-affine",
+)
+"""Upstream's own way from linalg on tensors to loops over buffers."""
+
+
+def run_upstream_on_tensors(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+    """The results of a module of linalg on tensors, bufferized, lowered and run by upstream's tools alone."""
+    function = entry_function(module)
+    signature = signature_of(function)
+    types = [str(type_) for type_ in function.function_type.inputs]
+    buffers = [
+        type_.replace("tensor<", "memref<") if type_.startswith("tensor<") else f"memref<{type_}>"
+        for type_ in types
+    ]
+    globals_, lines = _inputs(inputs, buffers)
+    lines += [
+        f"%t{number} = bufferization.to_tensor %a{number} restrict : {buffer} to {type_}"
+        if type_.startswith("tensor<")
+        else f"%t{number} = memref.load %a{number}[] : {buffer}"
+        for number, (type_, buffer) in enumerate(zip(types, buffers, strict=True))
+    ]
+    results = [str(type_) for type_ in function.function_type.outputs]
+    given = ", ".join(f"%t{number}" for number in range(len(types)))
+    lines.append(
+        f"%r:{len(results)} = func.call @{signature.name}({given}) : {function.function_type}"
+    )
+    for number, (spec, type_) in enumerate(zip(signature.results, results, strict=True)):
+        buffer = type_.replace("tensor<", "memref<")
+        lines.append(f"%b{number} = bufferization.to_buffer %r#{number} : {type_} to {buffer}")
+        lines += _print_bits(f"%b{number}", buffer, spec, f"r{number}")
+    text = _with_driver(text_of(module), _check_function(globals_, lines))
+    printed = _run_lowered(mlir_opt(mlir_opt(text, *TENSORS_TO_LOOPS), *TO_LLVM))
+    return _parse(printed, list(signature.results))
 
 
 def _driver(name: str, module: ModuleOp, inputs: Sequence[Array]) -> tuple[str, list[ArgSpec]]:
@@ -92,10 +138,7 @@ def _driver(name: str, module: ModuleOp, inputs: Sequence[Array]) -> tuple[str, 
     function = entry_function(module)
     signature = signature_of(function)
     types = [str(type_) for type_ in function.function_type.inputs]
-    globals_, lines = [], []
-    for number, (array, type_) in enumerate(zip(inputs, types, strict=False)):
-        globals_.append(f'memref.global "private" @in{number} : {type_} = {_dense(array)}')
-        lines.append(f"%a{number} = memref.get_global @in{number} : {type_}")
+    globals_, lines = _inputs(inputs, types)
     for number in range(len(inputs), len(types)):
         lines.append(f"%a{number} = memref.alloc() {{alignment = 64 : i64}} : {types[number]}")
     operands = ", ".join(f"%a{number}" for number in range(len(types)))
@@ -104,18 +147,29 @@ def _driver(name: str, module: ModuleOp, inputs: Sequence[Array]) -> tuple[str, 
     first = 0 if signature.convention == "inout" else len(inputs)
     for number, spec in enumerate(results, first):
         lines += _print_bits(f"%a{number}", types[number], spec, f"r{number}")
-    text = "\n".join(
-        [
-            "func.func private @printMemrefI64(memref<*xi64>) attributes {llvm.emit_c_interface}",
-            *globals_,
-            "func.func @check() attributes {llvm.emit_c_interface} {",
-            "%zero = arith.constant 0 : index",
-            "%one = arith.constant 1 : index",
-            *lines,
-            "return }",
-        ]
-    )
-    return text + "\n", results
+    return _check_function(globals_, lines), results
+
+
+def _inputs(inputs: Sequence[Array], types: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Globals with the inputs, and what gets their buffers as %a0, %a1, …"""
+    globals_, lines = [], []
+    for number, (array, type_) in enumerate(zip(inputs, types, strict=False)):
+        globals_.append(f'memref.global "private" @in{number} : {type_} = {_dense(array)}')
+        lines.append(f"%a{number} = memref.get_global @in{number} : {type_}")
+    return globals_, lines
+
+
+def _check_function(globals_: Sequence[str], lines: Sequence[str]) -> str:
+    parts = [
+        "func.func private @printMemrefI64(memref<*xi64>) attributes {llvm.emit_c_interface}",
+        *globals_,
+        "func.func @check() attributes {llvm.emit_c_interface} {",
+        "%zero = arith.constant 0 : index",
+        "%one = arith.constant 1 : index",
+        *lines,
+        "return }",
+    ]
+    return "\n".join(parts) + "\n"
 
 
 def _dense(array: Array) -> str:
