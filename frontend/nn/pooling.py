@@ -1,4 +1,4 @@
-"""Pooling functions, with ONNX's parameters: windows over the axes behind the batch and the channels."""
+"""Pooling functions: windows over the axes behind the batch and the channels."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from math import prod
 
 from ...dialects import graph
-from ...dialects.graph.windows import Window, same_pads
+from ...dialects.graph.windows import Window
 from ...errors import StepwellError
-from ..numpy.arguments import integers
 from ..numpy.elementwise import floating
 from ..recording import as_tensor, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .norms import lp_norm
-
-Extents = int | Sequence[int]
-"""A number for each spatial axis, or one for all of them."""
+from .windows import Extents, Padding, numbers, pads
 
 
 def spatial_axes(x: Tensor, channels_last: bool) -> range:
@@ -28,66 +25,28 @@ def spatial_axes(x: Tensor, channels_last: bool) -> range:
     return range(1, x.ndim - 1) if channels_last else range(2, x.ndim)
 
 
-def _each(value: Extents, count: int, what: str) -> tuple[int, ...]:
-    values = integers(value, what)
-    if isinstance(value, int):
-        values = values * count
-    if len(values) != count:
-        raise StepwellError(
-            f"found {what} {list(values)}, expected {count} numbers, one for each spatial axis, or a single one"
-        )
-    return values
-
-
-def _pads(value: Extents, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """ONNX's: all the numbers before, then all those behind; or one number for each axis, or a single one."""
-    values = integers(value, "pads")
-    if not isinstance(value, int) and len(values) == 2 * count:
-        return values[:count], values[count:]
-    if not isinstance(value, int) and len(values) != count:
-        raise StepwellError(
-            f"found pads {list(values)}, expected {2 * count} numbers, those before each of {count} spatial axes and "
-            "then those behind, or a single one"
-        )
-    before = _each(value, count, "pads")
-    return before, before
-
-
 def window_of(
     x: Tensor,
-    kernel_shape: Extents,
-    strides: Extents | None,
-    pads: Extents,
-    dilations: Extents,
+    kernel_size: Extents,
+    stride: Extents | None,
+    padding: Padding,
+    dilation: Extents,
     ceil_mode: bool = False,
-    auto_pad: str = "NOTSET",
     channels_last: bool = False,
 ) -> Window:
-    """The window that ONNX's attributes describe, over every axis of `x`; it moves by 1 without `strides`."""
+    """The window that these parameters describe, over every axis of `x`; without `stride` it moves by its extents."""
     axes = spatial_axes(x, channels_last)
     count = len(axes)
-    extents = _each(kernel_shape, count, "kernel_shape")
-    steps = _each(1 if strides is None else strides, count, "strides")
-    holes = _each(dilations, count, "dilations")
+    extents = numbers(kernel_size, count, "kernel_size")
+    steps = extents if stride is None else numbers(stride, count, "stride")
+    holes = numbers(dilation, count, "dilation")
     if min((*extents, *steps, *holes)) < 1:
         raise StepwellError(
-            f"found kernel_shape {list(extents)}, strides {list(steps)} and dilations {list(holes)}, expected "
-            "numbers of at least 1"
+            f"found kernel_size {list(extents)}, stride {list(steps)} and dilation {list(holes)}, expected numbers of "
+            "at least 1"
         )
-    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        pairs = [
-            same_pads(x.shape[axis], (k - 1) * d + 1, s, upper=auto_pad == "SAME_UPPER")
-            for axis, k, d, s in zip(axes, extents, holes, steps, strict=True)
-        ]
-        low, high = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
-    elif auto_pad == "VALID":
-        low = high = (0,) * count
-    elif auto_pad in ("NOTSET", ""):
-        low, high = _pads(pads, count)
-    else:
-        raise StepwellError(
-            f"found auto_pad '{auto_pad}', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"
-        )
+    reaches = [(k - 1) * d + 1 for k, d in zip(extents, holes, strict=True)]
+    low, high = pads(padding, [x.shape[axis] for axis in axes], reaches, steps)
 
     def on_all(values: Sequence[int], others: int) -> tuple[int, ...]:
         return tuple(values[axis - axes[0]] if axis in axes else others for axis in range(x.ndim))
@@ -106,28 +65,26 @@ def window_of(
 def max_pool(
     x: TensorLike,
     /,
-    kernel_shape: Extents,
-    strides: Extents | None = None,
-    pads: Extents = 0,
-    dilations: Extents = 1,
+    kernel_size: Extents,
+    stride: Extents | None = None,
+    padding: Padding = 0,
+    dilation: Extents = 1,
     *,
     ceil_mode: bool = False,
-    auto_pad: str = "NOTSET",
     channels_last: bool = False,
 ) -> Tensor:
     """
-    The greatest element under a window that moves by `strides`, 1 by default, over the spatial axes of `x`: those behind
-    the first two, or with `channels_last` those between the first and the last (ONNX MaxPool).
+    The greatest element under a window that moves by `stride`, its own extents by default, over the spatial axes of `x`:
+    those behind the first two, or with `channels_last` those between the first and the last
+    (`torch.nn.functional.max_pool2d`, ONNX MaxPool).
 
-    `pads` has the elements before each spatial axis and then those behind; they are never the greatest. With
-    `ceil_mode` a last window may reach beyond them. `auto_pad` is NOTSET, SAME_UPPER, SAME_LOWER or VALID.
+    `stride`, `padding` and `dilation` are those of `conv`; elements of the padding are never the greatest. With
+    `ceil_mode` a last window may reach beyond the padding.
 
     Raises StepwellError for a window that does not fit, or that lies in the padding.
     """
     tensor = as_tensor(x)
-    window = window_of(
-        tensor, kernel_shape, strides, pads, dilations, ceil_mode, auto_pad, channels_last
-    )
+    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
     return record(graph.MaxPoolOp, tensor, window)
 
 
@@ -135,13 +92,12 @@ def max_pool(
 def argmax_pool(
     x: TensorLike,
     /,
-    kernel_shape: Extents,
-    strides: Extents | None = None,
-    pads: Extents = 0,
-    dilations: Extents = 1,
+    kernel_size: Extents,
+    stride: Extents | None = None,
+    padding: Padding = 0,
+    dilation: Extents = 1,
     *,
     ceil_mode: bool = False,
-    auto_pad: str = "NOTSET",
     storage_order: int = 0,
     channels_last: bool = False,
 ) -> Tensor:
@@ -151,9 +107,7 @@ def argmax_pool(
     ONNX MaxPool).
     """
     tensor = as_tensor(x)
-    window = window_of(
-        tensor, kernel_shape, strides, pads, dilations, ceil_mode, auto_pad, channels_last
-    )
+    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
     number = record(graph.ArgmaxPoolOp, tensor, window)
     return _column_major(number, tensor.shape[2:]) if storage_order else number
 
@@ -174,24 +128,21 @@ def _column_major(number: Tensor, spatial: Sequence[int]) -> Tensor:
 def average_pool(
     x: TensorLike,
     /,
-    kernel_shape: Extents,
-    strides: Extents | None = None,
-    pads: Extents = 0,
-    dilations: Extents = 1,
+    kernel_size: Extents,
+    stride: Extents | None = None,
+    padding: Padding = 0,
+    dilation: Extents = 1,
     *,
-    count_include_pad: bool = False,
+    count_include_pad: bool = True,
     ceil_mode: bool = False,
-    auto_pad: str = "NOTSET",
     channels_last: bool = False,
 ) -> Tensor:
     """
-    The mean of the elements under a window, of the zeros in the padding too with `count_include_pad` (ONNX AveragePool);
-    the other parameters are those of `max_pool`.
+    The mean of the elements under a window, of the zeros in the padding too unless `count_include_pad` is False
+    (`torch.nn.functional.avg_pool2d`, ONNX AveragePool); the other parameters are those of `max_pool`.
     """
     tensor = floating(x)
-    window = window_of(
-        tensor, kernel_shape, strides, pads, dilations, ceil_mode, auto_pad, channels_last
-    )
+    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
     return record(graph.AveragePoolOp, tensor, window, bool(count_include_pad))
 
 
@@ -199,21 +150,18 @@ def average_pool(
 def lp_pool(
     x: TensorLike,
     /,
-    kernel_shape: Extents,
-    strides: Extents | None = None,
-    pads: Extents = 0,
-    dilations: Extents = 1,
+    kernel_size: Extents,
+    stride: Extents | None = None,
+    padding: Padding = 0,
+    dilation: Extents = 1,
     *,
     p: float = 2,
     ceil_mode: bool = False,
-    auto_pad: str = "NOTSET",
     channels_last: bool = False,
 ) -> Tensor:
     """
     (Σ |x|ᵖ)^(1/p) of the elements under a window (ONNX LpPool); the other parameters are those of `max_pool`.
     """
     tensor = floating(x)
-    window = window_of(
-        tensor, kernel_shape, strides, pads, dilations, ceil_mode, auto_pad, channels_last
-    )
+    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
     return lp_norm(tensor, p, lambda powers: record(graph.SumPoolOp, powers, window))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..nn import convolution
 from .registry import Unsupported, Value, onnx_op
+from .windows import padding, pairs
 
 
 @onnx_op("Conv")
@@ -24,15 +25,8 @@ def conv(
     taps = _taps(w, kernel_shape)
     rank = len(taps)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    padding = _split(pads, rank)
-    if auto_pad != "NOTSET":
-        sizes = zip(x.shape[2:], taps, strides, dilations, strict=True)
-        missing = [
-            max((-(-size // stride) - 1) * stride + step * (count - 1) + 1 - size, 0)
-            for size, count, stride, step in sizes
-        ]
-        padding = _dealt(missing, auto_pad)
-    return convolution.conv(x, w, b, tuple(strides), padding, tuple(dilations), group)
+    around = padding(auto_pad, pads, rank)
+    return convolution.conv(x, w, b, tuple(strides), around, tuple(dilations), group)
 
 
 @onnx_op("ConvTranspose")
@@ -55,7 +49,7 @@ def conv_transpose(
     rank = len(taps)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     more = tuple(output_padding) or (0,) * rank
-    padding = _split(pads, rank)
+    around = pairs(pads, rank)
     if output_shape or auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         images = x.shape[2:]
         wanted = tuple(output_shape)[-rank:] or tuple(
@@ -67,9 +61,9 @@ def conv_transpose(
             for size, count, stride, step, extra, extent in sizes
         ]
         # The odd one is at the other end than in a convolution: ONNX's formula gives the beginning the greater part.
-        padding = _dealt(surplus, "SAME_UPPER" if auto_pad == "SAME_UPPER" else "SAME_LOWER")
+        around = [_halves(count, upper=auto_pad == "SAME_UPPER") for count in surplus]
     return convolution.conv_transpose(
-        x, w, b, tuple(strides), padding, more, group, tuple(dilations)
+        x, w, b, tuple(strides), around, more, group, tuple(dilations)
     )
 
 
@@ -83,21 +77,7 @@ def _taps(w: Value, kernel_shape: Sequence[int]) -> tuple[int, ...]:
     return taps
 
 
-def _split(pads: Sequence[int], rank: int) -> tuple[tuple[int, int], ...]:
-    """`pads` as ONNX has them, all beginnings and then all ends, as pairs."""
-    if not pads:
-        return ((0, 0),) * rank
-    if len(pads) != 2 * rank:
-        raise Unsupported(f"{len(pads)} pads for a window of {rank} axes")
-    return tuple(zip(pads[:rank], pads[rank:], strict=True))
-
-
-def _dealt(counts: Sequence[int], auto_pad: str) -> tuple[tuple[int, int], ...]:
-    """So many elements in all along each axis at its two ends, the odd one at the end, or at the beginning."""
-    if auto_pad == "VALID":
-        return ((0, 0),) * len(counts)
-    if auto_pad == "SAME_UPPER":
-        return tuple((count // 2, count - count // 2) for count in counts)
-    if auto_pad == "SAME_LOWER":
-        return tuple((count - count // 2, count // 2) for count in counts)
-    raise Unsupported(f"auto_pad {auto_pad}")
+def _halves(count: int, *, upper: bool) -> tuple[int, int]:
+    """So many elements at the two ends of an axis, the odd one at the upper, or at the lower."""
+    less = count // 2
+    return (less, count - less) if upper else (count - less, less)

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..nn import pooling
+from ..nn.windows import Extents, Padding
 from ..numpy import reductions
 from .node import Node
 from .registry import Value, onnx_op
+from .windows import padding
+
+
+def _window(
+    kernel_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> tuple[Sequence[int], Extents, Padding, Extents]:
+    """kernel_size, stride, padding and dilation, as pooling functions take them."""
+    return kernel_shape, strides or 1, padding(auto_pad, pads, len(kernel_shape)), dilations or 1
 
 
 @onnx_op("MaxPool")
@@ -15,24 +28,20 @@ def max_pool(
     x: Value,
     *,
     kernel_shape: Sequence[int],
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
+    strides: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
     auto_pad: str = "NOTSET",
     storage_order: int = 0,
     node: Node,
 ) -> list[Value]:
     """The greatest elements and, where they are used, their numbers among all elements."""
-    window = (kernel_shape, strides, pads or 0, dilations or 1)
+    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
     ceil = bool(ceil_mode)
-    results = [pooling.max_pool(x, *window, ceil_mode=ceil, auto_pad=auto_pad)]
+    results = [pooling.max_pool(x, *window, ceil_mode=ceil)]
     if node.uses(1):
-        results.append(
-            pooling.argmax_pool(
-                x, *window, ceil_mode=ceil, auto_pad=auto_pad, storage_order=storage_order
-            )
-        )
+        results.append(pooling.argmax_pool(x, *window, ceil_mode=ceil, storage_order=storage_order))
     return results
 
 
@@ -41,23 +50,16 @@ def average_pool(
     x: Value,
     *,
     kernel_shape: Sequence[int],
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
+    strides: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
     auto_pad: str = "NOTSET",
     count_include_pad: int = 0,
 ) -> Value:
-    return pooling.average_pool(
-        x,
-        kernel_shape,
-        strides,
-        pads or 0,
-        dilations or 1,
-        ceil_mode=bool(ceil_mode),
-        auto_pad=auto_pad,
-        count_include_pad=bool(count_include_pad),
-    )
+    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
+    whole = bool(count_include_pad)
+    return pooling.average_pool(x, *window, ceil_mode=bool(ceil_mode), count_include_pad=whole)
 
 
 @onnx_op("LpPool")
@@ -65,23 +67,15 @@ def lp_pool(
     x: Value,
     *,
     kernel_shape: Sequence[int],
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
+    strides: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
     auto_pad: str = "NOTSET",
     p: float = 2,
 ) -> Value:
-    return pooling.lp_pool(
-        x,
-        kernel_shape,
-        strides,
-        pads or 0,
-        dilations or 1,
-        ceil_mode=bool(ceil_mode),
-        auto_pad=auto_pad,
-        p=p,
-    )
+    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
+    return pooling.lp_pool(x, *window, ceil_mode=bool(ceil_mode), p=p)
 
 
 def _spatial(x: Value) -> tuple[int, ...]:

@@ -97,8 +97,12 @@ def test_transposed(stride, cut, more, dilation):
         (lambda x: sw.conv(x, x[0]), "expected a batch, channels and the same number of axes"),
         (lambda x: sw.conv(x, x, stride=(1, 2)), "found 2 numbers for stride, expected one, or 1"),
         (
-            lambda x: sw.conv(x, x, padding="same", stride=2),
-            "found padding 'same' with strides \\[2\\]",
+            lambda x: sw.conv(x, x, padding="full"),
+            "found padding 'full', expected 'valid', 'same', 'same_lower' or numbers",
+        ),
+        (
+            lambda x: sw.conv(x, x, padding="same", stride=0),
+            "found stride \\[0\\], expected numbers of at least 1",
         ),
         (
             lambda x: sw.conv(x, x, padding=((1,),)),

@@ -23,7 +23,9 @@ class Pool:
     ceil_mode: bool
 
     def arguments(self):
-        positional = (self.kernel, self.strides, self.pads, self.dilations)
+        count = len(self.kernel)
+        pads = tuple(zip(self.pads[:count], self.pads[count:], strict=True))
+        positional = (self.kernel, self.strides, pads, self.dilations)
         return positional, {"ceil_mode": self.ceil_mode}
 
     def places(self, axis):
@@ -100,13 +102,13 @@ def test_values(pool):
         sw.max_pool(x, *positional, **keywords), pool.reduced(x, lambda e, *_: max(e))
     )
     np.testing.assert_allclose(
-        sw.average_pool(x, *positional, **keywords),
+        sw.average_pool(x, *positional, **keywords, count_include_pad=False),
         pool.reduced(x, lambda e, *_: np.mean(e)),
         rtol=1e-6,
         atol=1e-6,
     )
     np.testing.assert_allclose(
-        sw.average_pool(x, *positional, **keywords, count_include_pad=True),
+        sw.average_pool(x, *positional, **keywords),
         pool.reduced(x, lambda e, under, _: np.sum(e) / sum(map(pool.is_padding, under))),
         rtol=1e-6,
         atol=1e-6,
@@ -150,7 +152,7 @@ def test_compiled(dtype):
             sw.max_pool(x, 3, 2, 1),
             sw.max_pool(x, (2, 3), (1, 2), ceil_mode=True),
             sw.argmax_pool(x, 3, 2, 1),
-            sw.max_pool(x, 2, channels_last=True),
+            sw.max_pool(x, 2, 1, channels_last=True),
             sw.average_pool(x, 3, 2, 1),
         )
 
@@ -177,16 +179,20 @@ def test_nan_is_the_greatest():
 
 
 @pytest.mark.parametrize(
-    ("auto_pad", "shape", "first"),
-    [("SAME_UPPER", (3, 3), 10), ("SAME_LOWER", (3, 3), 0), ("VALID", (2, 2), 10)],
+    ("padding", "shape", "corner"),
+    [("same", (3, 3), 7), ("same_lower", (3, 3), 0), ("valid", (2, 2), 7)],
 )
-def test_auto_pad(auto_pad, shape, first):
-    x = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)[:, :, :5, :5]
-    found = sw.max_pool(x, 3 if auto_pad != "VALID" else 2, 2, auto_pad=auto_pad)
-    assert found.shape[2:] == ((3, 3) if auto_pad != "VALID" else shape)
-    even = sw.max_pool(np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6), 2, 1, auto_pad=auto_pad)
-    corner = {"SAME_UPPER": 7, "SAME_LOWER": 0, "VALID": 7}[auto_pad]
+def test_padding_by_name(padding, shape, corner):
+    image = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
+    odd = sw.max_pool(image[:, :, :5, :5], 2, 2, padding)
+    assert odd.shape[2:] == shape
+    even = sw.max_pool(image, 2, 1, padding)
     assert even[0, 0, 0, 0] == corner
+
+
+def test_without_a_stride_windows_stand_side_by_side():
+    image = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
+    np.testing.assert_array_equal(sw.max_pool(image, (2, 3))[0, 0], [[8, 11], [20, 23], [32, 35]])
 
 
 @pytest.mark.parametrize(
@@ -195,19 +201,22 @@ def test_auto_pad(auto_pad, shape, first):
         (lambda x: sw.max_pool(x[0, 0], 2), "found a tensor of 2 axes, expected at least 3"),
         (
             lambda x: sw.max_pool(x, (2, 2, 2)),
-            r"found kernel_shape \[2, 2, 2\], expected 2 numbers",
+            "found 3 numbers for kernel_size, expected one, or 2",
         ),
         (
-            lambda x: sw.max_pool(x, 2, pads=(1, 2, 3)),
-            r"found pads \[1, 2, 3\], expected 4 numbers",
+            lambda x: sw.max_pool(x, 2, padding=(1, 2, 3)),
+            "found 3 numbers for padding, expected one, or 2",
         ),
         (lambda x: sw.max_pool(x, 2, 0), "expected numbers of at least 1"),
         (
             lambda x: sw.max_pool(x, 9),
             "found a window that spans 9 elements on axis 2, which has 5",
         ),
-        (lambda x: sw.max_pool(x, 2, pads=2), "found a window that lies in the padding"),
-        (lambda x: sw.max_pool(x, 2, auto_pad="SAME"), "found auto_pad 'SAME', expected NOTSET"),
+        (lambda x: sw.max_pool(x, 2, padding=2), "found a window that lies in the padding"),
+        (
+            lambda x: sw.max_pool(x, 2, padding="full"),
+            "found padding 'full', expected 'valid', 'same', 'same_lower' or numbers",
+        ),
     ],
 )
 def test_refusals(call, message):
