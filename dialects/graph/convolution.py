@@ -337,6 +337,12 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
         )
         return y[(..., *kept)].reshape(shape)
 
+    @property
+    def phases(self) -> list[int]:
+        """How many elements of the result are not alike modulo the strides, on each axis."""
+        extents = shape_of(self.result)[2:]
+        return [min(stride, n) for (stride, *_), n in zip(self.window, extents, strict=True)]
+
     def decompose(self, x: Expr, w: Expr) -> Expr:
         """
         A convolution for each phase, the elements of the result that are alike modulo the strides, of the places of
@@ -352,16 +358,16 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
             -(-extent // stride)
             for extent, (stride, *_) in zip(shape[2:], self.window, strict=True)
         ]
-        strides = [stride for stride, *_ in self.window]
+        per_axis = self.phases
         phases = [
             self._phase(x, w, phase, counts).expand_dims(rank + 2)
-            for phase in every(*map(range, strides))
+            for phase in every(*map(range, per_axis))
         ]
         if len(phases) == 1:
             return phases[0].squeeze(rank + 2)
-        joined = concat(phases, rank + 2).reshape((*shape[:2], *counts, *strides))
+        joined = concat(phases, rank + 2).reshape((*shape[:2], *counts, *per_axis))
         pairs = [axis for n in range(rank) for axis in (2 + n, 2 + rank + n)]
-        extents = [count * stride for count, stride in zip(counts, strides, strict=True)]
+        extents = [count * stride for count, stride in zip(counts, per_axis, strict=True)]
         whole = joined.transpose((0, 1, *pairs)).reshape((*shape[:2], *extents))
         if whole.shape == tuple(shape):
             return whole

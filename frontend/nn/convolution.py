@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ...dialects import graph
 from ...errors import StepwellError
@@ -12,6 +13,9 @@ from ..recording import as_tensor, cast_to, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .windows import Extents, Padding, explicit_pads, numbers, pads
+
+MOST_PHASES = 1024
+"""A transposed convolution is one convolution for each step of its strides: a number in a file must not make millions."""
 
 
 @traceable
@@ -67,6 +71,12 @@ def conv_transpose(
     more = numbers(output_padding, rank, "output_padding")
     after = tuple(end - extra for end, extra in zip(after, more, strict=True))
     y = record(graph.ConvTransposeOp, x, w, strides, dilations, before, after, groups)
+    phases = prod(map(min, strides, y.shape[2:]))
+    if phases > MOST_PHASES:
+        raise StepwellError(
+            f"found strides {list(strides)} of a transposed convolution, expected at most {MOST_PHASES} for all axes "
+            "together; make them smaller"
+        )
     return y if b is None else _biased(y, b)
 
 

@@ -33,6 +33,12 @@ COORDINATES = (
 MODES = ("nearest", "linear", "cubic")
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
+MOST_ELEMENTS = 1 << 24
+"""
+Along an axis of the result: where each lies is worked out beforehand, and a number in a file must not decide how much
+memory that takes.
+"""
+
 _NEAREST: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
@@ -204,6 +210,10 @@ def _axes_of(
         if policy != "stretch":
             factors = [(min if policy == "not_larger" else max)(factors)] * count
             new = [floor(factors[0] * extent + 0.5) for extent in extents]
+    if max(new, default=0) > MOST_ELEMENTS:
+        raise StepwellError(
+            f"found an axis of {max(new)} elements to make, expected at most {MOST_ELEMENTS}; resize it less"
+        )
     parts = zip(part[:count], part[count:], strict=True)
     return [_Axis(*one) for one in zip(numbers, extents, new, factors, parts, strict=True)]
 

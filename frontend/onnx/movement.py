@@ -99,7 +99,11 @@ def split(
     axis = axis_of(axis, len(x.shape))
     given = split if sizes is None else sizes
     if given is None:
-        count = num_outputs or len(node.outputs)
+        count = len(node.outputs)
+        if num_outputs not in (None, count):
+            raise StepwellError(
+                f"found num_outputs {num_outputs} and {count} outputs of Split, expected as many; export the model again"
+            )
         part = -(-x.shape[axis] // count)
         ends = [min(part * number, x.shape[axis]) for number in range(1, count)]
     else:

@@ -80,7 +80,7 @@ def test_groups_under_schedule(outputs):
 
 @pytest.mark.parametrize(
     ("stride", "cut", "more", "dilation"),
-    [(1, 0, 0, 1), (2, 1, 1, 1), (3, 0, 0, 2), (4, 0, 2, 2), (5, 0, 4, 1)],
+    [(1, 0, 0, 1), (2, 1, 1, 1), (3, 0, 0, 2), (4, 0, 2, 2), (5, 0, 4, 1), (9, 16, 0, 1)],
 )
 def test_transposed(stride, cut, more, dilation):
     x, w, b = numbers(2, 3, 5), numbers(3, 4, 3), numbers(4)

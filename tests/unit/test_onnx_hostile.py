@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_extremes
 import onnx_models
 import onnx_mutations
 import pytest
@@ -134,6 +135,27 @@ MODELS = {
             [integers("d", 1 << 50), integers("v", 0, 1)],
         ),
         ":e: ",
+    ),
+    "huge resize": (
+        lambda: model_of(
+            [make_node("Resize", ["x", "", "", "s"], ["y"], "e")], [integers("s", 2, 1 << 33)]
+        ),
+        "found an axis of 8589934592 elements to make",
+    ),
+    "huge strides": (
+        lambda: model_of(
+            [make_node("ConvTranspose", ["x", "x"], ["y"], "e", strides=[1 << 20])],
+            shape=(2, 2, 3),
+        ),
+        "found strides [1048576] of a transposed convolution, expected at most 1024",
+    ),
+    "huge number of parts": (
+        lambda: model_of([make_node("Split", ["x"], ["y"], "e", num_outputs=1 << 33)]),
+        "found num_outputs 8589934592 and 1 outputs of Split",
+    ),
+    "a cycle": (
+        lambda: model_of([make_node("Exp", ["y"], ["z"], "e"), make_node("Exp", ["z"], ["y"])]),
+        "node 'e' using 'y' before it is computed",
     ),
     "huge range": (
         lambda: model_of(
@@ -283,4 +305,12 @@ def test_a_real_model_of_other_bytes_ends_in_a_result_or_one_line(tmp_path, seed
     command = [sys.executable, onnx_mutations.__file__, "--mutations", "100", "--seed", str(seed)]
     environment = {**os.environ, "STEPWELL_CACHE": str(tmp_path)}  # most kernels stay the same
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-1500:]}"
+
+
+@pytest.mark.slow
+def test_numbers_that_no_model_has_end_in_a_program_or_one_line():
+    """In place of every integer of ONNX's own cases; in a process of its own, which bounds its memory."""
+    command = [sys.executable, onnx_extremes.__file__]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-1500:]}"
