@@ -73,12 +73,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     else:
         value = import_module(".frontend.public", __name__).public(name)
-        if value is None:
-            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    names = import_module(".frontend.public", __name__).public_names()
+    names = import_module(".frontend.public", __name__).every_name()
     return sorted({*__all__, *names})

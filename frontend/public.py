@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
+from ..spelling import did_you_mean
 from . import operators
 from .nn import (
     activations,
@@ -18,39 +20,37 @@ from .nn import (
 )
 from .numpy import (
     compaction,
+    counting,
     creation,
+    differences,
     einsum,
     elementwise,
     fourier,
+    introspection,
+    joining,
+    linalg,
     manipulation,
     mathematics,
+    matrices,
+    nan_reductions,
+    padding,
+    polynomials,
+    predicates,
     products,
     random,
     reductions,
     scans,
     scatter,
+    searching,
     selection,
+    sets,
     sorting,
+    statistics,
 )
 from .numpy.indexing import getitem
+from .numpy.missing import MISSING
 from .traceable import is_public
 
-_NUMPY = (
-    compaction,
-    creation,
-    einsum,
-    elementwise,
-    fourier,
-    manipulation,
-    mathematics,
-    products,
-    random,
-    reductions,
-    scans,
-    scatter,
-    selection,
-    sorting,
-)
 _NN = (
     activations,
     convolution,
@@ -61,24 +61,110 @@ _NN = (
     quantization,
     resize,
 )
+_NUMPY = (
+    compaction,
+    counting,
+    creation,
+    differences,
+    einsum,
+    elementwise,
+    fourier,
+    joining,
+    manipulation,
+    mathematics,
+    matrices,
+    nan_reductions,
+    padding,
+    polynomials,
+    predicates,
+    products,
+    random,
+    reductions,
+    scans,
+    scatter,
+    searching,
+    selection,
+    sets,
+    sorting,
+    statistics,
+)
 
-_PUBLIC: dict[str, Callable[..., Any]] = {
+
+def _functions(modules: Iterable[ModuleType]) -> dict[str, Any]:
+    return {
+        name: function
+        for module in modules
+        for name, function in vars(module).items()
+        if is_public(function)
+    }
+
+
+class Namespace:
+    """Public names under a name of their own, such as `stepwell.linalg`."""
+
+    def __init__(self, name: str, members: Mapping[str, Any], text: str, hints: Mapping[str, str]):
+        self.__name__ = name
+        self.__doc__ = text
+        self._hints = hints
+        self.__dict__.update(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        names = [known for known in vars(self) if not known.startswith("_")]
+        raise AttributeError(_message(self.__name__, name, names, self._hints))
+
+    def __repr__(self) -> str:
+        return f"<namespace '{self.__name__}'>"
+
+
+_OF_NUMPY = {
+    name: function for name, function in _functions(_NUMPY).items() if name not in fourier.FFT
+}
+_OF_NETWORKS = {
     name: function
-    for module in (*_NUMPY, *_NN)
-    for name, function in vars(module).items()
-    if is_public(function)
+    for name, function in _functions(_NN).items()
+    if _OF_NUMPY.get(name) is not function
+}
+
+_PUBLIC: dict[str, Any] = {
+    # NumPy's names are NumPy's functions also where a network has one.
+    **_OF_NETWORKS,
+    **_OF_NUMPY,
+    **introspection.CONSTANTS,
+    **introspection.DTYPES,
+    **introspection.FUNCTIONS,
+    "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
+    "fft": Namespace("stepwell.fft", fourier.FFT, fourier.__doc__ or "", fourier.MISSING),
+    "nn": Namespace("stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", {}),
 }
 
 
-def public(name: str) -> Callable[..., Any] | None:
-    """The public function called `name`, or None when there is none."""
-    return _PUBLIC.get(name)
+def public(name: str) -> Any:
+    """
+    What is called `name`. Raises AttributeError, with what to write instead, where there is nothing.
+    """
+    if name in _PUBLIC:
+        return _PUBLIC[name]
+    raise AttributeError(_message("stepwell", name, _PUBLIC, MISSING))
+
+
+def _message(where: str, name: str, known: Iterable[str], hints: Mapping[str, str]) -> str:
+    if name in hints:
+        return f"'{where}' has no '{name}': {hints[name]}"
+    remedy = did_you_mean(name, known, f"dir({where}) lists what there is")
+    return f"'{where}' has no '{name}'; {remedy}"
 
 
 def public_names() -> list[str]:
     """The names of all public functions."""
+    return sorted(name for name, value in _PUBLIC.items() if is_public(value))
+
+
+def every_name() -> list[str]:
+    """All public names, of constants, dtypes and namespaces too."""
     return sorted(_PUBLIC)
 
 
-operators.enter(_PUBLIC)
+operators.enter({name: value for name, value in _PUBLIC.items() if callable(value)})
 operators.enter({"__getitem__": getitem})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -16,38 +17,45 @@ _PUBLIC = "__stepwell_public__"
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
+class _Nesting(threading.local):
+    """Whether a public function is running in this thread."""
+
+    inside = False
+
+
+_nesting = _Nesting()
+
+
 def traceable(function: FunctionT) -> FunctionT:
     """
     Decorate a function written with `as_tensor` and `record` so that it also takes NumPy arrays alone, and
     returns NumPy arrays then; and so that its errors stand at the user's line.
+
+    Called by another public function it records, whatever it is given: what it returns is a Tensor there.
     """
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if _any_tensor(args) or _any_tensor(kwargs.values()) or records_constants():
-                return function(*args, **kwargs)
-            return _computed(function, args, kwargs)
-        except StepwellError as error:
-            error.where = error.where or call_site_text()
-            raise
-
-    setattr(call, _PUBLIC, True)
-    return cast(FunctionT, call)
+    return _public(function, lambda args, kwargs: _any_tensor(args) or _any_tensor(kwargs.values()))
 
 
 def creation(function: FunctionT) -> FunctionT:
     """Decorate a function without operands: recorded when a function is being traced, computed otherwise."""
+    return _public(function, lambda args, kwargs: active_recording() is not None)
 
+
+def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> FunctionT:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if _nesting.inside:
+            return function(*args, **kwargs)
+        _nesting.inside = True
         try:
-            if active_recording() is not None:
+            if is_traced(args, kwargs) or records_constants():
                 return function(*args, **kwargs)
             return _computed(function, args, kwargs)
         except StepwellError as error:
             error.where = error.where or call_site_text()
             raise
+        finally:
+            _nesting.inside = False
 
     setattr(call, _PUBLIC, True)
     return cast(FunctionT, call)

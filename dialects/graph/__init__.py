@@ -40,14 +40,18 @@ from .contraction import MatmulOp
 from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
+from .divisors import GcdOp
 from .elementary import (
     AcoshOp,
     AcosOp,
     AsinhOp,
     AsinOp,
+    Atan2Op,
     AtanhOp,
     AtanOp,
+    BitCountOp,
     CbrtOp,
+    CopysignOp,
     CoshOp,
     ElementaryOp,
     Exp2Op,

@@ -1,5 +1,5 @@
 """
-Elementary functions of real numbers. To add one that `math` has, add a class here: a name, NumPy's function and the
+Elementary functions of numbers. To add one that `math` has, add a class here: a name, NumPy's function and the
 operation of `math`.
 """
 
@@ -14,8 +14,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ..interfaces import Array
 from ..scalar import ScalarBuilder
-from .base import FLOATS, NUMBERS, graph_op
-from .elementwise import UnaryElementwiseOp
+from .base import FLOATS, INTEGERS, NUMBERS, graph_op
+from .elementwise import BinaryElementwiseOp, UnaryElementwiseOp
 
 
 class ElementaryOp(UnaryElementwiseOp, ABC):
@@ -179,3 +179,45 @@ class TruncOp(UnaryElementwiseOp):
 
     def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
         return b.emit(math.TruncOp(x)) if b.is_float else x
+
+
+@graph_op
+class Atan2Op(BinaryElementwiseOp):
+    """The angle from the first axis to the point (y, x) of a plane, from -π to π."""
+
+    name = "graph.atan2"
+    ELEMENTS: ClassVar = FLOATS
+
+    def numpy(self, y: Array, x: Array) -> Array:
+        return np.arctan2(y, x)
+
+    def scalar(self, b: ScalarBuilder, y: SSAValue, x: SSAValue) -> SSAValue:
+        return b.emit(math.Atan2Op(y, x))
+
+
+@graph_op
+class CopysignOp(BinaryElementwiseOp):
+    """The magnitude of x with the sign of y, that of a zero and of NaN too."""
+
+    name = "graph.copysign"
+    ELEMENTS: ClassVar = FLOATS
+
+    def numpy(self, x: Array, y: Array) -> Array:
+        return np.copysign(x, y)
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+        return b.emit(math.CopySignOp(x, y))
+
+
+@graph_op
+class BitCountOp(UnaryElementwiseOp):
+    """The number of bits that are 1 in the magnitude of an integer."""
+
+    name = "graph.bit_count"
+    ELEMENTS: ClassVar = INTEGERS
+
+    def numpy(self, x: Array) -> Array:
+        return np.bitwise_count(x).astype(x.dtype)
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
+        return b.emit(math.CtPopOp(b.abs(x)))

@@ -6,7 +6,8 @@ from ...dialects import graph
 from ...errors import StepwellError
 from ..numpy.arguments import integers
 from ..numpy.elementwise import maximum, minimum
-from ..numpy.manipulation import astype, concatenate, reshape
+from ..numpy.joining import concatenate
+from ..numpy.manipulation import astype, reshape
 from ..numpy.sorting import argsort
 from ..promotion import FLOAT32
 from ..recording import as_tensor, record_all

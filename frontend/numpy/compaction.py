@@ -14,16 +14,17 @@ from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import normalized, single_axis
-from .creation import iota
+from .counting import iota
 from .elementwise import not_equal, where
-from .manipulation import astype, broadcast_to, concatenate, ravel, reshape, stack
+from .joining import concatenate, stack
+from .manipulation import astype, broadcast_to, ravel, reshape
 from .reductions import sum
 from .scans import cumsum
 from .selection import take
 from .sorting import ordered
 
 
-def _places(kept: Tensor) -> tuple[Tensor, Tensor]:
+def places_of_kept(kept: Tensor) -> tuple[Tensor, Tensor]:
     """
     Where in a row without gaps each element goes that is kept, and how many these are. What is not kept goes behind the
     end, where nothing is written.
@@ -32,7 +33,7 @@ def _places(kept: Tensor) -> tuple[Tensor, Tensor]:
     return where(kept, before, kept.shape[0]), sum(astype(kept, INT64))
 
 
-def _gathered(values: Tensor, places: Tensor, axis: int = 0) -> Tensor:
+def put_at(values: Tensor, places: Tensor, axis: int = 0) -> Tensor:
     """The slices of an axis at their places, 0 where none goes."""
     along = [1] * values.ndim
     along[axis] = -1
@@ -42,22 +43,24 @@ def _gathered(values: Tensor, places: Tensor, axis: int = 0) -> Tensor:
 
 
 @traceable
-def non_zero(x: TensorLike, /) -> list[Tensor]:
+def nonzero_and_count(x: TensorLike, /) -> list[Tensor]:
     """
     The indices of the elements that are not 0, in row-major order, as int64 of shape (axes of `x`, elements of `x`); and
     how many columns of it count (ONNX NonZero).
     """
     x = as_tensor(x)
     kept = ravel(not_equal(x, as_tensor(np.zeros((), x.dtype))))
-    places, count = _places(kept)
+    places, count = places_of_kept(kept)
     indices = [ravel(iota(x.shape, axis)) for axis in range(x.ndim)]
     if not indices:
         return [as_tensor(np.zeros((0, 1), np.int64)), count]
-    return [stack([_gathered(each, places) for each in indices]), count]
+    return [stack([put_at(each, places) for each in indices]), count]
 
 
 @traceable
-def compress(condition: TensorLike, x: TensorLike, /, axis: int | None = None) -> list[Tensor]:
+def compress_and_count(
+    condition: TensorLike, x: TensorLike, /, axis: int | None = None
+) -> list[Tensor]:
     """
     The slices of an axis, or the elements of the flattened `x`, where `condition` holds, which may be shorter; and how
     many these are. The array has room for all that the condition speaks of.
@@ -73,12 +76,12 @@ def compress(condition: TensorLike, x: TensorLike, /, axis: int | None = None) -
             "axis of at most as many"
         )
     x = x[(slice(None),) * axis + (slice(kept.shape[0]),)]
-    places, count = _places(kept)
-    return [_gathered(x, places, axis), count]
+    places, count = places_of_kept(kept)
+    return [put_at(x, places, axis), count]
 
 
 @traceable
-def unique(x: TensorLike, /, *, sorted: bool = True) -> list[Tensor]:
+def unique_and_counts(x: TensorLike, /, *, sorted: bool = True) -> list[Tensor]:
     """
     The different elements of the flattened `x`, in order, or as they come first; the index of the first of each; for each
     element of `x` the number of its value among them; how often each occurs; and how many they are (ONNX Unique).
@@ -95,15 +98,15 @@ def unique(x: TensorLike, /, *, sorted: bool = True) -> list[Tensor]:
     number = group[-1] + 1
     # Of equal elements the first one comes first, so it starts their group.
     places = where(starts, group, size)
-    first = _gathered(order, places)
+    first = put_at(order, places)
     if not sorted:
         # The groups by where they start, those there are not behind them.
         position = iota(size)
         group_order = ordered(where(position < number, first, size), 0, False)[1]
-        rank = _gathered(position, group_order)
+        rank = put_at(position, group_order)
         group, first = take(rank, group), where(position < number, take(first, group_order), 0)
         places = where(starts, group, size)
     ones = broadcast_to(np.ones((), np.int64), (size,))
     none = broadcast_to(np.zeros((), np.int64), (size,))
     counts = record(graph.ScatterElementsOp, as_tensor(none), group, as_tensor(ones), 0, "add")
-    return [_gathered(values, places), first, _gathered(group, order), counts, number]
+    return [put_at(values, places), first, put_at(group, order), counts, number]

@@ -1,72 +1,243 @@
-"""Arrays made of nothing: filled, counting, and parts of matrices."""
+"""Arrays made of nothing: filled, counting, grids and windows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 
 from ...dialects import graph
-from ...dialects.dtypes import element_type
 from ...errors import StepwellError
-from ..promotion import dtype_named
-from ..recording import as_tensor, record
+from ..promotion import division_dtype, dtype_named
+from ..recording import as_tensor, cast_to, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import creation, traceable
-from .arguments import integers, normalized, single_axis
-from .elementwise import where
-from .manipulation import reshape
+from .arguments import integers
+from .counting import iota
+from .elementwise import floor, where
+from .joining import stack
+from .manipulation import broadcast_arrays, broadcast_to, moveaxis, reshape
+
+# Filled.
+
+
+def _filled(shape: Any, value: TensorLike, dtype: Any) -> Tensor:
+    tensor = as_tensor(value)
+    if dtype is not None:
+        tensor = cast_to(tensor, dtype_named(dtype))
+    return broadcast_to(tensor, integers(shape, "shape"))
 
 
 @creation
-def iota(shape: int | Sequence[int], axis: int = 0, dtype: Any = np.int64) -> Tensor:
-    """An array of `shape` that counts 0, 1, 2, … along `axis`."""
+def full(shape: int | Sequence[int], fill_value: TensorLike, dtype: Any = None) -> Tensor:
+    """An array of `shape` full of a value, which may be an array that broadcasts."""
+    return _filled(shape, fill_value, dtype)
+
+
+@creation
+def zeros(shape: int | Sequence[int], dtype: Any = float) -> Tensor:
+    """An array of `shape` of zeros."""
+    return _filled(shape, np.zeros((), dtype_named(dtype)), None)
+
+
+@creation
+def ones(shape: int | Sequence[int], dtype: Any = float) -> Tensor:
+    """An array of `shape` of ones."""
+    return _filled(shape, np.ones((), dtype_named(dtype)), None)
+
+
+@creation
+def empty(shape: int | Sequence[int], dtype: Any = float) -> Tensor:
+    """An array of `shape`: zeros, as traced values have no elements that are left undefined."""
+    return _filled(shape, np.zeros((), dtype_named(dtype)), None)
+
+
+def _like(x: Tensor, value: TensorLike, dtype: Any, shape: Any) -> Tensor:
+    return _filled(
+        x.shape if shape is None else shape, value, dtype if dtype is not None else x.dtype
+    )
+
+
+@traceable
+def full_like(
+    x: TensorLike, fill_value: TensorLike, /, dtype: Any = None, *, shape: Any = None
+) -> Tensor:
+    """An array full of a value, of the shape and dtype of `x` where these are not given."""
+    return _like(as_tensor(x), fill_value, dtype, shape)
+
+
+@traceable
+def zeros_like(x: TensorLike, /, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Zeros, of the shape and dtype of `x` where these are not given."""
+    return _like(as_tensor(x), 0, dtype, shape)
+
+
+@traceable
+def ones_like(x: TensorLike, /, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Ones, of the shape and dtype of `x` where these are not given."""
+    return _like(as_tensor(x), 1, dtype, shape)
+
+
+@traceable
+def empty_like(x: TensorLike, /, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Zeros, of the shape and dtype of `x` where these are not given. See `empty`."""
+    return _like(as_tensor(x), 0, dtype, shape)
+
+
+# Of what there is.
+
+
+@traceable
+def asarray(x: TensorLike, /, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
+    """
+    A tensor, an array, a number or nested lists of these as one tensor, of a dtype if it is given. Traced values do not
+    change, so that nothing is copied.
+    """
+    tensor = _joined(x)
+    return tensor if dtype is None else cast_to(tensor, dtype_named(dtype))
+
+
+array = asanyarray = ascontiguousarray = asfortranarray = asarray
+
+
+def _joined(value: Any) -> Tensor:
+    """Lists that have Tensors in them, joined from the innermost on."""
+    if not isinstance(value, list | tuple) or not _has_tensor(value):
+        return as_tensor(value)
+    parts = promoted(*(_joined(part) for part in cast("list[Any]", value)))
+    return record(graph.ConcatOp, [record(graph.ExpandDimsOp, part, 0) for part in parts], 0)
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_tensor, cast("list[Any]", value)))
+    return isinstance(value, Tensor)
+
+
+@traceable
+def copy(x: TensorLike, /) -> Tensor:
+    """`x` itself: traced values do not change."""
+    return as_tensor(x)
+
+
+# Evenly spaced.
+
+
+@creation
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """
+    `num` numbers from `start` to `stop`, evenly spaced along a new axis, without `stop` unless `endpoint`; with `retstep`
+    also the distance. Either may be an array or traced.
+    """
+    (count,) = integers(num, "num")
+    if count < 0:
+        raise StepwellError(f"found num {count} in linspace, expected at least 0; mend it")
+    first, last = promoted(start, stop, to=division_dtype)
+    first, last = broadcast_arrays(first, last)
+    gaps = count - 1 if endpoint else count
+    step = (last - first) / gaps if gaps > 0 else full_like(first, np.nan)
+    along = reshape(iota(count, dtype=first.dtype), (count, *[1] * first.ndim))
+    numbers = first + along * step if gaps > 0 else first + along * (last - first)
+    if endpoint and count > 1:
+        numbers = where(along == count - 1, last, numbers)
+    target = None if dtype is None else dtype_named(dtype)
+    if target is not None and target.kind in "iu":
+        numbers = floor(numbers)
+    numbers = moveaxis(numbers if target is None else cast_to(numbers, target), 0, axis)
+    return (numbers, step) if retstep else numbers
+
+
+@traceable
+def meshgrid(
+    *vectors: TensorLike, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> list[Tensor]:
+    """
+    The coordinates of the points of a grid, from the vectors of those along each axis. By "xy" the first two axes are in
+    each other's place; `sparse` leaves axes of extent 1 along which nothing changes.
+    """
+    if indexing not in ("xy", "ij"):
+        raise StepwellError(f"found indexing {indexing!r:.20}, expected 'xy' or 'ij'; name one")
+    rank = len(vectors)
+    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else [*range(rank)]
+    tensors = [reshape(vector, (-1,)) for vector in vectors]
+    extents = [1] * rank
+    for axis, tensor in zip(order, tensors, strict=True):
+        extents[axis] = tensor.shape[0]
+    spread = [
+        reshape(tensor, [-1 if other == axis else 1 for other in range(rank)])
+        for axis, tensor in zip(order, tensors, strict=True)
+    ]
+    return spread if sparse else [broadcast_to(each, extents) for each in spread]
+
+
+@creation
+def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
+    """The index of each element of an array of these extents along each axis, along a new first axis."""
+    extents = integers(dimensions, "dimensions")
+    rank = len(extents)
+    if sparse:
+        return tuple(
+            reshape(
+                iota(extent, dtype=dtype), [-1 if other == axis else 1 for other in range(rank)]
+            )
+            for axis, extent in enumerate(extents)
+        )
+    return stack([iota(extents, axis, dtype) for axis in range(rank)])
+
+
+@creation
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = float) -> Any:
+    """What a function gives for the indices of all elements of an array, an array of them for each axis."""
     extents = integers(shape, "shape")
-    axis = normalized(single_axis(axis), len(extents))
-    return record(graph.IotaOp, TensorType(element_type(dtype_named(dtype)), extents), axis)
+    return as_tensor(function(*(iota(extents, axis, dtype) for axis in range(len(extents)))))
 
 
-@creation
-def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tensor:
-    """`numpy.arange`: from `start`, 0 if there is only one number, up to, without, `stop`."""
-    bounds = (0, start) if stop is None else (start, stop)
-    if any(isinstance(number, Tensor) for number in (*bounds, step)):
-        raise StepwellError(
-            "found a traced value in arange, expected Python numbers; shapes are fixed while tracing"
-        )
-    try:
-        values = np.arange(*bounds, step, dtype=None if dtype is None else dtype_named(dtype))
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        raise StepwellError(
-            f"found {(*bounds, step)} in arange ({error}), expected real numbers and a step other than 0"
-        ) from None
-    if np.array_equal(values, np.arange(values.size)):
-        return iota(values.size, 0, values.dtype)
-    return as_tensor(values)
+# What NumPy computes while tracing: its arguments are known, so the result is a constant.
 
 
-@traceable
-def tril(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of each matrix of the last two axes, 0 above it."""
-    return _triangle(x, k, lower=True)
+def _constant(numpys: Callable[..., Any], text: str) -> Callable[..., Any]:
+    @wraps(numpys, assigned=("__name__", "__qualname__"))
+    def make(*args: Any, **kwargs: Any) -> Any:
+        try:
+            found = numpys(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            raise StepwellError(
+                f"found wrong arguments of {numpys.__name__} ({error}), expected NumPy's; mend them"
+            ) from None
+        if isinstance(found, tuple):
+            return tuple(map(as_tensor, cast("tuple[Any, ...]", found)))
+        return as_tensor(found)
+
+    make.__doc__ = text
+    make.__module__ = __name__
+    return creation(make)
 
 
-@traceable
-def triu(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and above the k-th diagonal of each matrix of the last two axes, 0 below it."""
-    return _triangle(x, k, lower=False)
-
-
-def _triangle(x: TensorLike, k: TensorLike, *, lower: bool) -> Tensor:
-    x = as_tensor(x)
-    if x.ndim < 2:
-        raise StepwellError(
-            f"found a tensor of {x.ndim} axes, expected matrices along its last two; reshape it"
-        )
-    rows, columns = x.shape[-2:]
-    row, column = reshape(iota(rows), (rows, 1)), reshape(iota(columns), (1, columns))
-    offset = column - row
-    kept = offset <= k if lower else offset >= k
-    return where(kept, x, as_tensor(np.zeros((), x.dtype)))
+hanning = _constant(np.hanning, "The Hann window of so many points.")
+hamming = _constant(np.hamming, "The Hamming window of so many points.")
+bartlett = _constant(np.bartlett, "The triangular window of so many points.")
+blackman = _constant(np.blackman, "The Blackman window of so many points.")
+kaiser = _constant(np.kaiser, "The Kaiser window of so many points and a shape parameter beta.")
+logspace = _constant(
+    np.logspace, "Numbers evenly spaced on a logarithmic scale, from exponent to exponent."
+)
+geomspace = _constant(np.geomspace, "Numbers in geometric progression, from the first to the last.")
+tril_indices = _constant(
+    np.tril_indices, "Where the elements on and below a diagonal are: rows and columns."
+)
+triu_indices = _constant(
+    np.triu_indices, "Where the elements on and above a diagonal are: rows and columns."
+)
+diag_indices = _constant(
+    np.diag_indices, "Where the elements of the diagonal of an array of equal extents are."
+)

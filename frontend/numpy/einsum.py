@@ -18,9 +18,9 @@ from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .elementwise import multiply
 from .manipulation import expand_dims, reshape, transpose
+from .matrices import diagonal
 from .products import matmul
 from .reductions import sum
-from .selection import diagonal
 
 Labels = tuple[str | int, ...]
 """An axis is a letter, or the number, counted from the last, of one that `...` stands for: -1, -2 …"""

@@ -85,6 +85,7 @@ def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
 @traceable
 def clip(x: TensorLike, /, min: TensorLike = None, max: TensorLike = None) -> Tensor:
     """`x` between two bounds, either of which may be None. Bounds may be arrays."""
+    min, max = (_within(bound, x) for bound in (min, max))
     bounds = [bound for bound in (min, max) if bound is not None]
     tensor, *limits = promoted(x, *bounds)
     if builtins.all(is_scalar(bound) for bound in bounds):
@@ -92,6 +93,14 @@ def clip(x: TensorLike, /, min: TensorLike = None, max: TensorLike = None) -> Te
     if min is not None:
         tensor = record(graph.MaximumOp, tensor, limits[0])
     return tensor if max is None else record(graph.MinimumOp, tensor, limits[-1])
+
+
+def _within(bound: TensorLike, x: TensorLike) -> TensorLike:
+    """A Python integer beyond the dtype's limits as the limit, so that nothing is cut there, as in NumPy."""
+    if not _out_of_range(bound, x):
+        return bound
+    limits = np.iinfo(dtype_of(x))
+    return int(limits.max if bound > 0 else limits.min)
 
 
 @traceable

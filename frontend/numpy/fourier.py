@@ -13,9 +13,11 @@ from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
 from ..recording import as_tensor
 from ..tensor import Tensor, TensorLike
-from ..traceable import traceable
-from .arguments import integers, normalized, single_axis
-from .manipulation import moveaxis, pad, stack
+from ..traceable import creation, traceable
+from .arguments import AxisLike, integers, normalized, single_axis
+from .joining import stack
+from .manipulation import moveaxis, roll
+from .padding import pad
 from .products import matmul
 
 MAX_LENGTH = 4096
@@ -89,3 +91,54 @@ def _matrices(
     angles = 2 * pi * turns * (1 if inverse else -1)
     scale = 1 / count if inverse else 1.0
     return (np.cos(angles) * scale).astype(dtype), (np.sin(angles) * scale).astype(dtype)
+
+
+# The names of numpy.fft that are about real numbers.
+
+
+@creation
+def fftfreq(n: int, d: float = 1.0) -> Tensor:
+    """The frequencies of a transform of `n` samples at a distance `d`: those from 0 on, then the negative ones."""
+    return as_tensor(np.fft.fftfreq(single_axis(n), d))
+
+
+@creation
+def rfftfreq(n: int, d: float = 1.0) -> Tensor:
+    """The frequencies of one half of the transform of `n` real samples at a distance `d`."""
+    return as_tensor(np.fft.rfftfreq(single_axis(n), d))
+
+
+def _shifted(x: TensorLike, axes: AxisLike, sign: int) -> Tensor:
+    x = as_tensor(x)
+    along = (
+        range(x.ndim)
+        if axes is None
+        else [normalized(one, x.ndim) for one in integers(axes, "axes")]
+    )
+    for axis in along:
+        x = roll(x, sign * (x.shape[axis] // 2), axis)
+    return x
+
+
+@traceable
+def fftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
+    """`x` with the frequency 0 in the middle of these axes, or all."""
+    return _shifted(x, axes, 1)
+
+
+@traceable
+def ifftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
+    """What `fftshift` has moved, back in its place."""
+    return _shifted(x, axes, -1)
+
+
+FFT = {function.__name__: function for function in (fftfreq, rfftfreq, fftshift, ifftshift)}
+
+MISSING: dict[str, str] = dict.fromkeys(
+    (
+        *("fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn"),
+        *("rfftn", "irfftn", "hfft", "ihfft"),
+    ),
+    "there is no complex dtype; use sw.dft(x[..., None], axis=-2), which has the real and imaginary parts along the "
+    "last axis",
+)

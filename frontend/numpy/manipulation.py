@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+import builtins
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
+from typing import cast as cast_type
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType, i64
 
 from ...dialects import graph
 from ...errors import StepwellError
-from ..promotion import dtype_named, is_scalar, scalar_array
-from ..recording import as_tensor, cast_to, promoted, record, record_all
+from ..promotion import dtype_named
+from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, axes_of, integers, normalized, single_axis
@@ -95,110 +98,6 @@ def broadcast_to(x: TensorLike, /, shape: int | Sequence[int]) -> Tensor:
     return record(graph.BroadcastToOp, as_tensor(x), integers(shape, "shape"))
 
 
-def _operands(arrays: Sequence[TensorLike]) -> Sequence[TensorLike]:
-    if type(arrays) in (list, tuple) and len(arrays):
-        return arrays
-    raise StepwellError(
-        f"found {'an empty' if type(arrays) in (list, tuple) else 'a'} {type(arrays).__name__} to join, "
-        "expected a list or tuple of at least one tensor; put them in one"
-    )
-
-
-@traceable
-def concatenate(arrays: Sequence[TensorLike], /, axis: int | None = 0) -> Tensor:
-    """
-    Arrays joined along an axis; all other extents must be equal. With `axis=None` each is flattened first.
-    """
-    tensors = promoted(*_operands(arrays))
-    if axis is None:
-        tensors = [record(graph.ReshapeOp, tensor, (-1,)) for tensor in tensors]
-    return record(graph.ConcatOp, tensors, single_axis(axis or 0))
-
-
-concat = concatenate
-
-
-@traceable
-def stack(arrays: Sequence[TensorLike], /, axis: int = 0) -> Tensor:
-    """Arrays of one shape joined along a new axis."""
-    tensors = promoted(*_operands(arrays))
-    axis = normalized(single_axis(axis), tensors[0].ndim + 1)
-    return record(
-        graph.ConcatOp, [record(graph.ExpandDimsOp, tensor, axis) for tensor in tensors], axis
-    )
-
-
-@traceable
-def split(
-    x: TensorLike, indices_or_sections: int | Sequence[int], /, axis: int = 0
-) -> list[Tensor]:
-    """
-    `x` cut along an axis: into so many equal parts, or before each of these indices.
-
-    Raises StepwellError when it cannot be cut into equal parts.
-    """
-    x = as_tensor(x)
-    axis = normalized(single_axis(axis), x.ndim)
-    extent = x.shape[axis]
-    if isinstance(indices_or_sections, list | tuple | np.ndarray):
-        cuts = [slice(cut).indices(extent)[1] for cut in integers(indices_or_sections, "indices")]
-        bounds = [0, *cuts, extent]
-        if bounds != sorted(bounds):
-            raise StepwellError(
-                f"found indices {list(indices_or_sections)} to split at, expected them in order"
-            )
-        sizes = [end - start for start, end in pairwise(bounds)]
-    else:
-        (count,) = integers(indices_or_sections, "the number of parts")
-        if count < 1 or extent % count:
-            raise StepwellError(
-                f"found {count} parts for an extent of {extent}, expected a number that divides it; give the "
-                "indices to split at"
-            )
-        sizes = [extent // count] * count
-    return list(record_all(graph.SplitOp, x, sizes, axis))
-
-
-@traceable
-def pad(
-    x: TensorLike,
-    /,
-    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
-    mode: str = "constant",
-    *,
-    constant_values: Any = 0,
-) -> Tensor:
-    """
-    `x` with a constant before and after it on each axis. `pad_width` is one number, (before, after), or such
-    a pair for each axis.
-
-    Raises StepwellError for another `mode`.
-    """
-    x = as_tensor(x)
-    if mode != "constant":
-        raise StepwellError(
-            f"found mode '{mode}' in pad, expected 'constant'; concatenate slices of the tensor"
-        )
-    if not is_scalar(constant_values) and not isinstance(constant_values, np.generic):
-        raise StepwellError(
-            f"found constant_values {constant_values!r:.60}, expected a single number"
-        )
-    try:
-        widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
-        if widths.dtype.kind not in "iu" and widths.size:
-            raise ValueError
-    except ValueError:
-        raise StepwellError(
-            f"found pad_width {pad_width!r:.60} for a tensor of {x.ndim} axes, expected integers: one, a pair "
-            "(before, after), or a pair for each axis"
-        ) from None
-    is_integer = isinstance(constant_values, int)
-    value = scalar_array(constant_values, x.dtype) if is_integer else np.asarray(constant_values)
-    with np.errstate(invalid="ignore"):
-        number = value.astype(x.dtype)[()]
-    return record(graph.PadOp, x, widths[:, 0].tolist(), widths[:, 1].tolist(), number)
-
-
 @traceable
 def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
     """`x` repeated along each axis so many times; missing axes, and missing numbers, are added in front."""
@@ -228,3 +127,153 @@ def repeat(x: TensorLike, repeats: int, /, axis: int | None = None) -> Tensor:
     shape = tuple(x.shape)
     spread = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], count, *shape[axis + 1 :]))
     return reshape(spread, (*shape[:axis], count * shape[axis], *shape[axis + 1 :]))
+
+
+@traceable
+def matrix_transpose(x: TensorLike, /) -> Tensor:
+    """`x` with its last two axes in each other's place."""
+    return swapaxes(x, -1, -2)
+
+
+@traceable
+def rollaxis(x: TensorLike, axis: int, /, start: int = 0) -> Tensor:
+    """`x` with an axis moved before the axis `start`."""
+    x = as_tensor(x)
+    axis = normalized(single_axis(axis), x.ndim)
+    (before,) = integers(start, "start")
+    before = before + x.ndim if before < 0 else before
+    return moveaxis(x, axis, before - 1 if axis < before else before)
+
+
+def _at_least(rank: int) -> Callable[..., Any]:
+    def function(*arrays: TensorLike) -> Any:
+        tensors = [with_axes(as_tensor(array)) for array in arrays]
+        return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+    def with_axes(x: Tensor) -> Tensor:
+        if x.ndim >= rank:
+            return x
+        # As NumPy has it: a vector is a row, and of three axes the one in the middle.
+        shapes = {0: (1,) * rank, 1: (1, *x.shape, 1)[:3] if rank == 3 else (1, *x.shape)}
+        return record(graph.ReshapeOp, x, shapes.get(x.ndim, (*x.shape, 1)))
+
+    function.__name__ = function.__qualname__ = f"atleast_{rank}d"
+    function.__doc__ = (
+        f"Each array with at least {rank} axes, new ones of extent 1; several as a tuple."
+    )
+    return traceable(function)
+
+
+atleast_1d = _at_least(1)
+atleast_2d = _at_least(2)
+atleast_3d = _at_least(3)
+
+
+@traceable
+def broadcast_arrays(*arrays: TensorLike) -> tuple[Tensor, ...]:
+    """The arrays repeated to the shape they have in common."""
+    tensors = [as_tensor(array) for array in arrays]
+    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    return tuple(broadcast_to(tensor, shape) for tensor in tensors)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these broadcast to. Raises StepwellError where there is none."""
+    try:
+        return np.broadcast_shapes(*map(tuple, shapes))
+    except ValueError:
+        found = " and ".join(str(list(shape)) for shape in shapes)
+        raise StepwellError(
+            f"found shapes {found}, expected extents that are equal or 1 on each axis, from the last on; reshape them"
+        ) from None
+
+
+# In another order.
+
+
+@traceable
+def flip(x: TensorLike, /, axis: AxisLike = None) -> Tensor:
+    """`x` with the elements in reverse order along these axes, or all."""
+    x = as_tensor(x)
+    axes = (
+        range(x.ndim)
+        if axis is None
+        else [normalized(one, x.ndim) for one in integers(axis, "axis")]
+    )
+    slices = [slice(None, None, -1) if one in axes else slice(None) for one in range(x.ndim)]
+    return record(graph.SliceOp, x, slices) if x.ndim else x
+
+
+@traceable
+def flipud(x: TensorLike, /) -> Tensor:
+    """`x` with its first axis in reverse order."""
+    return flip(x, 0)
+
+
+@traceable
+def fliplr(x: TensorLike, /) -> Tensor:
+    """`x` with its second axis in reverse order."""
+    return flip(x, 1)
+
+
+@traceable
+def rot90(x: TensorLike, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
+    """`x` turned by k quarters in the plane of two axes, from the first towards the second."""
+    x = as_tensor(x)
+    plane = [normalized(axis, x.ndim) for axis in integers(axes, "axes")]
+    if len(set(plane)) != 2:
+        raise StepwellError(f"found axes {axes!r:.40} in rot90, expected two of them; name two")
+    (quarters,) = integers(k, "k")
+    if quarters % 4 == 2:
+        return flip(x, plane)
+    if quarters % 4 == 1:
+        return swapaxes(flip(x, plane[1]), *plane)
+    return flip(swapaxes(x, *plane), plane[1]) if quarters % 4 else x
+
+
+@traceable
+def roll(x: TensorLike, shift: Any, /, axis: AxisLike = None) -> Tensor:
+    """
+    `x` with its elements shifted along axes, those beyond the end back to the beginning; without axes, as if flattened.
+    A shift may be traced.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
+    axes = [normalized(one, x.ndim) for one in integers(axis, "axis")]
+    shifts = list(cast_type("Sequence[Any]", shift)) if isinstance(shift, list | tuple) else [shift]
+    if len(axes) != len(shifts) and 1 not in (len(axes), len(shifts)):
+        raise StepwellError(
+            f"found {len(shifts)} shifts for {len(axes)} axes, expected as many, or one"
+        )
+    count = builtins.max(len(axes), len(shifts))
+    for by, along in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
+        x = _rolled(x, by, along)
+    return x
+
+
+def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
+    extent = x.shape[axis]
+    if isinstance(shift, Tensor):
+        place = record(graph.IotaOp, TensorType(i64, [extent]), 0)
+        return record(graph.GatherOp, x, (place - shift) % builtins.max(extent, 1), axis)
+    (by,) = integers(shift, "shift")
+    by = by % extent if extent else 0
+    if not by:
+        return x
+    before = (slice(None),) * axis
+    after = (slice(None),) * (x.ndim - axis - 1)
+    ends = (slice(extent - by, None), slice(0, extent - by))
+    return record(
+        graph.ConcatOp, [record(graph.SliceOp, x, [*before, part, *after]) for part in ends], axis
+    )
+
+
+@traceable
+def resize(x: TensorLike, new_shape: int | Sequence[int], /) -> Tensor:
+    """An array of a new shape: the elements of `x` in row-major order, again from the first where there are too few."""
+    flat, shape = reshape(x, (-1,)), integers(new_shape, "new_shape")
+    size, count = math.prod(shape), flat.shape[0]
+    if not count:
+        return broadcast_to(as_tensor(np.zeros((), flat.dtype)), shape)
+    return reshape(tile(flat, -(-size // count))[:size], shape)

@@ -1,14 +1,37 @@
-"""Mathematical functions of numbers, element by element, and tests of floats."""
+"""Mathematical functions of numbers, element by element."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ...dialects import graph
-from ..recording import as_tensor, promoted
+from ...dialects.graph.base import GraphOp
+from ...errors import StepwellError
+from ..promotion import INT64, division_dtype, float_dtype
+from ..recording import as_tensor, cast_to, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
-from .elementwise import absolute, equal, floating, less, not_equal, unary, where
+from .creation import zeros_like
+from .elementwise import (
+    absolute,
+    clip,
+    exp,
+    floating,
+    floor_divide,
+    maximum,
+    minimum,
+    mod,
+    power,
+    sin,
+    sqrt,
+    unary,
+    where,
+)
+from .manipulation import astype, broadcast_arrays
+from .predicates import isnan
 
 tan = unary(graph.TanOp)
 asin = arcsin = unary(graph.AsinOp)
@@ -27,27 +50,6 @@ log10 = unary(graph.Log10Op)
 cbrt = unary(graph.CbrtOp)
 trunc = fix = unary(graph.TruncOp)
 
-# Tests.
-
-
-@traceable
-def isnan(x: TensorLike, /) -> Tensor:
-    """Whether an element is NaN."""
-    tensor = as_tensor(x)
-    return not_equal(tensor, tensor)
-
-
-@traceable
-def isinf(x: TensorLike, /) -> Tensor:
-    """Whether an element is infinity, of either sign."""
-    return equal(absolute(floating(x)), np.inf)
-
-
-@traceable
-def isfinite(x: TensorLike, /) -> Tensor:
-    """Whether an element is neither infinity nor NaN."""
-    return less(absolute(floating(x)), np.inf)
-
 
 @traceable
 def fmod(x: TensorLike, y: TensorLike, /) -> Tensor:
@@ -58,3 +60,219 @@ def fmod(x: TensorLike, y: TensorLike, /) -> Tensor:
     remainder = absolute(a) % absolute(b)
     # By subtraction from -0.0 so that a negative number's remainder 0 is -0.0, as C's is.
     return where(a < 0, -remainder, remainder)
+
+
+@traceable
+def fabs(x: TensorLike, /) -> Tensor:
+    """The magnitude, as a float."""
+    return absolute(floating(x))
+
+
+@traceable
+def positive(x: TensorLike, /) -> Tensor:
+    """`x` itself."""
+    return as_tensor(x)
+
+
+@traceable
+def degrees(x: TensorLike, /) -> Tensor:
+    """Radians as degrees."""
+    return floating(x) * (180 / math.pi)
+
+
+@traceable
+def radians(x: TensorLike, /) -> Tensor:
+    """Degrees as radians."""
+    return floating(x) * (math.pi / 180)
+
+
+rad2deg, deg2rad = degrees, radians
+
+
+@traceable
+def sinc(x: TensorLike, /) -> Tensor:
+    """sin(πx) / (πx); 1 at 0."""
+    tensor = as_tensor(x)
+    angle = cast_to(tensor, division_dtype(tensor.dtype)) * math.pi
+    is_zero = angle == 0
+    divisor = where(is_zero, angle.dtype.type(1), angle)
+    return where(is_zero, angle.dtype.type(1), sin(angle) / divisor)
+
+
+# Of two operands.
+
+
+def _of_floats(op: type[GraphOp], text: str) -> Callable[[TensorLike, TensorLike], Tensor]:
+    def function(x: TensorLike, y: TensorLike, /) -> Tensor:
+        return record(op, *promoted(x, y, to=float_dtype))
+
+    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
+    function.__doc__ = text
+    return traceable(function)
+
+
+atan2 = arctan2 = _of_floats(
+    graph.Atan2Op, "The angle of the point (y, x) of a plane, from -π to π."
+)
+copysign = _of_floats(graph.CopysignOp, "The magnitude of `x` with the sign of `y`.")
+
+
+@traceable
+def signbit(x: TensorLike, /) -> Tensor:
+    """Whether an element is negative, -0.0 too."""
+    tensor = floating(x)
+    return record(graph.CopysignOp, as_tensor(np.ones((), tensor.dtype)), tensor) < 0
+
+
+@traceable
+def hypot(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """sqrt(x² + y²), by the ratio of the lesser to the greater, so that no square overflows."""
+    a, b = (absolute(each) for each in promoted(x, y, to=float_dtype))
+    greater, lesser = maximum(a, b), minimum(a, b)
+    is_usual = (greater > 0) & (greater < np.inf)
+    ratio = lesser / where(is_usual, greater, greater.dtype.type(1))
+    found = where(is_usual, greater * sqrt(ratio * ratio + 1), greater)
+    # Infinity beside NaN is infinity.
+    return where((a == np.inf) | (b == np.inf), greater.dtype.type(np.inf), found)
+
+
+@traceable
+def fmax(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """The greater element; the other one beside NaN."""
+    a, b = promoted(x, y)
+    return where((a >= b) | isnan(b), a, b)
+
+
+@traceable
+def fmin(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """The lesser element; the other one beside NaN."""
+    a, b = promoted(x, y)
+    return where((a <= b) | isnan(b), a, b)
+
+
+def _log_sum(x: TensorLike, y: TensorLike, base: str) -> Tensor:
+    a, b = promoted(x, y, to=float_dtype)
+    greater = maximum(a, b)
+    distance = -absolute(a - b)
+    below = log1p(exp(distance)) if base == "e" else log1p(exp2(distance)) * (1 / math.log(2))
+    # Two equal infinities have no distance.
+    return where(a == b, greater + (math.log(2) if base == "e" else 1), greater + below)
+
+
+@traceable
+def logaddexp(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """log(exp(x) + exp(y)), from the greater one on, so that nothing overflows."""
+    return _log_sum(x, y, "e")
+
+
+@traceable
+def logaddexp2(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """log2(2ˣ + 2ʸ), from the greater one on, so that nothing overflows."""
+    return _log_sum(x, y, "2")
+
+
+@traceable
+def heaviside(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """0 where `x` is negative, 1 where it is positive, `y` where it is 0."""
+    a, b = promoted(x, y, to=float_dtype)
+    one, zero = a.dtype.type(1), a.dtype.type(0)
+    return where(isnan(a), a, where(a == 0, b, where(a < 0, zero, one)))
+
+
+@traceable
+def float_power(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """`x` to the power `y` in double precision."""
+    return power(astype(x, np.float64), astype(y, np.float64))
+
+
+@traceable
+def divmod(x: TensorLike, y: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """The quotient rounded down, and the remainder."""
+    return floor_divide(x, y), mod(x, y)
+
+
+@traceable
+def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """The part behind the point and the one before it, both with the sign of `x`."""
+    tensor = floating(x)
+    whole = trunc(tensor)
+    is_infinite = absolute(tensor) == np.inf
+    rest = where(
+        is_infinite, tensor.dtype.type(0), tensor - where(is_infinite, tensor.dtype.type(0), whole)
+    )
+    return copysign(rest, tensor), copysign(whole, tensor)
+
+
+@traceable
+def ldexp(x: TensorLike, n: TensorLike, /) -> Tensor:
+    """x · 2ⁿ of an integer n, in three steps, so that no power overflows where the result does not."""
+    tensor, exponent = floating(x), as_tensor(n)
+    if exponent.dtype.kind not in "iu":
+        raise StepwellError(f"found exponents of {exponent.dtype} in ldexp, expected integers")
+    wide = np.dtype(np.float64)
+    # A third of the exponents of double precision; what is beyond has no finite result.
+    rest = clip(astype(exponent, INT64), -2100, 2100)
+    number = astype(tensor, wide)
+    for _ in range(3):
+        step = clip(rest, -700, 700)
+        number, rest = number * exp2(astype(step, wide)), rest - step
+    return astype(number, tensor.dtype)
+
+
+# Of integers.
+
+
+def _integers(name: str, x: TensorLike, y: TensorLike) -> list[Tensor]:
+    tensors = promoted(x, y)
+    if tensors[0].dtype.kind not in "iu":
+        raise StepwellError(f"found {tensors[0].dtype} in {name}, expected integers; convert them")
+    return list(broadcast_arrays(*tensors))
+
+
+@traceable
+def gcd(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """The greatest common divisor of integers."""
+    return record(graph.GcdOp, *_integers("gcd", x, y))
+
+
+@traceable
+def lcm(x: TensorLike, y: TensorLike, /) -> Tensor:
+    """The least common multiple of integers; 0 beside 0."""
+    a, b = _integers("lcm", x, y)
+    divisor = record(graph.GcdOp, a, b)
+    return absolute(a // maximum(divisor, divisor.dtype.type(1)) * b)
+
+
+@traceable
+def bitwise_count(x: TensorLike, /) -> Tensor:
+    """The number of bits that are 1 in the magnitude of an integer, uint8."""
+    tensor = as_tensor(x)
+    if tensor.dtype.kind == "b":
+        return astype(tensor, np.uint8)
+    return astype(record(graph.BitCountOp, tensor), np.uint8)
+
+
+# Of real numbers what NumPy has for complex ones too.
+
+
+@traceable
+def real(x: TensorLike, /) -> Tensor:
+    """`x` itself: no dtype here is complex."""
+    return as_tensor(x)
+
+
+conj = conjugate = real_if_close = real
+
+
+@traceable
+def imag(x: TensorLike, /) -> Tensor:
+    """Zeros: no dtype here is complex."""
+    return zeros_like(x)
+
+
+@traceable
+def angle(x: TensorLike, /, deg: bool = False) -> Tensor:
+    """0, or π where `x` is negative; in degrees if `deg`."""
+    tensor = floating(x)
+    half = tensor.dtype.type(180 if deg else math.pi)
+    return where(isnan(tensor), tensor, where(signbit(tensor), half, tensor.dtype.type(0)))

@@ -22,7 +22,7 @@ from ..recording import as_tensor
 from ..tensor import Tensor, TensorLike
 from ..traceable import creation, traceable
 from .arguments import integers
-from .creation import iota
+from .counting import iota
 from .elementwise import cos, less, less_equal, log, minimum, sqrt
 from .manipulation import astype, expand_dims, reshape
 from .reductions import sum

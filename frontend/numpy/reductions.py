@@ -105,3 +105,15 @@ def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False)
 def argmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Where the least element, or the first NaN, is along `axis`, or in the flattened `x`; int64."""
     return _arg_reduction(graph.ArgminOp, x, axis, keepdims)
+
+
+@traceable
+def count_nonzero(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+    """The number of elements that are not zero, int64."""
+    return record(graph.SumOp, cast_to(cast_to(as_tensor(x), BOOL), INT64), axes_of(axis), keepdims)
+
+
+@traceable
+def ptp(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+    """The greatest element less the least one."""
+    return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)

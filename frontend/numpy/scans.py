@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...dialects import graph
 from ...dialects.graph.base import GraphOp
+from ...errors import StepwellError
 from ..promotion import accumulation_dtype, dtype_named
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
-from .arguments import single_axis
-from .manipulation import ravel
+from .arguments import normalized, single_axis
+from .creation import full_like
+from .elementwise import maximum, minimum
+from .joining import concatenate
+from .manipulation import flip, ravel
 
 
 def _scan(
@@ -53,3 +58,63 @@ def cumprod(
 ) -> Tensor:
     """Running products along an axis, or of the flattened `x`. See `cumsum`."""
     return _scan(graph.CumprodOp, x, axis, dtype, exclusive, reverse)
+
+
+@traceable
+def cummax(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
+    """The greatest element up to each along an axis, or of the flattened `x`: `numpy.maximum.accumulate`."""
+    return _extreme_so_far(maximum, x, axis, reverse)
+
+
+@traceable
+def cummin(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
+    """The least element up to each along an axis, or of the flattened `x`: `numpy.minimum.accumulate`."""
+    return _extreme_so_far(minimum, x, axis, reverse)
+
+
+def _extreme_so_far(
+    join: Callable[[Tensor, Tensor], Tensor], x: TensorLike, axis: int | None, reverse: bool
+) -> Tensor:
+    """By doubling (Hillis and Steele): after step k each element is joined with the 2ᵏ - 1 before it."""
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalized(single_axis(axis), x.ndim)
+    x, distance = flip(x, axis) if reverse else x, 1
+    before = (slice(None),) * axis
+    while distance < x.shape[axis]:
+        joined = join(x[(*before, slice(distance, None))], x[(*before, slice(None, -distance))])
+        x, distance = concatenate([x[(*before, slice(None, distance))], joined], axis), distance * 2
+    return flip(x, axis) if reverse else x
+
+
+def _with_initial(
+    scan: Callable[..., Tensor], x: TensorLike, axis: Any, dtype: Any, first: int | None
+) -> Tensor:
+    tensor = as_tensor(x)
+    if axis is None and tensor.ndim != 1:
+        raise StepwellError(
+            f"found a tensor of {tensor.ndim} axes and no axis, expected axis=; name one"
+        )
+    found = scan(tensor, 0 if axis is None else axis, dtype)
+    if first is None:
+        return found
+    along = normalized(single_axis(0 if axis is None else axis), tensor.ndim)
+    shape = [1 if one == along else extent for one, extent in enumerate(found.shape)]
+    return concatenate([full_like(found, first, shape=shape), found], along)
+
+
+@traceable
+def cumulative_sum(
+    x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Running sums along an axis, from 0 on if `include_initial`. See `cumsum`."""
+    return _with_initial(cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+@traceable
+def cumulative_prod(
+    x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Running products along an axis, from 1 on if `include_initial`. See `cumprod`."""
+    return _with_initial(cumprod, x, axis, dtype, 1 if include_initial else None)

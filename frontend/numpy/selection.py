@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ import numpy as np
 from ...dialects import graph
 from ...errors import StepwellError
 from ..promotion import INT64, dtype_named
-from ..recording import as_tensor, promoted, record
+from ..recording import as_tensor, cast_to, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import integers, normalized, single_axis
-from .creation import iota
+from .counting import iota
 from .elementwise import where
 from .indexing import index_tensor
-from .manipulation import astype, broadcast_to, expand_dims, reshape
+from .manipulation import astype, broadcast_to, expand_dims, reshape, resize
+from .scatter import scatter_elements
 
 
 @traceable
@@ -125,26 +127,6 @@ def one_hot(
 
 
 @traceable
-def diagonal(x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The elements whose indices on two axes differ by `offset`, along a new last axis."""
-    x = as_tensor(x)
-    first, second = (normalized(single_axis(axis), x.ndim) for axis in (axis1, axis2))
-    if first == second:
-        raise StepwellError(f"found axis {first} twice, expected two axes; name another")
-    order = [axis for axis in range(x.ndim) if axis not in (first, second)]
-    x = record(graph.TransposeOp, x, [*order, first, second])
-    *outer, rows, columns = x.shape
-    start = offset if offset >= 0 else -offset * columns
-    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    # A diagonal is every element behind the last by a row and one column.
-    flat = reshape(x, (*outer, rows * columns))
-    step = columns + 1
-    end = start + (length - 1) * step + 1 if length else start
-    full = [slice(None)] * len(outer)
-    return record(graph.SliceOp, flat, [*full, slice(start, end, step)])
-
-
-@traceable
 def reverse_sequence(
     x: TensorLike, sequence_lens: TensorLike, /, *, time_axis: int = 0, batch_axis: int = 1
 ) -> Tensor:
@@ -167,3 +149,119 @@ def reverse_sequence(
     length = reshape(lengths, slices)
     taken = where(position < length, length - 1 - position, position)
     return record(graph.GatherElementsOp, x, broadcast_to(taken, x.shape), time)
+
+
+@traceable
+def put_along_axis(
+    x: TensorLike, indices: TensorLike, values: TensorLike, /, axis: int | None = -1
+) -> Tensor:
+    """
+    A copy of `x` with `values` at the indices along an axis, of the flattened `x` without one. Other axes broadcast.
+    NumPy's writes into `x`.
+    """
+    x, chosen = as_tensor(x), as_tensor(indices)
+    shape = x.shape
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = normalized(single_axis(axis), x.ndim)
+    if chosen.ndim != x.ndim:
+        raise StepwellError(
+            f"found indices of {chosen.ndim} axes for a tensor of {x.ndim}, expected as many; reshape them"
+        )
+    around = (*x.shape[:axis], chosen.shape[axis], *x.shape[axis + 1 :])
+    written = broadcast_to(cast_to(as_tensor(values), x.dtype), around)
+    return reshape(scatter_elements(x, broadcast_to(chosen, around), written, axis), shape)
+
+
+@traceable
+def put(x: TensorLike, ind: TensorLike, v: TensorLike, /) -> Tensor:
+    """A copy of `x` with the values `v`, repeated as often as needed, at these indices of the flattened `x`."""
+    x, chosen = as_tensor(x), reshape(ind, (-1,))
+    values = resize(cast_to(as_tensor(v), x.dtype), chosen.shape)
+    return reshape(scatter_elements(reshape(x, (-1,)), chosen, values), x.shape)
+
+
+def _rows(x: TensorLike) -> list[Tensor]:
+    x = as_tensor(x)
+    return [x[number] for number in range(x.shape[0])]
+
+
+@traceable
+def choose(a: TensorLike, choices: TensorLike, /, mode: str = "raise") -> Tensor:
+    """At each element the one of the `choices` that `a` says; by "wrap" modulo their number, else from 0 to the last."""
+    chosen = as_tensor(a)
+    parts = promoted(*(choices if isinstance(choices, list | tuple) else _rows(choices)))
+    if mode == "wrap":
+        chosen = chosen % len(parts)
+    found = parts[0]
+    for number, part in enumerate(parts[1:], 1):
+        found = where(chosen >= number, part, found)
+    return broadcast_to(found, np.broadcast_shapes(chosen.shape, *(part.shape for part in parts)))
+
+
+@traceable
+def select(
+    condlist: Sequence[TensorLike], choicelist: Sequence[TensorLike], default: TensorLike = 0, /
+) -> Tensor:
+    """At each element the choice of the first condition that holds, the default where none does."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise StepwellError(
+            f"found {len(condlist)} conditions and {len(choicelist)} choices, expected as many, at least one"
+        )
+    *choices, found = promoted(*choicelist, default)
+    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
+        found = where(condition, choice, found)
+    return found
+
+
+@traceable
+def piecewise(x: TensorLike, condlist: Sequence[TensorLike], funclist: Sequence[Any], /) -> Tensor:
+    """
+    At each element the function, or number, of the last condition that holds; one more is for the rest, which is 0
+    otherwise. Every function is computed for all elements.
+    """
+    x = as_tensor(x)
+    conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise StepwellError(
+            f"found {len(funclist)} functions for {len(conditions)} conditions, expected as many, or one more"
+        )
+    results = [cast_to(as_tensor(one(x) if callable(one) else one), x.dtype) for one in funclist]
+    found = as_tensor(x.dtype.type(0)) if len(results) == len(conditions) else results[-1]
+    for condition, result in zip(conditions, results, strict=False):
+        found = where(condition, result, found)
+    return broadcast_to(found, x.shape)
+
+
+@traceable
+def unravel_index(indices: TensorLike, shape: int | Sequence[int], /) -> tuple[Tensor, ...]:
+    """The indices along each axis of elements of the flattened array of a shape."""
+    rest, found = astype(indices, INT64), list[Tensor]()
+    for extent in reversed(integers(shape, "shape")):
+        found.append(rest % extent)
+        rest = rest // extent
+    return tuple(reversed(found))
+
+
+@traceable
+def ravel_multi_index(multi_index: Sequence[TensorLike], dims: Sequence[int], /) -> Tensor:
+    """The index in the flattened array of these extents, of elements by their indices along each axis."""
+    found: Any = 0
+    extents = integers(dims, "dims")
+    if len(extents) != len(multi_index):
+        raise StepwellError(
+            f"found {len(multi_index)} indices for {len(extents)} axes, expected as many"
+        )
+    for index, extent in zip(multi_index, extents, strict=True):
+        found = found * extent + astype(index, INT64)
+    return found
+
+
+@traceable
+def ix_(*vectors: TensorLike) -> tuple[Tensor, ...]:
+    """Vectors of indices, each along an axis of its own, so that they index the grid of all their combinations."""
+    rank = len(vectors)
+    return tuple(
+        reshape(vector, [-1 if other == axis else 1 for other in range(rank)])
+        for axis, vector in enumerate(vectors)
+    )

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ...dialects import graph
+from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
-from ..recording import as_tensor, record_all
+from ..promotion import INT64
+from ..recording import as_tensor, promoted, record_all
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import integers, normalized, single_axis
-from .manipulation import ravel
+from .creation import full_like
+from .elementwise import less, minimum, where
+from .joining import unstack
+from .manipulation import flip, ravel
+from .predicates import isnan
+from .selection import take, take_along_axis
 
 
 def ordered(x: TensorLike, axis: int | None, descending: bool) -> tuple[Tensor, Tensor]:
@@ -20,13 +30,32 @@ def ordered(x: TensorLike, axis: int | None, descending: bool) -> tuple[Tensor, 
 
 
 @traceable
-def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
-    """The elements in order along an axis, or of the flattened `x`; NaN is above every number."""
+def sort(
+    x: TensorLike,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Tensor:
+    """
+    The elements in order along an axis, or of the flattened `x`; NaN is above every number. The order of equal elements is
+    kept, whatever `kind` and `stable` are.
+    """
     return ordered(x, axis, descending)[0]
 
 
 @traceable
-def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
+def argsort(
+    x: TensorLike,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+) -> Tensor:
     """The indices that put the elements in order along an axis; equal ones keep theirs. int64."""
     return ordered(x, axis, descending)[1]
 
@@ -48,3 +77,87 @@ def topk(
         )
     first = (slice(None),) * axis + (slice(count),)
     return [each[first] for each in ordered(x, axis, largest)]
+
+
+@traceable
+def partition(x: TensorLike, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
+    """The elements so that the kth is where sorting puts it, lesser ones before it: all of them in order."""
+    _check_kth(as_tensor(x), kth, axis)
+    return sort(x, axis)
+
+
+@traceable
+def argpartition(x: TensorLike, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
+    """The indices that put the kth element where sorting puts it, lesser ones before it: those of the sorted order."""
+    _check_kth(as_tensor(x), kth, axis)
+    return argsort(x, axis)
+
+
+def _check_kth(x: Tensor, kth: Any, axis: int | None) -> None:
+    extent = x.size if axis is None else x.shape[normalized(single_axis(axis), x.ndim)]
+    for one in integers(kth, "kth"):
+        normalized(one, extent, "kth")
+
+
+@traceable
+def lexsort(keys: TensorLike, /, axis: int = -1) -> Tensor:
+    """The indices that put in order by the last key, where equal by the one before it, and so on."""
+    rows: list[Any] = [*(keys if isinstance(keys, list | tuple) else unstack(keys))]
+    order = argsort(rows[0], axis)
+    for row in rows[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(row, order, axis), axis), axis)
+    return order
+
+
+# Searching in sorted rows.
+
+
+@traceable
+def searchsorted(
+    x: TensorLike, v: TensorLike, /, side: str = "left", sorter: TensorLike = None
+) -> Tensor:
+    """
+    Where to put each `v` into the sorted vector `x` so that it stays sorted: before elements equal to it, behind them by
+    side="right". int64. By halving, all `v` at once.
+    """
+    if side not in ("left", "right"):
+        raise StepwellError(f"found side {side!r:.20}, expected 'left' or 'right'; name one")
+    row, sought = promoted(x, v)
+    if row.ndim != 1:
+        raise StepwellError(
+            f"found a tensor of {row.ndim} axes to search in, expected one; ravel it"
+        )
+    if sorter is not None:
+        row = take(row, sorter)
+    count = row.shape[0]
+    found = full_like(sought, 0, INT64)
+    step = 1 << max(count.bit_length() - 1, 0)
+    while step and count:
+        # All elements before `found` go before v; try so many more.
+        place = found + step
+        here = take(row, minimum(place, count) - 1)
+        goes_before = _is_below(here, sought) if side == "left" else ~_is_below(sought, here)
+        found = where((place <= count) & goes_before, place, found)
+        step //= 2
+    return found
+
+
+def _is_below(x: Tensor, y: Tensor) -> Tensor:
+    """Whether x is sorted before y: NaN comes last."""
+    below = less(x, y)
+    return below | ~isnan(x) & isnan(y) if is_float_dtype(x.dtype) else below
+
+
+@traceable
+def digitize(x: TensorLike, bins: TensorLike, /, right: bool = False) -> Tensor:
+    """
+    The number of the bin of each element, between edges that rise or fall: 0 before the first. A bin has its lower edge,
+    or its upper one if `right`.
+    """
+    edges = as_tensor(bins)
+    side = "left" if right else "right"
+    rising = searchsorted(edges, x, side)
+    falling = edges.shape[0] - searchsorted(flip(edges), x, side)
+    if edges.shape[0] < 2:
+        return rising
+    return where(edges[0] <= edges[-1], rising, falling)

@@ -10,7 +10,7 @@ from xdsl.ir import Region
 
 from ...dialects import graph
 from ..control_flow import UnstableState, flag, region, scan, while_loop
-from ..numpy import elementwise, manipulation
+from ..numpy import elementwise, joining, manipulation
 from ..recording import as_tensor, record_all
 from ..tensor import Tensor
 from .node import Subgraph
@@ -87,7 +87,7 @@ def _written_out(
         iteration += 1
     if not collected and len(node.outputs) > len(state):
         raise Unsupported("a loop without iterations that collects values")
-    return [*state, *(manipulation.stack(list(column)) for column in zip(*collected, strict=True))]
+    return [*state, *(joining.stack(list(column)) for column in zip(*collected, strict=True))]
 
 
 def _scanned(limit: int, carried: Sequence[Value], body: Subgraph, node: Any) -> list[Value]:

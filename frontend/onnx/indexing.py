@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numpy import arguments, elementwise, manipulation, selection
+from ..numpy import arguments, elementwise, joining, manipulation, selection
 from ..numpy.einsum import einsum as numpys_einsum
 from ..numpy.scatter import scatter_elements as written
 from ..numpy.scatter import scatter_nd as written_nd
@@ -42,7 +42,7 @@ def scatter_nd(x: Value, indices: Value, updates: Value, *, reduction: str = "no
 @onnx_op("OneHot")
 def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
     """The second value where the index is, the first elsewhere."""
-    off, on = (manipulation.reshape(part, ()) for part in manipulation.split(values, 2))
+    off, on = (manipulation.reshape(part, ()) for part in joining.split(values, 2))
     return selection.one_hot(indices, integer(depth, "the depth"), on, off, axis=axis)
 
 

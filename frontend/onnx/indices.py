@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import StepwellError
-from ..numpy import creation, manipulation
+from ..numpy import manipulation
+from ..numpy.counting import iota
 from .registry import Value
 
 MANY = 1 << 21
@@ -16,7 +17,7 @@ MANY = 1 << 21
 
 def counting(count: int) -> Value:
     """0, 1, 2, … in 64 bits."""
-    return np.arange(count) if count <= MANY else creation.iota(count)
+    return np.arange(count) if count <= MANY else iota(count)
 
 
 def counting_along(axis: int, count: int, rank: int) -> Value:

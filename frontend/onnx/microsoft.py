@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..nn import activations, normalization
-from ..numpy import elementwise, manipulation, products, reductions, selection
+from ..numpy import elementwise, joining, manipulation, products, reductions, selection
 from .contraction import fused_matmul
 from .indices import counting
 from .normalization import inverse_root
@@ -194,10 +194,10 @@ def attention(
     projected = products.matmul(x, weights)
     projected = projected if bias is None else elementwise.add(projected, bias)
     sizes = list(qkv_hidden_sizes or [projected.shape[-1] // 3] * 3)
-    parts = manipulation.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
+    parts = joining.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
     q, k, v = (split_heads(part, num_heads) for part in parts)
     if past is not None:
-        k, v = (manipulation.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
+        k, v = (joining.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
     queries, keys = q.shape[2], k.shape[2]
     biases = [
         attention_bias,
@@ -205,7 +205,7 @@ def attention(
         causal_bias(queries, keys, mask_filter_value, x.dtype) if unidirectional else None,
     ]
     result = join_heads(attend(q, k, v, scale, biases))
-    return [result, *([manipulation.stack([k, v])] if k.shape == v.shape else [])]
+    return [result, *([joining.stack([k, v])] if k.shape == v.shape else [])]
 
 
 @onnx_op("MultiHeadAttention", domain=DOMAIN)
@@ -239,8 +239,8 @@ def multi_head_attention(
     k, v = (one if len(one.shape) == 4 else split_heads(one, num_heads) for one in (key, value))
     if past_key is not None:
         k, v = (
-            manipulation.concatenate([past_key, k], 2),
-            manipulation.concatenate([past_value, v], 2),
+            joining.concatenate([past_key, k], 2),
+            joining.concatenate([past_value, v], 2),
         )
     queries, keys = q.shape[2], k.shape[2]
     biases = [
@@ -285,8 +285,8 @@ def rotary_embedding(
     real = elementwise.subtract(elementwise.multiply(a, cos), elementwise.multiply(b, sin))
     imaginary = elementwise.add(elementwise.multiply(a, sin), elementwise.multiply(b, cos))
     if interleaved:
-        turned = manipulation.reshape(manipulation.stack([real, imaginary], -1), turned.shape)
+        turned = manipulation.reshape(joining.stack([real, imaginary], -1), turned.shape)
     else:
-        turned = manipulation.concatenate([real, imaginary], -1)
-    whole = manipulation.concatenate([turned, rest], -1) if rest.shape[-1] else turned
+        turned = joining.concatenate([real, imaginary], -1)
+    whole = joining.concatenate([turned, rest], -1) if rest.shape[-1] else turned
     return join_heads(whole) if is_flat else whole

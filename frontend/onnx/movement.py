@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StepwellError
-from ..numpy import arguments, elementwise, manipulation, selection
+from ..numpy import arguments, elementwise, joining, manipulation, padding, selection
 from .indices import counting_along, padded_indices
 from .registry import Unsupported, Value, integer, integers, known, onnx_op
 
@@ -77,12 +77,12 @@ def expand(x: Value, shape: Value) -> Value:
 
 @onnx_op("Concat", since=4)
 def concat(*xs: Value, axis: int) -> Value:
-    return manipulation.concatenate(list(xs), axis)
+    return joining.concatenate(list(xs), axis)
 
 
 @onnx_op("Concat")
 def concat_with_default(*xs: Value, axis: int = 1) -> Value:
-    return manipulation.concatenate(list(xs), axis)
+    return joining.concatenate(list(xs), axis)
 
 
 @onnx_op("Split")
@@ -112,7 +112,7 @@ def split(
             raise StepwellError(
                 f"found parts of {total} elements in all for an extent of {x.shape[axis]}, expected as many"
             )
-    return manipulation.split(x, ends, axis)
+    return joining.split(x, ends, axis)
 
 
 @onnx_op("Slice", since=10)
@@ -171,7 +171,7 @@ def pad(
     widths = [(max(low, 0), max(high, 0)) for low, high in widths]
     if mode == "constant":
         value = known(0 if constant_value is None else constant_value, "the constant").reshape(-1)
-        return manipulation.pad(x, widths, constant_values=value[0].astype(x.dtype))
+        return padding.pad(x, widths, constant_values=value[0].astype(x.dtype))
     if mode not in ("edge", "reflect", "wrap"):
         raise Unsupported(f"mode '{mode}'")
     for axis, (low, high) in enumerate(widths):

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto
 
 from ..nn import normalization
-from ..numpy import elementwise, manipulation, reductions
+from ..numpy import elementwise, manipulation, padding, reductions
 from .movement import axis_of
 from .reductions import flattened
 from .registry import Unsupported, Value, onnx_op
@@ -228,7 +228,7 @@ def local_response_normalization(
     channels = x.shape[1]
     low, high = min((size - 1) // 2, channels), min(size // 2, channels)
     widths = [(low, high) if axis == 1 else (0, 0) for axis in range(len(x.shape))]
-    squares = manipulation.pad(elementwise.square(x), widths)
+    squares = padding.pad(elementwise.square(x), widths)
     windows = [squares[:, start : start + channels] for start in range(low + high + 1)]
     scale = elementwise.add(
         elementwise.multiply(reduce(elementwise.add, windows), alpha / size), bias

@@ -38,7 +38,7 @@ def topk_by_attribute(x: Value, *, k: int, axis: int = -1) -> list[Value]:
 
 @onnx_op("NonZero")
 def non_zero(x: Value) -> Value:
-    indices, count = compaction.non_zero(x)
+    indices, count = compaction.nonzero_and_count(x)
     return bounded(indices, count, 1)
 
 
@@ -49,7 +49,7 @@ def compress(x: Value, condition: Value, *, axis: int | None = None) -> Value:
     if is_known(condition):
         flat = manipulation.ravel(x) if axis is None else x
         return selection.take(flat, np.flatnonzero(condition[:extent]), axis or 0)
-    taken, count = compaction.compress(condition[:extent], x, axis)
+    taken, count = compaction.compress_and_count(condition[:extent], x, axis)
     return bounded(taken, count, 0 if axis is None else axis % len(x.shape))
 
 
@@ -58,7 +58,7 @@ def unique(x: Value, *, axis: int | None = None, sorted: int = 1) -> list[Value]
     """Different elements, or slices of an axis, where each is first, which each element is, and how often it occurs."""
     if axis is not None and len(x.shape) > 1:
         return _unique_slices(known(x, "the elements"), axis, bool(sorted))
-    values, first, inverse, counts, number = compaction.unique(x, sorted=bool(sorted))
+    values, first, inverse, counts, number = compaction.unique_and_counts(x, sorted=bool(sorted))
     return [
         bounded(values, number),
         bounded(first, number),

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..control_flow import scan
 from ..nn import activations
-from ..numpy import elementwise, manipulation
+from ..numpy import elementwise, joining, manipulation
 from .registry import Unsupported, Value, is_known, onnx_op
 
 Function = Callable[[Value], Value]
@@ -163,10 +163,8 @@ class _Layer:
             )
             for number, reverse in enumerate(reverses)
         ]
-        ys = manipulation.stack([y for y, _ in found], 1)
-        last = [
-            manipulation.stack(list(column)) for column in zip(*(s for _, s in found), strict=True)
-        ]
+        ys = joining.stack([y for y, _ in found], 1)
+        last = [joining.stack(list(column)) for column in zip(*(s for _, s in found), strict=True)]
         if not is_batch_first:
             return [ys, *last]
         return [

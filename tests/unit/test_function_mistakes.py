@@ -24,11 +24,11 @@ MISTAKES = {
     "expected a list or tuple of at least one tensor": lambda x: sw.concatenate([]),
     "equal ranks and equal": lambda x: sw.concatenate([x, x[0]]),
     "found pad_width": lambda x: sw.pad(x, (1, 2, 3)),
-    "found mode 'reflect'": lambda x: sw.pad(x, 1, "reflect"),
+    "found mode 'linear_ramp'": lambda x: sw.pad(x, 1, "linear_ramp"),
     "found the Python integer 300 beside uint8": lambda x: sw.pad(
         sw.astype(x, "u1"), 1, constant_values=300
     ),
-    "found constant_values": lambda x: sw.pad(x, 1, constant_values=(1, 2)),
+    "found constant_values": lambda x: sw.pad(x, 1, constant_values=(1, 2, 3)),
     "found scale of shape 2": lambda x: sw.layer_norm(x, np.ones(2)),
     "found 'big' for alpha": lambda x: sw.leaky_relu(x, "big"),
     "found source 0 and destination": lambda x: sw.moveaxis(x, 0, (0, 1)),

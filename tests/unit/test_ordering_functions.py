@@ -124,7 +124,7 @@ def test_topk_of_ties_takes_the_lower_index(largest):
 @pytest.mark.parametrize("shape", [(17,), (3, 5), (2, 3, 4), ()])
 def test_non_zero(shape):
     x = RNG.integers(0, 2, shape).astype("f4")
-    indices, count = run(sw.non_zero, x)
+    indices, count = run(sw.nonzero_and_count, x)
     expected = np.array(np.nonzero(np.atleast_1d(x)) if shape else np.zeros((0, int(x))))
     np.testing.assert_array_equal(
         indices[:, : int(count)], expected.reshape(len(shape), int(count))
@@ -135,7 +135,7 @@ def test_non_zero(shape):
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_compress(axis):
     x, condition = numbers(4, 5), np.array([True, False, True, True])
-    found, count = run(lambda c, x: sw.compress(c, x, axis), condition, x)
+    found, count = run(lambda c, x: sw.compress_and_count(c, x, axis), condition, x)
     assert count == 3
     kept = found if axis is None else np.moveaxis(found, axis, 0)
     expected = np.compress(condition, x, axis)
@@ -148,12 +148,12 @@ def test_compress(axis):
 @given(st.lists(st.integers(-3, 3), max_size=20))
 def test_unique(values):
     x = np.array(values, np.int64)
-    y, first, inverse, counts, number = sw.unique(x)
+    y, first, inverse, counts, number = sw.unique_and_counts(x)
     expected = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     for found, wanted in zip((y, first, inverse, counts), expected, strict=True):
         size = len(x) if wanted is expected[2] else int(number)
         np.testing.assert_array_equal(found[:size], wanted)
-    y, first, inverse, counts, number = sw.unique(x, sorted=False)
+    y, first, inverse, counts, number = sw.unique_and_counts(x, sorted=False)
     order = np.argsort(expected[1])
     np.testing.assert_array_equal(y[:number], expected[0][order])
     np.testing.assert_array_equal(first[:number], expected[1][order])
@@ -163,14 +163,14 @@ def test_unique(values):
 
 def test_unique_natively():
     x = np.array([[2, 1, 2], [9, 1, 9]], np.float32)
-    y, first, inverse, counts, number = run(sw.unique, x)
+    y, first, inverse, counts, number = run(sw.unique_and_counts, x)
     assert (y[:3].tolist(), first[:3].tolist(), counts[:3].tolist()) == (
         [1, 2, 9],
         [1, 0, 3],
         [2] * 3,
     )
     assert (inverse.tolist(), number) == ([1, 0, 1, 2, 0, 2], 3)
-    run(lambda x: sw.unique(x, sorted=False), x)
+    run(lambda x: sw.unique_and_counts(x, sorted=False), x)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_unique_natively():
         (lambda x: sw.scatter_nd(x, np.zeros((5, 1), int), x, "sub"), "found reduction 'sub'"),
         (lambda x: sw.topk(x, 4), "found k = 4 for an axis of 3 elements"),
         (lambda x: sw.sort(x, 2), "found axis 2"),
-        (lambda x: sw.compress(np.ones(6, bool), x, 0), "found a condition of shape .6."),
+        (lambda x: sw.compress_and_count(np.ones(6, bool), x, 0), "found a condition of shape .6."),
     ],
 )
 def test_mistakes_are_one_line(call, message):

@@ -33,7 +33,7 @@ def interpolated(x, axis, how, new):
 )
 @settings(max_examples=60, deadline=None)
 def test_linear(height, width, how):
-    found = sw.resize(
+    found = sw.nn.resize(
         IMAGE, (height, width), axes=(2, 3), mode="linear", coordinate_transformation_mode=how
     )
     wanted = interpolated(interpolated(IMAGE, 2, how, height), 3, how, width)
@@ -42,9 +42,9 @@ def test_linear(height, width, how):
 
 def test_cubic_goes_through_the_elements_and_keeps_lines():
     line = np.arange(9, dtype=np.float64)
-    found = sw.resize(line, (17,), mode="cubic", coordinate_transformation_mode="align_corners")
+    found = sw.nn.resize(line, (17,), mode="cubic", coordinate_transformation_mode="align_corners")
     np.testing.assert_allclose(found[::2], line, atol=1e-12)
-    catmull_rom = sw.resize(
+    catmull_rom = sw.nn.resize(
         line,
         (17,),
         mode="cubic",
@@ -60,7 +60,7 @@ def test_cubic_goes_through_the_elements_and_keeps_lines():
 def test_nearest(nearest_mode):
     x = np.arange(5)
     modes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": nearest_mode}
-    found = sw.resize(x, None, (0.66,), **modes)
+    found = sw.nn.resize(x, None, (0.66,), **modes)
     place = np.arange(3) / 0.66
     exact = {
         "round_prefer_floor": np.ceil(place - 0.5),
@@ -74,7 +74,7 @@ def test_nearest(nearest_mode):
 
 def test_a_mean_is_kept_against_aliasing():
     x = np.random.default_rng(1).standard_normal(32)
-    found = sw.resize(x, (4,), mode="linear", antialias=True)
+    found = sw.nn.resize(x, (4,), mode="linear", antialias=True)
     # Each new element is a weighted mean of the 16 around its centre.
     weights = np.maximum(0, 1 - np.abs(np.arange(32) - (2 + 0.5) * 8 + 0.5) / 8)
     np.testing.assert_allclose(found[2], (weights * x).sum() / weights.sum())
@@ -82,7 +82,7 @@ def test_a_mean_is_kept_against_aliasing():
 
 def test_what_lies_outside():
     x = np.arange(1, 6, dtype=np.float32)
-    found = sw.resize(
+    found = sw.nn.resize(
         x,
         (4,),
         mode="linear",
@@ -97,34 +97,37 @@ def test_what_lies_outside():
     ("policy", "shape"), [("stretch", (4, 9)), ("not_larger", (4, 6)), ("not_smaller", (6, 9))]
 )
 def test_aspect_ratio(policy, shape):
-    found = sw.resize(IMAGE, (4, 9), axes=(2, 3), keep_aspect_ratio_policy=policy)
+    found = sw.nn.resize(IMAGE, (4, 9), axes=(2, 3), keep_aspect_ratio_policy=policy)
     assert found.shape[2:] == shape
 
 
 def test_compiled():
     def every(x):
         return [
-            sw.resize(x, None, (1, 1, 2, 2)),
-            sw.resize(x, None, (1, 1, 2, 3), coordinate_transformation_mode="asymmetric"),
-            sw.resize(x, (3, 5), axes=(2, 3), mode="linear"),
-            sw.resize(x, (11, 3), axes=(2, 3), mode="cubic", exclude_outside=True),
-            sw.resize(x, (3, 3), axes=(2, 3), mode="cubic", antialias=True),
+            sw.nn.resize(x, None, (1, 1, 2, 2)),
+            sw.nn.resize(x, None, (1, 1, 2, 3), coordinate_transformation_mode="asymmetric"),
+            sw.nn.resize(x, (3, 5), axes=(2, 3), mode="linear"),
+            sw.nn.resize(x, (11, 3), axes=(2, 3), mode="cubic", exclude_outside=True),
+            sw.nn.resize(x, (3, 3), axes=(2, 3), mode="cubic", antialias=True),
         ]
 
     for found, wanted in zip(sw.jit(every)(IMAGE), every(IMAGE), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     repeated = np.repeat(np.repeat(IMAGE, 2, 2), 2, 3)
-    np.testing.assert_array_equal(sw.resize(IMAGE, None, (1, 1, 2, 2)), repeated)
+    np.testing.assert_array_equal(sw.nn.resize(IMAGE, None, (1, 1, 2, 2)), repeated)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sw.resize(IMAGE, (3,)), "expected one of them with 4 numbers"),
-        (lambda: sw.resize(IMAGE), "expected one of them with 4 numbers"),
-        (lambda: sw.resize(IMAGE, (1, 2, 0, 3)), "expected numbers above 0"),
-        (lambda: sw.resize(IMAGE, (3,), axes=(2,), mode="area"), "found mode 'area', expected one"),
-        (lambda: sw.resize(IMAGE, (3,), axes=(2,), roi=(1,)), "expected 2 numbers"),
+        (lambda: sw.nn.resize(IMAGE, (3,)), "expected one of them with 4 numbers"),
+        (lambda: sw.nn.resize(IMAGE), "expected one of them with 4 numbers"),
+        (lambda: sw.nn.resize(IMAGE, (1, 2, 0, 3)), "expected numbers above 0"),
+        (
+            lambda: sw.nn.resize(IMAGE, (3,), axes=(2,), mode="area"),
+            "found mode 'area', expected one",
+        ),
+        (lambda: sw.nn.resize(IMAGE, (3,), axes=(2,), roi=(1,)), "expected 2 numbers"),
     ],
 )
 def test_refusals(call, message):

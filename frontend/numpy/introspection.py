@@ -1,0 +1,101 @@
+"""What is asked about arrays and dtypes, which is known while tracing; NumPy's constants and dtypes by its names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..promotion import is_scalar, result_dtype
+from ..recording import dtype_of
+from ..tensor import Tensor, TensorLike
+from .manipulation import broadcast_shapes
+
+CONSTANTS: dict[str, Any] = {
+    "e": np.e,
+    "euler_gamma": np.euler_gamma,
+    "inf": np.inf,
+    "nan": np.nan,
+    "newaxis": None,
+    "pi": np.pi,
+}
+
+DTYPES: dict[str, Any] = {
+    name: getattr(np, name)
+    for name in (
+        "bool_",
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64"),
+        *("intp", "int_", "uint", "half", "single", "double"),
+        *("dtype", "iinfo", "finfo", "floating", "integer", "signedinteger", "unsignedinteger"),
+        *("number", "inexact", "generic", "ndarray"),
+    )
+} | {"bool": np.bool_}
+
+
+def shape(x: TensorLike) -> tuple[int, ...]:
+    """The extents of the axes."""
+    return tuple(x.shape) if isinstance(x, Tensor) else np.shape(x)
+
+
+def ndim(x: TensorLike) -> int:
+    """The number of axes."""
+    return len(shape(x))
+
+
+def size(x: TensorLike, axis: int | None = None) -> int:
+    """The number of elements, or the extent of an axis."""
+    extents = shape(x)
+    return int(np.prod(extents, dtype=np.int64)) if axis is None else extents[axis]
+
+
+def result_type(*operands: Any) -> np.dtype:
+    """The dtype that arrays, dtypes and Python numbers have in common."""
+    return result_dtype(
+        [
+            one if is_scalar(one) else np.dtype(one) if _names_dtype(one) else dtype_of(one)
+            for one in operands
+        ]
+    )
+
+
+def _names_dtype(value: Any) -> bool:
+    return isinstance(value, np.dtype | type | str)
+
+
+def isscalar(x: Any) -> bool:
+    """Whether `x` is a number by itself: no traced value is."""
+    return not isinstance(x, Tensor) and np.isscalar(x)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex: of no traced value."""
+    return not isinstance(x, Tensor) and np.iscomplexobj(x)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+def iterable(x: Any) -> bool:
+    """Whether `x` can be iterated over: a traced value by its first axis."""
+    return ndim(x) > 0 if isinstance(x, Tensor) else bool(np.iterable(x))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "broadcast_shapes": broadcast_shapes,
+    "can_cast": np.can_cast,
+    "isdtype": getattr(np, "isdtype", None),
+    "iscomplexobj": iscomplexobj,
+    "isrealobj": isrealobj,
+    "isscalar": isscalar,
+    "issubdtype": np.issubdtype,
+    "iterable": iterable,
+    "ndim": ndim,
+    "promote_types": np.promote_types,
+    "result_type": result_type,
+    "shape": shape,
+    "size": size,
+}
+"""Public functions that give Python's objects, not arrays. Those of dtypes alone are NumPy's own."""

@@ -1,0 +1,195 @@
+"""Linear algebra: norms, powers and products of matrices."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import StepwellError
+from ..promotion import division_dtype
+from ..recording import as_tensor, cast_to
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import AxisLike, integers, normalized
+from .elementwise import absolute, power, sqrt
+from .manipulation import broadcast_to, matrix_transpose, moveaxis, ravel
+from .matrices import diagonal, eye, trace
+from .products import cross, matmul, outer, tensordot, vecdot
+from .reductions import count_nonzero, max, min, sum
+
+
+def _floats(x: TensorLike) -> Tensor:
+    """The operand in the dtype in which it is divided."""
+    tensor = as_tensor(x)
+    return cast_to(tensor, division_dtype(tensor.dtype))
+
+
+@traceable
+def vector_norm(
+    x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: float = 2
+) -> Tensor:
+    """(Σ |x|ᵒʳᵈ)^(1/ord) over axes; the greatest magnitude for inf, the least for -inf, the number of non-zeros for 0."""
+    size = absolute(_floats(x))
+    if ord in (np.inf, -np.inf):
+        return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
+    if ord == 0:
+        return cast_to(count_nonzero(size, axis, keepdims=keepdims), size.dtype)
+    if ord == 1:
+        return sum(size, axis, keepdims=keepdims)
+    if ord == 2:
+        return sqrt(sum(size * size, axis, keepdims=keepdims))
+    return power(sum(power(size, float(ord)), axis, keepdims=keepdims), 1 / float(ord))
+
+
+@traceable
+def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor:
+    """
+    The norm of matrices along the last two axes: "fro", the root of the sum of squares; 1 and -1, the greatest and least
+    sum of the magnitudes of a column; inf and -inf, of a row.
+    """
+    size = absolute(_floats(x))
+    if size.ndim < 2:
+        raise StepwellError(f"found a tensor of {size.ndim} axes, expected matrices; reshape it")
+    if ord == "fro":
+        return sqrt(sum(size * size, (-2, -1), keepdims=keepdims))
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise StepwellError(
+            f"found ord {ord!r:.20} of a matrix, expected 'fro', 1, -1, inf or -inf; take singular values for others"
+        )
+    added, compared = (-2, -1) if ord in (1, -1) else (-1, -2)
+    totals = sum(size, added, keepdims=True)
+    found = (max if float(ord) > 0 else min)(totals, compared, keepdims=True)
+    return found if keepdims else found[..., 0, 0]
+
+
+@traceable
+def norm(
+    x: TensorLike, /, ord: Any = None, axis: AxisLike = None, keepdims: bool = False
+) -> Tensor:
+    """The norm of a vector or matrix, or of those along one or two axes. See `vector_norm` and `matrix_norm`."""
+    tensor = as_tensor(x)
+    if axis is None:
+        if ord is None or tensor.ndim == 1:
+            return _kept(
+                vector_norm(ravel(tensor), ord=2 if ord is None else ord), tensor, keepdims
+            )
+        axis = tuple(range(tensor.ndim))
+    axes = [normalized(one, tensor.ndim) for one in integers(axis, "axis")]
+    if len(axes) == 1:
+        return vector_norm(tensor, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise StepwellError(f"found {len(axes)} axes in norm, expected one or two; name them")
+    moved = moveaxis(tensor, axes, (-2, -1))
+    found = matrix_norm(moved, keepdims=keepdims, ord="fro" if ord is None else ord)
+    return moveaxis(found, (-2, -1), axes) if keepdims else found
+
+
+def _kept(found: Tensor, x: Tensor, keepdims: bool) -> Tensor:
+    return broadcast_to(found, (1,) * x.ndim) if keepdims else found
+
+
+@traceable
+def matrix_power(x: TensorLike, n: int, /) -> Tensor:
+    """The product of n times the same square matrices, by squaring; of 0 times, the identity."""
+    x = as_tensor(x)
+    (count,) = integers(n, "n")
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or count < 0:
+        raise StepwellError(
+            f"found shape {list(x.shape)} to the power {count}, expected square matrices and at least 0; invert them "
+            "for less"
+        )
+    found: Tensor | None = None
+    while count:
+        if count % 2:
+            found = x if found is None else matmul(found, x)
+        count //= 2
+        x = matmul(x, x) if count else x
+    return found if found is not None else broadcast_to(eye(x.shape[-1], dtype=x.dtype), x.shape)
+
+
+@traceable
+def multi_dot(arrays: Sequence[TensorLike], /) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors."""
+    tensors = [as_tensor(array) for array in arrays]
+    if len(tensors) < 2:
+        raise StepwellError(f"found {len(tensors)} arrays in multi_dot, expected at least two")
+    extents = [
+        tensors[0].shape[0] if tensors[0].ndim > 1 else 1,
+        *(
+            tensor.shape[0 if tensor.ndim == 1 and number else -1]
+            for number, tensor in enumerate(tensors)
+        ),
+    ]
+    if tensors[-1].ndim == 1:
+        extents[-2:] = [tensors[-1].shape[0], 1]
+    return _product(tensors, _split(extents), 0, len(tensors) - 1)
+
+
+def _split(extents: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each chain of products (Cormen and others, Introduction to Algorithms, matrix-chain order)."""
+    count = len(extents) - 1
+    cost = {(number, number): 0 for number in range(count)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            cost[first, last], split[first, last] = builtins.min(
+                (
+                    cost[first, middle]
+                    + cost[middle + 1, last]
+                    + extents[first] * extents[middle + 1] * extents[last + 1],
+                    middle,
+                )
+                for middle in range(first, last)
+            )
+    return split
+
+
+def _product(
+    tensors: Sequence[Tensor], split: dict[tuple[int, int], int], first: int, last: int
+) -> Tensor:
+    if first == last:
+        return tensors[first]
+    middle = split[first, last]
+    return matmul(
+        _product(tensors, split, first, middle), _product(tensors, split, middle + 1, last)
+    )
+
+
+MEMBERS = {
+    function.__name__: function
+    for function in (
+        *(norm, vector_norm, matrix_norm, matrix_power, multi_dot),
+        *(cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot),
+    )
+}
+
+_NO_LOOPS = "there is no operation for this factorization yet; call numpy.linalg's outside of the traced function"
+
+MISSING = {
+    **dict.fromkeys(
+        (
+            *(
+                "det",
+                "slogdet",
+                "inv",
+                "solve",
+                "cholesky",
+                "qr",
+                "eigh",
+                "eigvalsh",
+                "svd",
+                "svdvals",
+            ),
+            *("pinv", "lstsq", "matrix_rank", "cond", "tensorsolve", "tensorinv"),
+        ),
+        _NO_LOOPS,
+    ),
+    **dict.fromkeys(
+        ("eig", "eigvals"),
+        "eigenvalues of general matrices are complex; use eigh of symmetric ones",
+    ),
+}

@@ -1,0 +1,103 @@
+"""NumPy's names that are not here, each with the reason and what to write instead."""
+
+from __future__ import annotations
+
+_ON_ARRAYS = "it reads, writes or prints arrays, which traced values have no elements for; call NumPy's on results"
+_COMPLEX = (
+    "there is no complex dtype; use sw.dft, which has real and imaginary parts along the last axis"
+)
+_IN_PLACE = "it writes into its argument, and traced values do not change"
+_BITS = "it takes floats apart bit by bit, for which there is no operation yet"
+_PER_SLICE = "it calls Python for each slice; write the function on whole arrays, with axis="
+_ROOTS = "it needs eigenvalues of a general matrix, which are complex"
+_MEMORY = "it is about the memory of arrays, which traced values do not have"
+_STRINGS = "it is about text, dates or objects, for which there is no dtype"
+_STATE = "it is a setting of NumPy's; results here follow IEEE arithmetic and warn of nothing"
+
+MISSING: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("array2string", "array_repr", "array_str", "base_repr", "binary_repr", "fromfile"),
+            *("format_float_positional", "format_float_scientific", "fromregex", "fromstring"),
+            *("genfromtxt", "info", "loadtxt", "memmap", "save", "savetxt", "savez"),
+            *("savez_compressed", "frombuffer", "from_dlpack", "fromiter", "require"),
+            *(
+                "asarray_chkfinite",
+                "ndenumerate",
+                "nditer",
+                "nested_iters",
+                "flatiter",
+                "broadcast",
+            ),
+        ),
+        _ON_ARRAYS,
+    ),
+    **dict.fromkeys(
+        (
+            *("complex64", "complex128", "complex256", "csingle", "cdouble", "clongdouble"),
+            *("complexfloating", "sort_complex"),
+        ),
+        _COMPLEX,
+    ),
+    **dict.fromkeys(
+        ("longdouble", "float128"), "processors compute with at most 64 bits of it; use float64"
+    ),
+    **dict.fromkeys(("roots", "poly"), _ROOTS),
+    **dict.fromkeys(("frexp", "nextafter", "spacing"), _BITS),
+    **dict.fromkeys(("packbits", "unpackbits"), "write it with shifts and sums of bits"),
+    **dict.fromkeys(("apply_along_axis", "apply_over_axes", "frompyfunc", "vectorize"), _PER_SLICE),
+    **dict.fromkeys(("may_share_memory", "shares_memory", "isfortran"), _MEMORY),
+    **dict.fromkeys(
+        (
+            *("busday_count", "busday_offset", "busdaycalendar", "is_busday", "datetime64"),
+            *("datetime_as_string", "datetime_data", "timedelta64", "isnat", "str_", "bytes_"),
+            *("object_", "void", "record", "recarray", "character", "flexible", "strings", "char"),
+            *("rec", "typename", "mintypecode", "common_type", "min_scalar_type"),
+        ),
+        _STRINGS,
+    ),
+    **dict.fromkeys(
+        (
+            *(
+                "errstate",
+                "geterr",
+                "geterrcall",
+                "seterr",
+                "seterrcall",
+                "getbufsize",
+                "setbufsize",
+            ),
+            *("printoptions", "get_printoptions", "set_printoptions", "get_include"),
+            *("show_config", "show_runtime", "test", "testing", "ctypeslib", "f2py", "lib"),
+        ),
+        _STATE,
+    ),
+    "copyto": f"{_IN_PLACE}; use sw.where(mask, values, x)",
+    "place": f"{_IN_PLACE}; use sw.where, or sw.put",
+    "putmask": f"{_IN_PLACE}; use sw.where(mask, values, x)",
+    "asmatrix": "matrices are arrays of two axes; use sw.asarray",
+    "matrix": "matrices are arrays of two axes; use sw.asarray",
+    "bmat": "matrices are arrays of two axes; use sw.block",
+    "diag_indices_from": "use sw.diag_indices(x.shape[0])",
+    "tril_indices_from": "use sw.tril_indices(*x.shape)",
+    "triu_indices_from": "use sw.triu_indices(*x.shape)",
+    "mask_indices": "use sw.tril_indices or sw.triu_indices",
+    "einsum_path": "sw.einsum finds the order itself; call NumPy's to see it",
+    "histogram2d": "count with sw.bincount of sw.ravel_multi_index of the two bins",
+    "histogramdd": "count with sw.bincount of sw.ravel_multi_index of the bins",
+    "i0": "there is no operation for Bessel functions yet",
+    "polydiv": "the quotient's length depends on the coefficients; write the long division with slices",
+    "polyfit": "use sw.linalg.lstsq(sw.vander(x, degree + 1), y)",
+    "poly1d": "use arrays of coefficients and sw.polyval",
+    "trim_zeros": "how much it cuts depends on the elements; cut by known bounds",
+    "mgrid": "use sw.meshgrid(..., indexing='ij') or sw.indices",
+    "ogrid": "use sw.meshgrid(..., indexing='ij', sparse=True)",
+    "r_": "use sw.concatenate",
+    "c_": "use sw.column_stack",
+    "s_": "write the slice itself, or builtins.slice",
+    "index_exp": "write the slices themselves",
+    "ma": "there are no masked arrays; use sw.where",
+    "emath": _COMPLEX,
+    "polynomial": "use sw.polyval and its kin",
+}
+"""By name; `{name} is not here: {reason}` is a whole sentence."""

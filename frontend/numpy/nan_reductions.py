@@ -1,0 +1,202 @@
+"""Reductions and running sums that leave NaN out. Of integers and bool they are those without `nan` in their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...dialects.dtypes import is_float_dtype
+from ...errors import StepwellError
+from ..promotion import FLOAT64
+from ..recording import as_tensor, cast_to
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import AxisLike
+from .elementwise import maximum, sqrt, where
+from .manipulation import broadcast_to, expand_dims, moveaxis, reshape
+from .predicates import isnan
+from .reductions import all, argmax, argmin, count_nonzero, max, min, prod, sum
+from .scans import cumprod, cumsum
+from .sorting import sort
+from .statistics import (
+    averaged,
+    between,
+    fraction_of,
+    interpolated,
+    kept_as_ones,
+    last_of,
+    quantile,
+    var,
+)
+
+
+def _filled(x: TensorLike, value: float) -> Tensor:
+    """The elements, with a number in place of NaN."""
+    tensor = as_tensor(x)
+    if not is_float_dtype(tensor.dtype):
+        return tensor
+    return where(isnan(tensor), tensor.dtype.type(value), tensor)
+
+
+@traceable
+def nansum(
+    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+) -> Tensor:
+    """The sum of the elements that are not NaN."""
+    return sum(_filled(x, 0), axis, dtype, keepdims=keepdims)
+
+
+@traceable
+def nanprod(
+    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+) -> Tensor:
+    """The product of the elements that are not NaN."""
+    return prod(_filled(x, 1), axis, dtype, keepdims=keepdims)
+
+
+@traceable
+def nancumsum(x: TensorLike, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Running sums, NaN taken for 0."""
+    return cumsum(_filled(x, 0), axis, dtype)
+
+
+@traceable
+def nancumprod(x: TensorLike, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Running products, NaN taken for 1."""
+    return cumprod(_filled(x, 1), axis, dtype)
+
+
+def _extreme(
+    found: Callable[..., Tensor], x: TensorLike, axis: AxisLike, keepdims: bool, beyond: float
+) -> Tensor:
+    tensor = as_tensor(x)
+    if not is_float_dtype(tensor.dtype):
+        return found(tensor, axis, keepdims=keepdims)
+    is_nothing = all(isnan(tensor), axis, keepdims=keepdims)
+    extreme = found(_filled(tensor, beyond), axis, keepdims=keepdims)
+    return where(is_nothing, tensor.dtype.type(np.nan), extreme)
+
+
+@traceable
+def nanmax(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+    """The greatest element that is not NaN; NaN where all are."""
+    return _extreme(max, x, axis, keepdims, -np.inf)
+
+
+@traceable
+def nanmin(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+    """The least element that is not NaN; NaN where all are."""
+    return _extreme(min, x, axis, keepdims, np.inf)
+
+
+@traceable
+def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Where the greatest element is that is not NaN; 0 where all are, for which NumPy raises an error."""
+    return argmax(_filled(x, -np.inf), axis, keepdims=keepdims)
+
+
+@traceable
+def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+    """Where the least element is that is not NaN; 0 where all are, for which NumPy raises an error."""
+    return argmin(_filled(x, np.inf), axis, keepdims=keepdims)
+
+
+def _count(x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
+    """How many elements are not NaN."""
+    return count_nonzero(~isnan(x), axis, keepdims=keepdims)
+
+
+@traceable
+def nanmean(
+    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+) -> Tensor:
+    """The mean of the elements that are not NaN; NaN where all are."""
+    tensor = averaged(x, dtype)
+    count = cast_to(_count(tensor, axis, keepdims), tensor.dtype)
+    return sum(_filled(tensor, 0), axis, keepdims=keepdims) / count
+
+
+@traceable
+def nanvar(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Tensor:
+    """The variance of the elements that are not NaN; NaN where there are not more than `ddof`."""
+    tensor = averaged(x, dtype)
+    if tensor.dtype == FLOAT64 and not is_float_dtype(as_tensor(x).dtype):
+        return var(tensor, axis, ddof=ddof, keepdims=keepdims)
+    distance = _filled(tensor - nanmean(tensor, axis, keepdims=True), 0)
+    count = cast_to(_count(tensor, axis, keepdims), tensor.dtype) - float(ddof)
+    total = sum(distance * distance, axis, keepdims=keepdims)
+    return where(count > 0, total / count, tensor.dtype.type(np.nan))
+
+
+@traceable
+def nanstd(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Tensor:
+    """The standard deviation of the elements that are not NaN. See `nanvar`."""
+    return sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+@traceable
+def nanquantile(
+    x: TensorLike,
+    q: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """The values that the fractions `q` of the elements that are not NaN are below; NaN where all are."""
+    tensor = as_tensor(x)
+    if not is_float_dtype(tensor.dtype):
+        return quantile(tensor, q, axis, method=method, keepdims=keepdims)
+    if method not in ("linear", "lower", "higher", "nearest", "midpoint"):
+        raise StepwellError(
+            f"found method {method!r:.30}, expected linear, lower, higher, nearest or midpoint"
+        )
+    # NaN comes last, so that the others are a row from the first on.
+    row = sort(last_of(interpolated(tensor, q, method), axis), -1)
+    fractions = cast_to(as_tensor(q), FLOAT64)
+    flat = reshape(fractions, (-1,))
+    count = expand_dims(count_nonzero(~isnan(row), -1), -1)
+    last = cast_to(maximum(count - 1, np.int64(0)), FLOAT64)
+    position = broadcast_to(last * flat, (*row.shape[:-1], flat.shape[0]))
+    found = moveaxis(between(row, position, method), -1, 0)
+    found = reshape(found, (*fractions.shape, *found.shape[1:]))
+    return kept_as_ones(found, tensor, axis, keepdims)
+
+
+@traceable
+def nanpercentile(
+    x: TensorLike,
+    q: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """The values that `q` percent of the elements that are not NaN are below. See `nanquantile`."""
+    return nanquantile(x, fraction_of(q), axis, method=method, keepdims=keepdims)
+
+
+@traceable
+def nanmedian(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
+    """The middle element of those that are not NaN, or the mean of the two in the middle; NaN where all are."""
+    return nanquantile(averaged(x), 0.5, axis, method="midpoint", keepdims=keepdims)

@@ -1,0 +1,120 @@
+"""Polynomials by their coefficients, the highest first, and functions that are linear between points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import StepwellError
+from ..promotion import FLOAT64
+from ..recording import as_tensor, cast_to, promoted
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import integers
+from .counting import iota
+from .creation import full_like, zeros_like
+from .elementwise import minimum, where
+from .joining import concatenate
+from .manipulation import atleast_1d, ravel
+from .padding import pad
+from .predicates import isnan
+from .products import convolve
+from .selection import take
+from .sorting import searchsorted
+
+
+@traceable
+def polyval(p: TensorLike, x: TensorLike, /) -> Tensor:
+    """The value of a polynomial at each `x`, by Horner's rule."""
+    coefficients, places = promoted(p, x)
+    found = zeros_like(places)
+    for number in range(coefficients.shape[0]):
+        found = found * places + coefficients[number]
+    return found
+
+
+def _as_long(p: TensorLike, q: TensorLike) -> list[Tensor]:
+    a, b = (atleast_1d(each) for each in promoted(p, q))
+    count = max(a.shape[0], b.shape[0])
+    return [pad(each, [(count - each.shape[0], 0)]) for each in (a, b)]
+
+
+@traceable
+def polyadd(p: TensorLike, q: TensorLike, /) -> Tensor:
+    """The sum of two polynomials."""
+    a, b = _as_long(p, q)
+    return a + b
+
+
+@traceable
+def polysub(p: TensorLike, q: TensorLike, /) -> Tensor:
+    """The difference of two polynomials."""
+    a, b = _as_long(p, q)
+    return a - b
+
+
+@traceable
+def polymul(p: TensorLike, q: TensorLike, /) -> Tensor:
+    """The product of two polynomials."""
+    return convolve(p, q)
+
+
+@traceable
+def polyder(p: TensorLike, /, m: int = 1) -> Tensor:
+    """The m-th derivative of a polynomial."""
+    coefficients = as_tensor(p)
+    for _ in range(*integers(m, "m")):
+        degree = coefficients.shape[0] - 1
+        coefficients = coefficients[:-1] * (degree - iota(max(degree, 0)))
+    return coefficients
+
+
+@traceable
+def polyint(p: TensorLike, /, m: int = 1, k: Sequence[TensorLike] | TensorLike = None) -> Tensor:
+    """The m-th integral of a polynomial, with the constants `k`, or zeros."""
+    coefficients = as_tensor(p)
+    (times,) = integers(m, "m")
+    constants = ravel(as_tensor(0.0 if k is None else k))
+    if constants.shape[0] not in (1, times):
+        raise StepwellError(
+            f"found {constants.shape[0]} constants, expected {times}, or one; give them"
+        )
+    for number in range(times):
+        count = coefficients.shape[0]
+        constant = constants[number if constants.shape[0] > 1 else 0 :][:1]
+        coefficients = concatenate([coefficients / (count - iota(count)), constant])
+    return coefficients
+
+
+@traceable
+def interp(
+    x: TensorLike,
+    xp: TensorLike,
+    fp: TensorLike,
+    /,
+    left: TensorLike = None,
+    right: TensorLike = None,
+) -> Tensor:
+    """
+    At each `x` the function that is linear between the points (xp, fp), with rising `xp`; beyond them the first and last
+    value, or `left` and `right`. In double precision, as NumPy.
+    """
+    place, known, value = (cast_to(as_tensor(each), FLOAT64) for each in (x, xp, fp))
+    if known.ndim != 1 or known.shape != value.shape or not known.size:
+        raise StepwellError(
+            f"found points of shapes {list(known.shape)} and {list(value.shape)}, expected two vectors of equal lengths"
+        )
+    before = searchsorted(known, place, "right") - 1
+    lower = where(before < 0, np.int64(0), before)
+    upper = minimum(lower + 1, known.shape[0] - 1)
+    start, end, first, last = (
+        take(one, at)
+        for one, at in ((known, lower), (known, upper), (value, lower), (value, upper))
+    )
+    width = where(end == start, 1.0, end - start)
+    found = first + (last - first) / width * (place - start)
+    low = value[0] if left is None else as_tensor(left)
+    high = value[-1] if right is None else as_tensor(right)
+    found = where(place < known[0], low, where(place > known[-1], high, found))
+    return where(isnan(place), full_like(place, np.nan), found)

@@ -1,0 +1,130 @@
+"""Arrays as sets of their elements. See `searching` for `size=`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import StepwellError
+from ..recording import as_tensor, promoted
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .compaction import compress_and_count, unique_and_counts
+from .counting import iota
+from .elementwise import minimum
+from .joining import concatenate
+from .manipulation import broadcast_to, ravel, reshape
+from .searching import fitted, size_of
+from .selection import take
+from .sorting import searchsorted, sort
+
+
+@traceable
+def unique(
+    x: TensorLike,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: TensorLike = None,
+) -> Any:
+    """
+    The different elements in order; and, as asked, where each is first, which of them each element is, and how often each
+    occurs. Of `fill_value`, without one, it is the least element.
+    """
+    tensor = as_tensor(x)
+    if axis is not None and tensor.ndim > 1:
+        raise StepwellError(
+            "found an axis in unique, expected none: only elements are compared, not slices"
+        )
+    values, first, inverse, counts, number = unique_and_counts(tensor)
+    size = size_of(number, size, "unique")
+    fill = fill_value if fill_value is not None else values[0] if values.shape[0] else 0
+    found: list[Tensor] = [fitted(values, number, size, fill)]
+    if return_index:
+        found.append(fitted(first, number, size, first[0] if first.shape[0] else 0))
+    if return_inverse:
+        found.append(reshape(inverse, tensor.shape))
+    if return_counts:
+        found.append(fitted(counts, number, size, 0))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@traceable
+def unique_values(x: TensorLike, /, *, size: int | None = None) -> Tensor:
+    """The different elements in order."""
+    return unique(x, size=size)
+
+
+@traceable
+def unique_counts(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, Tensor]:
+    """The different elements in order, and how often each occurs."""
+    return unique(x, return_counts=True, size=size)
+
+
+@traceable
+def unique_inverse(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, Tensor]:
+    """The different elements in order, and which of them each element is."""
+    return unique(x, return_inverse=True, size=size)
+
+
+@traceable
+def unique_all(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, ...]:
+    """The different elements in order, where each is first, which of them each element is, and how often each occurs."""
+    return unique(x, True, True, True, size=size)
+
+
+@traceable
+def isin(
+    x: TensorLike, test_elements: TensorLike, /, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element is one of `test_elements`, or none of them if `invert`."""
+    tensor, tested = promoted(x, test_elements)
+    row = sort(tested, None)
+    if row.shape[0]:
+        place = searchsorted(row, tensor)
+        found = take(row, minimum(place, row.shape[0] - 1)) == tensor
+    else:
+        found = broadcast_to(as_tensor(np.asarray(False)), tensor.shape)
+    return ~found if invert else found
+
+
+@traceable
+def union1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
+    """The different elements of both arrays, in order."""
+    return unique(concatenate([x, y], None), size=size)
+
+
+def _selected(x: Tensor, condition: Tensor, size: int | None, name: str) -> Tensor:
+    """The different elements for which a condition on them in order holds."""
+    values, *_, number = unique_and_counts(x)
+    is_there = iota(values.shape[0]) < number
+    found, count = compress_and_count(is_there & condition, values)
+    return fitted(found, count, size_of(count, size, name), 0)
+
+
+@traceable
+def intersect1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
+    """The different elements that both arrays have, in order."""
+    a, b = map(ravel, promoted(x, y))
+    return _selected(a, isin(unique_and_counts(a)[0], b), size, "intersect1d")
+
+
+@traceable
+def setdiff1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
+    """The different elements of `x` that `y` does not have, in order."""
+    a, b = map(ravel, promoted(x, y))
+    return _selected(a, isin(unique_and_counts(a)[0], b, invert=True), size, "setdiff1d")
+
+
+@traceable
+def setxor1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
+    """The different elements that only one of the arrays has, in order."""
+    a, b = map(ravel, promoted(x, y))
+    both = concatenate([a, b])
+    values = unique_and_counts(both)[0]
+    return _selected(both, isin(values, a) ^ isin(values, b), size, "setxor1d")
