@@ -47,6 +47,7 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.skipif(not TARGET.runs_here, reason="code for AVX2 does not run here")
 @pytest.mark.parametrize(
     ("plan", "kind", "lead"),

@@ -291,7 +291,7 @@ def scheduled(module: ModuleOp, target: Target, share: float) -> list[Choice]:
     return chosen
 
 
-@campaign(60, ASKED)
+@campaign(35, ASKED)
 @given(
     products(), st.sampled_from(sorted(TARGETS)), st.floats(0, 1, exclude_max=True), st.booleans()
 )
@@ -378,7 +378,7 @@ def without_names(module: ModuleOp) -> str:
     return str(copy)
 
 
-@campaign(20, ASKED)
+@campaign(12, ASKED)
 @given(
     products(), st.sampled_from(sorted(TARGETS)), st.floats(0, 1, exclude_max=True), st.randoms()
 )

@@ -80,7 +80,7 @@ def by_handles(schedule: sw.Schedule, step: Step, held: Held) -> object:
     return getattr(schedule, step.keyword)(**arguments).made
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_handles_names_and_scripts_say_the_same(seed: int) -> None:
     text = str(case_of_seed(seed, 0).module)

@@ -114,6 +114,7 @@ CHAINS: dict[
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("fp", ["contract", "strict"])
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_chain_is_one_kernel(name: str, fp: str):

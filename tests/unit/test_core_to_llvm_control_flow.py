@@ -281,6 +281,7 @@ class RandomProgram:
         return names["main"](a, b, c)  # type: ignore[operator, call-arg, arg-type]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_control_flow(seed: int):
     program = RandomProgram(seed)

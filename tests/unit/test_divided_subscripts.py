@@ -24,6 +24,7 @@ def stored_at(text: str) -> list[str]:
     return [line.split("%B[")[1].split("]")[0].replace("%", "") for line in lines]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("factor", [2, 3, 4, 8])
 @pytest.mark.parametrize("tail", ["peel", "guard"])
 def test_blocks_compute_the_same(factor: int, tail: str):

@@ -61,6 +61,7 @@ def small_blocks(ladder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ladder, "script", script)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", NAMES)
 def test_rung(ladder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch):
     """

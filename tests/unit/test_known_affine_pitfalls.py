@@ -235,6 +235,7 @@ PARALLEL = (
 ALL = (*FUSION, *PRODUCERS, *REORDERING, *JAMMING, *LANES, *STAGING, *PARALLEL)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("pitfall", ALL, ids=lambda pitfall: pitfall.name)
 def test_where_it_is_legal_results_stay(pitfall: Pitfall) -> None:
     """Interpreted in order, with lanes and threads as they are marked, and once natively."""

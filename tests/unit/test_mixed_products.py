@@ -31,6 +31,7 @@ def kernels(lowered):
     return re.findall(r"func.func private @(\S+)\(", lowered.as_text("loop"))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("left", [np.int8, np.uint8])
 def test_products_of_bytes_are_exact(left, size):
@@ -118,6 +119,7 @@ def test_integers_of_16_bits_are_added_up_as_they_are():
     assert np.array_equal(sw.jit(lambda a, b: a @ b)(a, b), a @ b)  # wraps, as NumPy does
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
 def test_products_of_narrow_floats_are_rounded_once(dtype, size):

@@ -112,6 +112,7 @@ def test_strict_rounds_every_operation(dtype):
     assert same_bits(sw.jit(lambda x, y: x * y + x, fp="strict")(x, y), expected)
 
 
+@pytest.mark.sampled(8)
 @EACH
 @pytest.mark.parametrize("n", SIZES)
 def test_sums_and_means_are_in_f32(dtype, n):

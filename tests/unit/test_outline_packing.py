@@ -75,6 +75,7 @@ def global_names(module: ModuleOp) -> set[str]:
     return {op.sym_name.data for op in module.ops if isinstance(op, memref.GlobalOp)}
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_copy_is_made_at_load(layout: str, dtype: type[np.generic]):

@@ -29,6 +29,7 @@ def test_every_kernel_has_an_oracle() -> None:
     assert {name for name in names if not name.endswith(".schedule")} == set(ORACLES)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_schedules_keep_results(name: str) -> None:
     module = kernel(name)

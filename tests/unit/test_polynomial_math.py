@@ -31,6 +31,7 @@ def check(name: str, element: str, x: np.ndarray, y: np.ndarray) -> None:
     assert errors[worst] <= bound(name, element), (x[worst], y[worst])
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, element: str):

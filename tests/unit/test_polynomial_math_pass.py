@@ -41,6 +41,7 @@ def transcendental(module) -> list[str]:
     ]
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("lanes", [0, 8])
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("name", NAMES)
