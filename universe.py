@@ -28,7 +28,9 @@ _EXTENDED = {
     "arith": "dialects.upstream.arith:Arith",
     "linalg": "dialects.upstream.linalg_named:Linalg",
     "llvm": "dialects.upstream.llvm:Llvm",
+    "chlo": "dialects.upstream.stablehlo:Chlo",
     "memref": "dialects.upstream.memref:MemRef",
+    "stablehlo": "dialects.upstream.stablehlo:StableHlo",
     "tensor": "dialects.upstream.tensor:Tensor",
 }
 """Upstream dialects of which xDSL lacks an operation that we need, or has a part only of what upstream's text says."""
@@ -91,6 +93,7 @@ _PASSES: dict[str, str] = {
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
+    "convert-stablehlo-to-graph": "frontend.stablehlo.convert:ConvertStablehloToGraphPass",
     "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",

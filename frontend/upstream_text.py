@@ -12,6 +12,8 @@ from ..dialects.shaped import is_tensor
 from ..universe import make_context, multiverse
 
 _WAYS_IN = {
+    "stablehlo": "convert-stablehlo-to-graph",
+    "chlo": "convert-stablehlo-to-graph",
     "linalg": "convert-linalg-to-te",
     "tensor": "convert-linalg-to-te",
     "arith": "convert-linalg-to-te",

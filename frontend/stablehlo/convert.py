@@ -1,0 +1,171 @@
+"""
+StableHLO → graph: each function that may be called from outside is run once on Tensors.
+
+What is known is computed at once; calls of other functions, as JAX makes them, are run where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...analysis.levels import Level
+from ...analysis.signature import functions_with_body, is_public
+from ...dialects.dtypes import is_element_type, numpy_dtype
+from ...dialects.shaped import is_tensor, tensor_type
+from ...dialects.upstream.stablehlo import HloOp
+from ...errors import StepwellError
+from ...transforms.stepwell_pass import StepwellPass
+from ..recording import as_tensor
+from ..tracing import Trace
+from . import indexing as indexing
+from . import operators as operators
+from .registry import OPERATIONS, Node, Value
+
+MOST_CALLS = 64
+"""Calls within one another: what calls itself would not end."""
+
+
+class ConvertStablehloToGraphPass(StepwellPass):
+    """Bring StableHLO and CHLO, as JAX prints them, to the graph level; private functions are inlined."""
+
+    name = "convert-stablehlo-to-graph"
+    level_in: ClassVar[Level] = Level.GRAPH
+    level_out: ClassVar[Level] = Level.GRAPH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.ops if isinstance(f, func.FuncOp)}
+        _check(op)
+        converted = [
+            _converted(function, functions)
+            for function in functions_with_body(op)
+            if isinstance(function, func.FuncOp) and is_public(function)
+        ]
+        for old in list(op.ops):
+            old.detach()
+            old.erase(safe_erase=False)
+        op.body.block.add_ops(converted)
+
+
+def _check(module: ModuleOp) -> None:
+    """Refuse, in one message, every kind of operation and element that is not known."""
+    unknown: dict[str, Operation] = {}
+    for op in module.walk():
+        if isinstance(op, HloOp) and op.name not in OPERATIONS and op.name != "stablehlo.return":
+            unknown.setdefault(op.name, op)
+    if unknown:
+        first = next(iter(unknown.values()))
+        raise StepwellError(
+            f"found {', '.join(unknown)}, expected operations that Stepwell has (docs/upstream.md); express them "
+            "with others",
+            op=first,
+        )
+
+
+class _HloTrace(Trace):
+    """Operations stand where the one of StableHLO does that is brought in."""
+
+    place: LocationAttr | None = None
+
+    def location(self) -> LocationAttr | None:
+        return self.place
+
+    def hint_of(self, value: object) -> str | None:
+        return None
+
+
+def _converted(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> func.FuncOp:
+    with _HloTrace() as trace:
+        arguments: list[Value] = []
+        for number, arg in enumerate(function.body.block.args):
+            shape, dtype = _checked_type(function, arg)
+            arguments.append(trace.argument(shape, dtype, arg.name_hint or f"arg{number}"))
+        results = _Runner(trace, functions).call(function, arguments, function)
+        module = trace.module([as_tensor(value) for value in results])
+    (made,) = module.ops
+    assert isinstance(made, func.FuncOp)
+    made.detach()
+    made.sym_name = StringAttr(function.sym_name.data)
+    return made
+
+
+def _checked_type(op: Operation, value: SSAValue) -> tuple[tuple[int, ...], np.dtype]:
+    if not is_tensor(value):
+        raise StepwellError(f"found a value of type {value.type}, expected tensors", op=op)
+    type_ = tensor_type(value)
+    element = type_.get_element_type()
+    if DYNAMIC_INDEX in type_.get_shape() or not is_element_type(element):
+        raise StepwellError(
+            f"found {type_}, expected static extents and elements that are floats of 16 to 64 bits, integers of 8 to "
+            "64 bits or i1; lower the function for known shapes and such types",
+            op=op,
+        )
+    return type_.get_shape(), numpy_dtype(element)
+
+
+class _Runner:
+    """Runs blocks on values."""
+
+    def __init__(self, trace: _HloTrace, functions: Mapping[str, func.FuncOp]):
+        self._trace = trace
+        self._functions = functions
+        self._depth = 0
+
+    def call(self, function: func.FuncOp, arguments: Sequence[Value], op: Operation) -> list[Value]:
+        if len(function.body.blocks) != 1 or self._depth > MOST_CALLS:
+            raise StepwellError(
+                f"found a call of '{function.sym_name.data}', expected a function of one block that does not call "
+                "itself",
+                op=op,
+            )
+        self._depth += 1
+        results = self.block(function.body.block, arguments, {})
+        self._depth -= 1
+        return results
+
+    def block(
+        self, block: Block, arguments: Sequence[Value], around: Mapping[SSAValue, Value]
+    ) -> list[Value]:
+        """What the block returns, given its arguments and the values it takes from around it."""
+        values = dict(around) | dict(zip(block.args, arguments, strict=True))
+        for op in block.ops:
+            operands = [values[value] for value in op.operands]
+            if isinstance(op, func.ReturnOp) or op.name == "stablehlo.return":
+                return operands
+            results = self._results(op, operands, values)
+            values.update(zip(op.results, results, strict=True))
+        return []
+
+    def _results(
+        self, op: Operation, operands: Sequence[Value], values: Mapping[SSAValue, Value]
+    ) -> Sequence[Value]:
+        self._trace.place = op.location
+        if isinstance(op, func.CallOp):
+            name = op.callee.root_reference.data
+            if name not in self._functions:
+                raise StepwellError(
+                    f"found a call of '{name}', expected a function of the module", op=op
+                )
+            return self.call(self._functions[name], operands, op)
+        if not isinstance(op, HloOp):
+            raise StepwellError(
+                f"found {op.name}, expected operations of StableHLO; bring other dialects in by themselves",
+                op=op,
+            )
+        for result in op.results:
+            _checked_type(op, result)
+
+        def run(number: int, arguments: Sequence[Value]) -> list[Value]:
+            return self.block(op.bodies[number].block, arguments, values)
+
+        try:
+            found: Any = OPERATIONS[op.name](*operands, node=Node(op, op.settings, run))
+        except StepwellError as error:
+            raise error if error.where else StepwellError(error.message, op=op) from error
+        return cast("list[Value]", found) if isinstance(found, list) else [found]
