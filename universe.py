@@ -98,6 +98,7 @@ _PASSES: dict[str, str] = {
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-bufferize": "transforms.te.bufferize:TeBufferizePass",
+    "te-collapse": "transforms.te.collapse:TeCollapsePass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
     "schedule-by-rules": "tuning.rules:ScheduleByRulesPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",

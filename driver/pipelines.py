@@ -57,6 +57,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "te-fuse",
             "te-bufferize",
+            "te-collapse",
             "convert-te-to-loop",
             "loop-merge-kernels",
         ),

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.dtypes import bit_width, significand_bits
 from .inlining import can_inline, read_through
-from .kernel import Access, KernelFacts, Statement
+from .kernel import Access, Home, KernelFacts, Statement
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,12 @@ def _convolution(facts: KernelFacts, number: int) -> Contraction | None:
     made = _contraction(facts, number)
     if made is None:
         return None
-    if not _is_filter(made.right, made.k):
-        made = made.turned()
-    if not _is_filter(made.right, made.k) or not made.left.is_affine:
+    filters = [one for one in (made, made.turned()) if _is_filter(one.right, one.k)]
+    # Of a product's operands the constant one is packed only once.
+    filters.sort(key=lambda one: facts.buffers[one.right.buffer].home is not Home.CONSTANT)
+    if not filters or not filters[0].left.is_affine:
         return None
+    made = filters[0]
     if not made.m or not made.k:
         return None
     window = (axis for axis in made.k if _shares(made.left, axis, made.m))

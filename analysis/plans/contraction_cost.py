@@ -26,6 +26,7 @@ from .cost import (
     most_in_a_set,
     restart_seconds,
     step_cycles,
+    unhidden_part,
 )
 from .threads import PARALLEL_WORK, team
 
@@ -50,13 +51,7 @@ class Model:
         self.clock = cycles_per_second(target)
         self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
-        rows, vectors = self.core.probe_tile
-        computing = step_cycles(self.core, rows, vectors)
-        probed = 2 * rows * vectors * self.core.lanes(4) * self.clock / self.rates.tile_near.core
-        self.unhidden = max(probed - computing, 0.0) / self._fetching(
-            4 * (rows + vectors * self.core.lanes(4))
-        )
-        """the part of what a tile brings from L2 that its arithmetic does not hide, as the probed tile has it"""
+        self.unhidden = unhidden_part(target)
         self.waiting_left = self._waiting_left()
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes

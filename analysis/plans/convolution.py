@@ -13,10 +13,11 @@ from functools import lru_cache
 from itertools import product
 from math import log2, prod
 
+from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..facts import Access, Contraction, Home
 from .convolution_plan import ConvolutionPlan
-from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes
+from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes, unhidden_part
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
@@ -27,6 +28,15 @@ WRITTEN_OUT = 32
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
 
+
+STREAMS = 32
+"""
+Pages in which a core's prefetchers follow what is read, one stream in each. (Intel 64 and IA-32 Architectures
+Optimization Reference Manual, "Data Prefetching".)
+"""
+
+LOOKED_AHEAD = 256
+"""Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
 
 EVERY_OTHER = 3
 """Instructions for a vector of every other element: two loads, and a shuffle."""
@@ -171,7 +181,7 @@ class _Model:
         self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
         self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
         self.clock = cycles_per_second(target)
-        self.near_2 = kept_bytes(self.core.cache(2))
+        self.near_2, self.unhidden = kept_bytes(self.core.cache(2)), unhidden_part(target)
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
@@ -215,8 +225,9 @@ class _Model:
         return cost_of(
             [
                 ("arithmetic", computing),
-                ("from L2", max(0.0, self._from_l2(plan) - computing)),
-                ("streaming", max(0.0, self._streaming(plan) - computing)),
+                ("from L2", self._from_l2(plan, computing)),
+                ("streaming", self._streaming(plan, computing)),
+                ("writing", self._writing()),
                 ("packing weights", self._packing(plan)),
                 ("copying the image", self._copying(plan)),
             ]
@@ -272,13 +283,15 @@ class _Model:
             part *= distinct / (size * taps)
         return part
 
-    def _streaming(self, plan: ConvolutionPlan) -> float:
+    def _streaming(self, plan: ConvolutionPlan, computing: float) -> float:
         """
-        Seconds in which what does not stay in L2 comes from beyond it: the image for each block of weights, and
-        these once, or for each tile where a block of them does not stay there.
+        Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
+        each block of weights, and these once, or for each tile where a block of them does not stay there.
+
+        Of an image that is read in more places at a time than prefetchers follow, half of what comes is waited for, as
+        of rows that miss L1 (`contraction_cost.py`), and more where it takes longer than the arithmetic.
         """
         c = self.c
-        image = self._bytes(c.left)
         weights = self._bytes(c.right)
         blocks = prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.n)
         block = (
@@ -291,17 +304,46 @@ class _Model:
             if block <= self.near_2
             else weights * prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.m)
         )
-        moved += image * (blocks if image + block > self.near_2 else 1)
-        moved += self._bytes(c.result)
-        last = self.core.caches[-1]
-        is_cached = last.level > 2 and image + weights <= last.bytes // last.shared_by
-        rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
-        return moved / rate.core
+        image = self._bytes(c.left)
+        is_far = image + block > self.near_2
+        image *= blocks if is_far else 1
+        if is_far and self._places(plan) > STREAMS:
+            coming = image / self._unforeseen_rate(plan)
+            return (max(coming, computing) + coming - computing) / 2
+        return max(0.0, (moved + image) / self._beyond_l2() - computing)
 
-    def _from_l2(self, plan: ConvolutionPlan) -> float:
+    def _places(self, plan: ConvolutionPlan) -> int:
+        """On how many pages a tile reads the image by turns, while it is computed."""
+        page, bytes_ = self.core.page_bytes, self.c.left_bytes
+        pages = (a for a in plan.summed if self._step(plan, self.c.left, a) * bytes_ >= page)
+        return prod(self.extents[axis] for axis in pages)
+
+    def _unforeseen_rate(self, plan: ConvolutionPlan) -> float:
+        """Bytes/s of what only the loads ask for that a core looks ahead to."""
+        accumulators = self.accumulators(plan)
+        loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
+        ahead = max(1.0, LOOKED_AHEAD / (accumulators + loads))
+        _, run = self._pieces(plan, self.c.left, ())
+        return ahead * max(run, self.core.cache(1).line_bytes) / L3_SECONDS
+
+    def _beyond_l2(self) -> float:
+        """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
+        last = self.core.caches[-1]
+        size = self._bytes(self.c.left) + self._bytes(self.c.right)
+        is_cached = last.level > 2 and size <= last.bytes // last.shared_by
+        return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
+
+    def _writing(self) -> float:
+        """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
+        c = self.c
+        size = self._bytes(c.result)
+        is_near = size + self._bytes(c.left) + self._bytes(c.right) <= self.near_2
+        return 0.0 if is_near else 2 * size / self._beyond_l2()
+
+    def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
         """
-        Seconds in which tiles read their operands from L2: once, or, where L1 does not keep what goes by while the
-        innermost summed axis runs, again for each of its runs.
+        Seconds of waiting for operands that tiles read from L2: once, or, where L1 does not keep what goes by while the
+        innermost summed axis runs, again for each of its runs. A part of it is not hidden by any arithmetic.
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
@@ -311,15 +353,26 @@ class _Model:
         runs = self.terms / max(1, self.extents[plan.summed[-1]])
         tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
         is_kept = run <= kept_bytes(self.core.cache(1))
-        return tiles * (once if is_kept else max(once, run * runs)) / self.rates.read_l2.core
+        read = tiles * (once if is_kept else max(once, run * runs))
+        reading = read / self.rates.read_l2.core
+        return max(0.0, reading - computing) + self.unhidden * reading
 
     def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
         """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
+        count, run = self._pieces(plan, access, summed)
+        bytes_ = self.c.facts.element_bytes(access)
+        is_packed = plan.packs and access == self.c.right
+        return count * (run if is_packed else run + self.core.cache(1).line_bytes - bytes_)
+
+    def _pieces(
+        self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
+    ) -> tuple[int, int]:
+        """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
         sizes = {axis: size for axis, size in plan.tile if access.moves_along(axis)}
         sizes |= {axis: self.extents[axis] for axis in summed if access.moves_along(axis)}
         bytes_ = self.c.facts.element_bytes(access)
         if plan.packs and access == self.c.right:
-            return prod(sizes.values()) * bytes_
+            return 1, prod(sizes.values()) * bytes_
         line = self.core.cache(1).line_bytes
         count, run = 1, bytes_
         for axis, size in sizes.items():
@@ -329,7 +382,7 @@ class _Model:
                 run += (size - 1) * step
             else:
                 count *= size
-        return count * (run + line - bytes_)
+        return count, run
 
     def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
         """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""

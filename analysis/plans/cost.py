@@ -64,6 +64,16 @@ def step_cycles(core: Core, rows: int, vectors: float) -> float:
     )
 
 
+def unhidden_part(target: Target) -> float:
+    """The part of what a tile brings from L2 that its arithmetic does not hide, as the probed tile has it."""
+    core, clock = target.core, cycles_per_second(target)
+    rows, vectors = core.probe_tile
+    lanes = core.lanes(4)
+    probed = 2 * rows * vectors * lanes * clock / target.rates.tile_near.core
+    fetching = 4 * (rows + vectors * lanes) * clock / target.rates.read_l2.core
+    return max(probed - step_cycles(core, rows, vectors), 0.0) / fetching
+
+
 def ending_cycles(core: Core, rows: int, vectors: float) -> float:
     """
     Cycles in which a register tile is written, once, after its last multiply-adds have come out, with a jump that

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from ...targets.target import Target
 from ..facts import (
     Contraction,
+    Home,
     KernelFacts,
     distributed,
     find_contractions,
@@ -61,7 +62,7 @@ def contraction_plans(
             for plan in dot_products.propose(product, target, n)
         ]
     direct = only_contraction(facts, find_convolutions(facts))
-    if direct is not None and not direct.computed and _has_several_axes(direct):
+    if direct is not None and not direct.computed and _may_be_direct(direct):
         found += [
             (plan, convolution.cost(plan, direct, target))
             for plan in convolution.propose(direct, target, n)
@@ -69,10 +70,15 @@ def contraction_plans(
     return sorted(found, key=lambda pair: pair[1].seconds)[:n]
 
 
-def _has_several_axes(c: Contraction) -> bool:
-    """Whether a register tile along several axes of rows or of columns may be better than one along the last ones."""
+def _may_be_direct(c: Contraction) -> bool:
+    """
+    Whether a convolution's plan may be better than a product's: where the image is read through a window, a register tile
+    extends along several axes, or constant weights may be in lanes though neighbours in memory are the image's.
+    """
     several = [axis for axis in (*c.m, *c.n) if c.extent((axis,)) > 1]
-    return not c.is_product or len(several) > 2
+    is_constant = c.facts.buffers[c.right.buffer].home is Home.CONSTANT
+    by_rows = any(c.stride(c.left, axis) == 1 for axis in c.m)
+    return not c.is_product or len(several) > 2 or (is_constant and by_rows)
 
 
 def _chains(facts: KernelFacts, target: Target) -> Iterator[Cost]:

@@ -29,12 +29,14 @@ from xdsl.dialects import func
 
 
 def both(function: Any, arrays: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """The facts of each kernel of a program, from te and from loops."""
-    low = sw.jit(function).lower(*arrays)
-    module = low.module("te")
-    multiverse().all_passes["te-fuse"]()().apply(make_context(), module)
+    """The facts of each kernel of a program, from te and from the loops that are written of it as it is."""
+    module = sw.jit(function).lower(*arrays).module("te")
+    passes = multiverse().all_passes
+    passes["te-fuse"]()().apply(make_context(), module)
     from_te = [facts_of_kernel(op) for op in module.walk() if isinstance(op, te.KernelOp)]
-    from_loops = [facts_of_loops(kernel).facts for kernel in kernels(low.unscheduled())]
+    for name in ("convert-te-to-loop", "loop-merge-kernels"):
+        passes[name]()().apply(make_context(), module)
+    from_loops = [facts_of_loops(kernel).facts for kernel in kernels(module)]
     return list(zip(from_te, from_loops, strict=True))
 
 
