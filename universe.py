@@ -46,6 +46,7 @@ _STEPS = (
     "parallel",
     "peel",
     "index_set_split",
+    "partition",
     "fission",
     "fuse_loops",
     "skew",

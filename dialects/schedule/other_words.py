@@ -13,8 +13,7 @@ OTHER_WORDS: dict[str, str] = {
     "stripmine": "'split'",
     "divide_loop": "'split'",
     "cut_loop": "'index_set_split'",
-    "partition": "'index_set_split', or 'peel' for the first and last iterations",
-    "loop_partition": "'index_set_split', or 'peel' for the first and last iterations",
+    "loop_partition": "'partition'",
     "unswitch": "'index_set_split' at the point where the condition changes",
     "specialize": "'index_set_split' at the point where the special case begins",
     "distribute": "'fission'",
@@ -51,7 +50,7 @@ OTHER_WORDS: dict[str, str] = {
     "reverse_compute_inline": "'reverse_inline'",
     "update": "none: each nest is named by its own loops",
     "set_store_predicate": "none: conditions follow from the tail of a 'split' (\"guard\"), or from 'index_set_split'",
-    "decompose_padding": "'stage_halo' for a padded copy, 'peel' or 'index_set_split' for the border",
+    "decompose_padding": "'stage_halo' for a padded copy, 'partition' for the border",
     "bound_storage": "'stage' with pads",
     # Where something is stored.
     "cache_read": "'stage': it copies in what is read and out what is written",

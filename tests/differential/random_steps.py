@@ -215,6 +215,15 @@ def _index_set_split(draw: _Draw) -> Step:
     return s.IndexSetSplit(draw.path(op), point)
 
 
+def _partition(draw: _Draw) -> Step:
+    around = [
+        op
+        for op in draw.nest.loops()
+        if any(isinstance(inner, loop.IfOp) for inner in op.body.walk())
+    ]
+    return s.Partition(draw.path(draw.one(around) if around else draw.loop()))
+
+
 def _fission(draw: _Draw) -> Step:
     several = [op for op in draw.nest.loops() if len(_cuts(op)) > 1]
     if draw.rng.random() < 0.7:
@@ -485,6 +494,7 @@ _DRAW: dict[str, Callable[[_Draw], Step]] = {
     "parallel": lambda draw: s.Parallel(draw.path(draw.loop())),
     "peel": _peel,
     "index_set_split": _index_set_split,
+    "partition": _partition,
     "fission": _fission,
     "fuse_loops": _fuse_loops,
     "skew": _skew,

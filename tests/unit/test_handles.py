@@ -126,6 +126,7 @@ MADE_OF_EXAMPLES = {
     "fuse_loops": (["i"], {"loop": "i", "fronts": [], "backs": []}),
     "inline": ([], {}),
     "normalize": ([], {}),
+    "partition": (["i.front", "i", "i.back"], {"loop": "i"}),
     "reverse_compute_at": (["i2", "j2"], {"loops": ["i2", "j2"]}),
     "reverse_inline": ([], {}),
     "rfactor": (["y.rf"], {"initialise": ["y.rf.init0"], "combine": ["l.combine"]}),

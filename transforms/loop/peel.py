@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir.affine import AffineExpr
-
 from ...dialects import loop
 from ...dialects.schedule.steps import Peel
 from ..step_support.copies import Copier
@@ -20,7 +18,7 @@ from ..step_support.rewrite import (
     BoundExprs,
     insert_after,
     insert_before,
-    is_sure_maximum,
+    joined_bounds,
     set_bounds,
     shifted_to,
 )
@@ -52,10 +50,10 @@ class PeelPlan:
         start = _moved(lower, self.front * for_op.step.value.data)
         end = self._back_start() if self.back else upper
         if front is not None:
-            set_bounds(front, lower, _joined(start, upper, smallest=True))
+            set_bounds(front, lower, joined_bounds(start, upper, smallest=True))
             insert_before(for_op, [front])
         if back is not None:
-            set_bounds(back, _joined(start, end, smallest=False), upper)
+            set_bounds(back, joined_bounds(start, end, smallest=False), upper)
             insert_after(for_op, [back])
         set_bounds(for_op, start, end)
         parts = [op and loop_handle(self.nest, op) for op in (front, back)]
@@ -77,21 +75,6 @@ class PeelPlan:
 def _moved(bound: BoundExprs, amount: int) -> BoundExprs:
     exprs, values = bound
     return [(expr + amount).simplify(len(values), 0) for expr in exprs], values
-
-
-def _joined(a: BoundExprs, b: BoundExprs, *, smallest: bool) -> BoundExprs:
-    """All expressions of both bounds, without a number that another one makes superfluous."""
-    exprs = [*a[0], *shifted_to(b[0], len(a[1]))]
-    kept: list[AffineExpr] = []
-    for number, expr in enumerate(exprs):
-        others = [*kept, *exprs[number + 1 :]]
-        if not any(_is_superfluous(expr, other, smallest) for other in others):
-            kept.append(expr)
-    return kept, [*a[1], *b[1]]
-
-
-def _is_superfluous(expr: AffineExpr, other: AffineExpr, smallest: bool) -> bool:
-    return is_sure_maximum(expr, other) if smallest else is_sure_maximum(other, expr)
 
 
 @planner(Peel)

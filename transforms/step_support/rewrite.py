@@ -261,6 +261,21 @@ def is_sure_maximum(expr: AffineExpr, other: AffineExpr) -> bool:
     )
 
 
+def joined_bounds(a: BoundExprs, b: BoundExprs, *, smallest: bool) -> BoundExprs:
+    """All expressions of both bounds, without a number that another one makes superfluous."""
+    exprs = [*a[0], *shifted_to(b[0], len(a[1]))]
+    kept: list[AffineExpr] = []
+    for number, expr in enumerate(exprs):
+        others = [*kept, *exprs[number + 1 :]]
+        if not any(_is_superfluous(expr, other, smallest) for other in others):
+            kept.append(expr)
+    return kept, [*a[1], *b[1]]
+
+
+def _is_superfluous(expr: AffineExpr, other: AffineExpr, smallest: bool) -> bool:
+    return is_sure_maximum(expr, other) if smallest else is_sure_maximum(other, expr)
+
+
 def set_condition(
     op: loop.IfOp, constraints: Sequence[AffineConstraintExpr], values: Sequence[SSAValue]
 ) -> None:

@@ -137,6 +137,15 @@ class StepMethods:
         `at` is an affine expression over the loops around and the function's index arguments.
         """
 
+    def partition(self, loop: str | Named) -> PeeledLoops:
+        """
+        Run the iterations that meet all conditions inside of a loop by themselves, without these: those before and behind
+        them, as at a border, are loops of their own.
+
+        Before: `for i in 0..10: if i - 1 >= 0: S(i)`. After `partition("f/i")`: `for i.front in 0..1: if i - 1 >= 0: S(i)`
+        then `for i in 1..10: S(i)`. Conditions on loops inside hold for all of their iterations then.
+        """
+
     def fission(self, loop: str | Named, after: str | Named) -> TwoLoops:
         """
         Run the first part of a loop's body for all iterations, then the rest (distribution).
