@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from heapq import nsmallest
 from itertools import product
 from math import log2, prod
 
@@ -54,8 +55,18 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 
 @lru_cache(maxsize=1024)
 def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
+    """
+    A plan takes its arithmetic at least: once the next one's is more than the `n` best take in all, these are known.
+    """
     model = _Model(c, target)
-    found = [(model.cost(plan).seconds, plan) for plan in _plans(c, model)]
+    bounded = sorted(
+        ((model.arithmetic(plan), plan) for plan in _plans(c, model)), key=lambda pair: pair[0]
+    )
+    found: list[tuple[float, ConvolutionPlan]] = []
+    for least, plan in bounded:
+        if len(found) >= n and least > nsmallest(n, (seconds for seconds, _ in found))[-1]:
+            break
+        found.append((model.cost(plan).seconds, plan))
     found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
     return tuple(plan for _, plan in found)[:n]
 
@@ -175,11 +186,19 @@ def _summed_order(c: Contraction, halo: tuple[int, ...]) -> tuple[int, ...]:
     return (*channels[:-1], *window, *channels[-1:])
 
 
+def _stride(c: Contraction, access: Access, axis: int) -> int | None:
+    """How far apart neighbours along an axis are; 0 where it does not move the access, None where that is no number."""
+    return c.stride(access, axis) if access.moves_along(axis) else 0
+
+
 class _Model:
     def __init__(self, c: Contraction, target: Target):
         self.c, self.core, self.rates = c, target.core, target.rates
         self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
         self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
+        self.left, self.right = (
+            {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
+        )
         self.clock = cycles_per_second(target)
         self.near_2, self.unhidden = kept_bytes(self.core.cache(2)), unhidden_part(target)
         self.terms = c.extent(c.k)
@@ -207,21 +226,23 @@ class _Model:
         self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access
     ) -> tuple[int, float]:
         """The same for a tile of some sizes, and the loads and insertions for them."""
-        count = prod(
-            size for axis, size in sizes.items() if axis != plan.lanes and access.moves_along(axis)
-        )
-        if not access.moves_along(plan.lanes):
+        strides = self.right if access is self.c.right else self.left
+        lanes, count = plan.lanes, 1
+        for axis, size in sizes.items():
+            if axis != lanes and strides[axis] != 0:
+                count *= size
+        stride = strides[lanes]
+        if stride == 0:
             return count, count
-        wide = sizes[plan.lanes]
+        wide = sizes[lanes]
         vectors = -(-wide // self.lanes)
-        stride = self.c.stride(access, plan.lanes)
         if stride == 1 or (plan.packs and access == self.c.right):
             return count * vectors, count * vectors
         each = vectors * EVERY_OTHER if stride == 2 else wide * LANE_BY_LANE
         return count * vectors, count * each
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
-        computing = self._arithmetic(plan)
+        computing = self.arithmetic(plan)
         return cost_of(
             [
                 ("arithmetic", computing),
@@ -233,7 +254,7 @@ class _Model:
             ]
         )
 
-    def _arithmetic(self, plan: ConvolutionPlan) -> float:
+    def arithmetic(self, plan: ConvolutionPlan) -> float:
         """Seconds of all tiles, the last ones along each axis being smaller."""
         c = self.c
         alone = prod(self.extents[axis] for axis in c.parallel if axis not in dict(plan.tile))
