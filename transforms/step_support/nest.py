@@ -249,8 +249,11 @@ class Nests:
 
         The function may be left out when the module has only one with a body.
         """
-        functions = [op for op in self.module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         function_name, slash, name = target.rpartition("/")
+        for function, nest in self._nests.items() if slash else ():
+            if function.sym_name.data == function_name and function.parent_op() is self.module:
+                return nest, name  # a module may have many others
+        functions = [op for op in self.module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         if not slash and len(functions) == 1:
             return self._nest(functions[0]), name
         for function in functions:
