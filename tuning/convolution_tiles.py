@@ -315,7 +315,16 @@ class _Tiles:
                 continue
             self.s.vectorize(inner)
             if around is not None and not around.is_gone:
-                self.s.vectorize(around)
+                self.s.vectorize(self._one_vector_of(around))
+
+    def _one_vector_of(self, lanes: LoopHandle) -> LoopHandle:
+        """
+        The iterations of a vector's lanes: a transposition is written out, so that one of several vectors would be as
+        many times the code.
+        """
+        if lanes.trips is None or lanes.trips <= self.width or lanes.trips % self.width:
+            return lanes
+        return self.s.cut(lanes, self.width, "vector", "lane", tail="perfect").inner
 
     def _order_for_leaving(self, panel: StagedBuffer) -> None:
         """Copy a panel back in the order in which tiles leave the stack."""

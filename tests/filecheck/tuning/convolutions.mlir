@@ -16,8 +16,9 @@
 // LOOP-NEXT:            loop.for reduction "c"
 // LOOP-NOT:                loop.if
 // LOOP:                   loop.for parallel vector "f.each" {{.*}} to 32
-// LOOP:             loop.for parallel vector "{{.*}}.out1"
-// LOOP-NEXT:          loop.for parallel vector "{{.*}}.out3"
+// LOOP:             loop.for parallel "panel.vector" {{.*}} to 2
+// LOOP-NEXT:          loop.for parallel vector "panel.lane" {{.*}} to 16
+// LOOP-NEXT:            loop.for parallel vector "{{.*}}.out3"
 func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
   %y = te.compute [%n = 1, %f = 64, %oh = 28, %ow = 28] add [%c = 64, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
     %p = arith.mulf %a, %b : f32
