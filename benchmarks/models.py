@@ -1,19 +1,19 @@
 """
-Real models beside ONNX Runtime: whether they agree, the kernels, the time to compile and to run.
+Real models beside ONNX Runtime: whether they agree, the time to run, and to the first result, and the kernels.
 
     make models                                   # fetches and exports them into build/models
     python benchmarks/models.py [MODEL …] [--threads N] [--rounds N] [--reference]
 
 Both run in one process and take turns; of each the median of its turns counts. Pin it to one core (`taskset -c 1`) for
 one thread where others use the machine. The error is the largest one over the scale of its output. `--reference` only
-compares results, in the quick tier. Models whose file is not there are left out.
+compares results, in the quick tier. Models whose file is not there are left out. What the columns from `cold` on are
+stands in `model_start.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from model_start import HEADER, starts
 
 FOLDER = Path("build/models")
 PACKAGES = FOLDER / "packages"
@@ -137,9 +138,6 @@ MODELS = (
 @dataclass(frozen=True)
 class Comparison:
     error: float
-    kernels: int
-    copies: int
-    compile_seconds: float
     ours: float
     """Seconds of a call."""
     theirs: float
@@ -157,28 +155,25 @@ def compare(model: Model, threads: int, rounds: int, is_reference: bool) -> Comp
     feeds = model.feeds()
     expected = session.run(None, feeds)
 
-    start = perf_counter()
     lowered = sw.load(
         str(model.path),
         shapes={name: array.shape for name, array in feeds.items() if array.ndim},
-        constants=_constants(model),
+        constants=constants_of(model),
         opt="quick" if is_reference else "full",
     )
     run = lowered.compile(threads=threads)
-    compile_seconds = perf_counter() - start
     names = [one.name for one in session.get_inputs()]
-    arguments = [feeds[name] for name in names if name not in _constants(model)]
+    arguments = [feeds[name] for name in names if name not in constants_of(model)]
     found = run(*arguments)
     outputs = found if isinstance(found, tuple) else (found,)
     error = max(relative_error(*pair) for pair in zip(outputs, expected, strict=True))
     if is_reference:
-        return Comparison(error, 0, 0, compile_seconds, 0, 0)
+        return Comparison(error, 0, 0)
     ours, theirs = _turns((lambda: run(*arguments), lambda: session.run(None, feeds)), rounds)
-    kernels, copies = _kernels(lowered.as_text("te"))
-    return Comparison(error, kernels, copies, compile_seconds, ours, theirs)
+    return Comparison(error, ours, theirs)
 
 
-def _constants(model: Model) -> Mapping[str, np.ndarray]:
+def constants_of(model: Model) -> Mapping[str, np.ndarray]:
     """What a model is compiled for: numbers that choose among its parts."""
     return {name: array for name, array in model.given.items() if array.ndim == 0}
 
@@ -206,13 +201,6 @@ def _turns(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
     return [median(own) for own in seconds]
 
 
-def _kernels(text: str) -> tuple[int, int]:
-    """How many kernels a program has at te, and how many of them only copy: no arithmetic, no reduction."""
-    bodies = re.split(r"\bte\.kernel\b", text)[1:]
-    arithmetic = re.compile(r"\b(arith\.(?!constant|select|cmpi|index_cast)|math\.)")
-    return len(bodies), sum(not arithmetic.search(body) for body in bodies)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("models", nargs="*", metavar="MODEL", help="by default all")
@@ -227,9 +215,8 @@ def main() -> None:
         if name not in names:
             parser.error(f"found {name!r}, expected one of {', '.join(names)}")
     os.environ.setdefault("STEPWELL_CACHE", "off")
-    print(
-        f"{'model':18}{'error':>10}{'kernels':>9}{'copies':>8}{'compile s':>11}{'ms':>9}{'ORT ms':>9}{'ratio':>7}"
-    )
+    header = f"{'model':18}{'error':>10}{'ms':>9}{'ORT ms':>9}{'ratio':>7}"
+    print(header if args.reference else header + HEADER)
     failed = False
     for model in MODELS:
         if (args.models and model.name not in args.models) or not model.path.exists():
@@ -246,12 +233,12 @@ def _report(model: Model, args: argparse.Namespace) -> bool:
             traceback.print_exc()
         print(f"{model.name:18} {error}", flush=True)
         return False
-    ratio = f"{found.theirs / found.ours:7.2f}" if found.ours else f"{'-':>7}"
-    print(
-        f"{model.name:18}{found.error:10.1e}{found.kernels:9}{found.copies:8}{found.compile_seconds:11.2f}"
-        f"{found.ours * 1e3:9.2f}{found.theirs * 1e3:9.2f}{ratio}",
-        flush=True,
-    )
+    line = f"{model.name:18}{found.error:10.1e}"
+    if not args.reference:
+        ratio = found.theirs / found.ours
+        line += f"{found.ours * 1e3:9.2f}{found.theirs * 1e3:9.2f}{ratio:7.2f}"
+        line += starts(model.name, args.threads)
+    print(line, flush=True)
     return found.error <= MAX_ERROR
 
 
