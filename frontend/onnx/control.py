@@ -9,26 +9,33 @@ import numpy as np
 from xdsl.ir import Region
 
 from ...dialects import graph
+from ...errors import StepwellError
 from ..control_flow import UnstableState, flag, region, scan, while_loop
 from ..numpy import elementwise, joining, manipulation
 from ..recording import as_tensor, record_all
 from ..tensor import Tensor
 from .node import Subgraph
-from .registry import Unsupported, Value, integer, is_known, known, onnx_op
+from .registry import Unsupported, Value, ValueNeeded, integer, is_known, known, onnx_op
 
 
 @onnx_op("If")
 def if_(condition: Value, *, then_branch: Subgraph, else_branch: Subgraph) -> list[Value]:
     """
     One of two graphs; where the condition is a run-time value, the other is not run.
+
+    Where only one of them fits the shapes, or their results have different ones, the condition has to be known.
     """
-    if is_known(condition):
+    if not isinstance(condition, Tensor):
         return (then_branch if known(condition, "the condition").any() else else_branch)([])
     types: list[Any] = []
 
     def branch(run_branch: Subgraph) -> Region:
         def run(_: list[Tensor]) -> list[Tensor]:
-            tensors = [as_tensor(value) for value in _computed(run_branch([]))]
+            try:
+                tensors = [as_tensor(value) for value in _computed(run_branch([]))]
+            except StepwellError as error:
+                what = f"the condition, as a branch does not fit the shapes ({error.message}),"
+                raise ValueNeeded(condition, what) from error
             types.append([(one.shape, one.dtype) for one in tensors])
             return tensors
 
@@ -36,8 +43,8 @@ def if_(condition: Value, *, then_branch: Subgraph, else_branch: Subgraph) -> li
 
     regions = [branch(then_branch), branch(else_branch)]
     if types[0] != types[1]:
-        raise Unsupported(
-            "branches of different shapes under a condition that is known only at run time"
+        raise ValueNeeded(
+            condition, "the condition, as the results of the branches differ in shape,"
         )
     return list(record_all(graph.IfOp, flag(condition), *regions))
 

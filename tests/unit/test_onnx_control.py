@@ -11,15 +11,19 @@ pytest.importorskip("onnx")
 
 from onnx import parser
 from stepwell.dialects import graph
+from stepwell.driver.options import Options
+from stepwell.errors import StepwellError
 from stepwell.frontend.onnx.importer import import_model
+from stepwell.frontend.onnx.model_function import ModelFunction
 from stepwell.frontend.onnx.reading import checked_model
 from stepwell.interpreters.harness import interpret
 from xdsl.dialects.builtin import ModuleOp
 
+HEADER = '<ir_version: 8, opset_import: ["" : 16]>\n'
+
 
 def imported(text: str) -> ModuleOp:
-    header = '<ir_version: 8, opset_import: ["" : 16]>\n'
-    return import_model(checked_model(parser.parse_model(header + text), "model"))
+    return import_model(checked_model(parser.parse_model(HEADER + text), "model"))
 
 
 def has(module: ModuleOp, kind: type[Any]) -> bool:
@@ -49,6 +53,27 @@ def test_a_known_branch_leaves_no_region():
         }"""
     )
     assert not has(module, graph.IfOp)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ("b = Add(x, w)", "as a branch does not fit the shapes"),
+        ("b = Concat<axis = 0>(x, w)", "as the results of the branches differ in shape"),
+    ],
+)
+def test_where_one_branch_alone_fits_it_is_compiled_for_the_condition(other, reason):
+    text = f"""main (bool c, float[3] x) => (float[n] y) <float[2] w = {{5.0, 6.0}}> {{
+          y = If (c) <
+            then_branch = then () => (float[3] a) {{ a = Add(x, x) }},
+            else_branch = otherwise () => (float[k] b) {{ {other} }}>
+        }}"""
+    with pytest.raises(StepwellError, match=f"{reason}.*give constants={{'c': …}}"):
+        imported(text)
+    model = checked_model(parser.parse_model(HEADER + text), "model")
+    x = np.array([1, 2, 3], np.float32)
+    (found,) = ModelFunction(model, Options(opt="quick", cache=False))(np.array(True), x)
+    np.testing.assert_array_equal(found, 2 * x)
 
 
 LOOP = """main (int64 n, float[2] x) => (float[2] y) <bool go = {1}, float limit = {100.0}> {
