@@ -46,6 +46,7 @@ from .numpy import (
     sets,
     sorting,
     statistics,
+    updates,
 )
 from .numpy.indexing import getitem
 from .numpy.missing import MISSING
@@ -87,6 +88,7 @@ _NUMPY = (
     sets,
     sorting,
     statistics,
+    updates,
 )
 
 
@@ -119,7 +121,9 @@ class Namespace:
 
 
 _OF_NUMPY = {
-    name: function for name, function in _functions(_NUMPY).items() if name not in fourier.FFT
+    name: function
+    for name, function in _functions(_NUMPY).items()
+    if name not in fourier.FFT and name not in ("getitem", "updated")
 }
 _OF_NETWORKS = {
     name: function
@@ -150,10 +154,10 @@ def public(name: str) -> Any:
 
 
 def _message(where: str, name: str, known: Iterable[str], hints: Mapping[str, str]) -> str:
+    what = f"module '{where}' has no attribute '{name}'"
     if name in hints:
-        return f"'{where}' has no '{name}': {hints[name]}"
-    remedy = did_you_mean(name, known, f"dir({where}) lists what there is")
-    return f"'{where}' has no '{name}'; {remedy}"
+        return f"{what}: {hints[name]}"
+    return f"{what}; {did_you_mean(name, known, f'dir({where}) lists what there is')}"
 
 
 def public_names() -> list[str]:
@@ -167,4 +171,4 @@ def every_name() -> list[str]:
 
 
 operators.enter({name: value for name, value in _PUBLIC.items() if callable(value)})
-operators.enter({"__getitem__": getitem})
+operators.enter({"__getitem__": getitem, "updated": updates.updated})

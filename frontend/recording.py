@@ -29,7 +29,7 @@ from .array_memory import check_memory
 from .arrays import as_array, is_array
 from .call_site import call_site, call_site_text, name_of
 from .promotion import default_dtype, is_scalar, require_supported, result_dtype, scalar_array
-from .tensor import Tensor, TensorLike
+from .tensor import ARGUMENT, Tensor, TensorLike
 
 _limit: ContextVar[int | None] = ContextVar("_limit", default=None)
 _records_constants: ContextVar[bool] = ContextVar("_records_constants", default=False)
@@ -77,7 +77,9 @@ class Recording:
         type_ = TensorType(element_type(dtype), shape)
         value = self.block.insert_arg(type_, len(self.block.args))
         value.name_hint = valid_hint(hint)
-        return Tensor(value, self)
+        tensor = Tensor(value, self)
+        tensor.shared = ARGUMENT
+        return tensor
 
     def sees(self, other: object) -> bool:
         """Whether what is recorded here may use the values of another recording."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import EllipsisType
 from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
@@ -12,11 +13,17 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.dtypes import numpy_dtype
 from ..errors import StepwellError
+from ..spelling import did_you_mean
+from .at import At
 from .call_site import call_site_text
 from .operators import call, function_named
 
 TensorLike: TypeAlias = Any
 """A Tensor, an array, a Python scalar, or a list of numbers."""
+
+
+VIEW = "which NumPy has as a view of another array"
+ARGUMENT = "an argument, which belongs to the caller"
 
 
 class Tensor:
@@ -27,13 +34,15 @@ class Tensor:
     each records an operation. NumPy's functions, called on a Tensor, are Stepwell's of the same name.
     """
 
-    __slots__ = ("recording", "value")
+    __slots__ = ("recording", "shared", "value")
     __array_priority__ = 1000
 
     def __init__(self, value: SSAValue, recording: object):
         self.value = value
         self.recording = recording
         """What its operation is recorded in."""
+        self.shared: str | None = None
+        """Why nothing is assigned into it: with whom an array in its place would share its elements."""
 
     @property
     def type(self) -> TensorType[Attribute]:
@@ -70,13 +79,21 @@ class Tensor:
             raise self._unusable("len() of a tensor without axes")
         return self.shape[0]
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(no_attribute(name, [one for one in dir(Tensor) if one[0] != "_"]))
+
+    def __format__(self, specification: str) -> str:
+        if specification:
+            raise self._unusable(f"a tensor printed as '{specification}'")
+        return repr(self)
+
     # What would need the elements.
 
     def _unusable(self, what: str) -> StepwellError:
         return StepwellError(
             f"found {what}: {self!r} is a traced value and has no concrete value while the function is "
-            "traced; compute with stepwell's functions (for branches, stepwell.where) or pass the value as a "
-            "Python number",
+            "traced; compute with stepwell's functions (for branches, stepwell.where or stepwell.cond) or pass the value "
+            "as a Python number",
             where=call_site_text(),
         )
 
@@ -107,12 +124,34 @@ class Tensor:
     def tolist(self) -> NoReturn:
         raise self._unusable(".tolist() of a tensor")
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise StepwellError(
-            f"found an assignment into {self!r}, expected a new value: traced values do not change; use "
-            "stepwell.where or stepwell.concatenate",
-            where=call_site_text(),
-        )
+    def __setitem__(self, key: Any, value: TensorLike) -> None:
+        """
+        From here on this name stands for a new value with these elements replaced. Values that were computed from the old
+        one, slices of it too, stay as they are.
+        """
+        if self.shared is not None:
+            raise StepwellError(
+                f"found an assignment into {self!r}, {self.shared}, expected a value that nothing else shows; write "
+                "x = x.at[...].set(value), or copy it first: x = x.copy()",
+                where=call_site_text(),
+            )
+        new: Tensor = call("updated", self, key, value, "none")
+        if new.recording is not self.recording:
+            raise StepwellError(
+                f"found an assignment into {self!r}, which is from outside of this loop or branch; hand it in as state "
+                "and return it",
+                where=call_site_text(),
+            )
+        self.value = new.value
+
+    @property
+    def at(self) -> At:
+        """`x.at[key].set(values)`, `add`, `multiply`, `min`, `max`: new values with some elements replaced."""
+        return At(self)
+
+    def copy(self) -> Tensor:
+        """The same value, which may be assigned into."""
+        return Tensor(self.value, self.recording)
 
     # NumPy's functions, and its operators with an array on the left.
 
@@ -154,7 +193,7 @@ class Tensor:
         return call("negative", self)
 
     def __pos__(self) -> Tensor:
-        return self
+        return self.copy()
 
     def __abs__(self) -> Tensor:
         return call("abs", self)
@@ -261,7 +300,11 @@ class Tensor:
     __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
 
     def __getitem__(self, key: Any) -> Tensor:
-        return call("__getitem__", self, key)
+        part: Tensor = call("__getitem__", self, key)
+        parts = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+        if all(isinstance(one, slice | int | EllipsisType | None) for one in parts):
+            part.shared = VIEW
+        return part
 
     # NumPy's methods.
 
@@ -277,9 +320,10 @@ class Tensor:
         return call("reshape", self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self) -> Tensor:
-        return call("reshape", self, -1)
+        return call("reshape", self, -1).copy()
 
-    ravel = flatten
+    def ravel(self) -> Tensor:
+        return call("ravel", self)
 
     def transpose(self, *axes: Any) -> Tensor:
         if len(axes) == 1 and not isinstance(axes[0], int):
@@ -322,11 +366,106 @@ class Tensor:
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Tensor:
         return call("any", self, axis, keepdims=keepdims)
 
+    def var(
+        self, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+    ) -> Tensor:
+        return call("var", self, axis, dtype, ddof=ddof, keepdims=keepdims)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+    ) -> Tensor:
+        return call("std", self, axis, dtype, ddof=ddof, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Tensor:
+        return call("cumsum", self, axis, dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Tensor:
+        return call("cumprod", self, axis, dtype)
+
+    def dot(self, other: TensorLike) -> Tensor:
+        return call("dot", self, other)
+
+    def argsort(self, axis: int | None = -1) -> Tensor:
+        return call("argsort", self, axis)
+
+    def repeat(self, repeats: int, axis: int | None = None) -> Tensor:
+        return call("repeat", self, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        return call("diagonal", self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        return call("trace", self, offset, axis1, axis2)
+
+    def nonzero(self, *, size: int | None = None) -> tuple[Tensor, ...]:
+        return call("nonzero", self, size=size)
+
+    def searchsorted(self, v: TensorLike, side: str = "left") -> Tensor:
+        return call("searchsorted", self, v, side)
+
+    def conj(self) -> Tensor:
+        return self.copy()
+
+    conjugate = conj
+
+    @property
+    def real(self) -> Tensor:
+        return self.copy()
+
+    @property
+    def imag(self) -> Tensor:
+        return call("zeros_like", self)
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes in each other's place."""
+        return call("matrix_transpose", self)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         return call("argmax", self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         return call("argmin", self, axis, keepdims=keepdims)
+
+
+_INSTEAD = {
+    "sort": "it sorts in place; use stepwell.sort(x)",
+    "fill": "it writes in place; use stepwell.full_like(x, value)",
+    "partition": "it sorts in place; use stepwell.partition(x, kth)",
+    "put": "it writes in place; use stepwell.put(x, indices, values)",
+    "resize": "it works in place; use stepwell.resize(x, shape)",
+    "view": "traced values have no bytes to look at; use astype to convert",
+    "tobytes": "a traced value has no elements yet; call it on the result",
+    "tofile": "a traced value has no elements yet; call it on the result",
+    "numpy": "a traced value has no elements yet; the jitted function returns NumPy arrays",
+    "flat": "use x.ravel()",
+    "data": "a traced value has no memory yet",
+    "ctypes": "a traced value has no memory yet",
+    "strides": "a traced value has no memory yet",
+    "flags": "a traced value has no memory yet",
+    "setflags": "a traced value has no memory yet",
+    "base": "a traced value has no memory yet",
+}
+
+
+def no_attribute(name: str, known: Sequence[str]) -> str:
+    """The message for an attribute that Tensors do not have."""
+    what = f"a traced value has no attribute '{name}'"
+    if name in _INSTEAD:
+        return f"{what}: {_INSTEAD[name]}"
+    if not name.startswith("_") and function_named(name) is not None:
+        return f"{what}; write stepwell.{name}(x)"
+    return f"{what}; {did_you_mean(name, known, 'it has those of numpy.ndarray that need no elements')}"
 
 
 def _numpys(function: Any) -> Callable[..., Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ..errors import StepwellError
 from .call_site import call_site_text
 from .recording import EagerRecording, active_recording, records_constants
-from .tensor import Tensor
+from .tensor import VIEW, Tensor
 
 _PUBLIC = "__stepwell_public__"
 
@@ -49,7 +49,7 @@ def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> Funct
         _nesting.inside = True
         try:
             if is_traced(args, kwargs) or records_constants():
-                return function(*args, **kwargs)
+                return _as_numpys(function.__name__, function(*args, **kwargs), args)
             return _computed(function, args, kwargs)
         except StepwellError as error:
             error.where = error.where or call_site_text()
@@ -59,6 +59,26 @@ def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> Funct
 
     setattr(call, _PUBLIC, True)
     return cast(FunctionT, call)
+
+
+_VIEWS = frozenset(
+    (
+        *("reshape", "ravel", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis"),
+        *("expand_dims", "squeeze", "broadcast_to", "diagonal"),
+    )
+)
+"""Functions whose results share their elements with the operand in NumPy."""
+
+
+def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
+    """The result, which says whether an assignment into it would be seen elsewhere in NumPy."""
+    if not isinstance(result, Tensor):
+        return result
+    if any(result is arg for arg in args) and name != "asarray":
+        result = result.copy()
+    if name in _VIEWS:
+        result.shared = VIEW
+    return result
 
 
 def is_public(function: object) -> bool:

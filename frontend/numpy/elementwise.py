@@ -82,6 +82,9 @@ def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
     return record(back, record(graph.RoundOp, record(there, tensor, scale)), scale)
 
 
+around = round
+
+
 @traceable
 def clip(x: TensorLike, /, min: TensorLike = None, max: TensorLike = None) -> Tensor:
     """`x` between two bounds, either of which may be None. Bounds may be arrays."""

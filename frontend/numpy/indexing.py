@@ -20,39 +20,72 @@ from ..traceable import traceable
 @dataclass(frozen=True)
 class _Plan:
     """
-    What to do, in order: slice every axis, drop the axes an integer chose, gather along one of those left,
-    put in new axes, and move the axes of the gathered indices to the front.
+    What to do, in order: slice every axis, drop the axes an integer chose, gather along those that arrays index, and put
+    in new axes.
     """
 
     slices: tuple[slice, ...]
     dropped: tuple[int, ...]
-    gather_axis: int | None
-    indices: Any
+    gathered: tuple[tuple[int, Any], ...]
+    """Axes, as they are then, and their indices."""
+    place: int
+    """Where the axes of the indices are in the result, before the new axes are put in."""
     new_axes: tuple[int, ...]
-    to_front: tuple[int, ...]
 
 
 @traceable
 def getitem(x: Tensor, key: Any, /) -> Tensor:
     """
-    `x[key]` for integers, slices, None, Ellipsis and one array of integers.
+    `x[key]` for integers, slices, None, Ellipsis, arrays of integers, which broadcast, and masks that are known. An index
+    out of range that is known only at run time is moved to the nearest in range.
 
-    Raises StepwellError for other keys, and for indices out of range.
+    Raises StepwellError for other keys, and for indices known and out of range.
     """
     plan = _plan(x.shape, key)
     if any(part != slice(None) for part in plan.slices):
         x = record(graph.SliceOp, x, plan.slices)
     if plan.dropped:
         x = record(graph.SqueezeOp, x, plan.dropped)
-    if plan.gather_axis is not None:
-        indices = index_tensor(plan.indices, x.shape[plan.gather_axis])
-        x = record(graph.GatherOp, x, indices, plan.gather_axis)
+    if plan.gathered:
+        x = _gathered(x, plan)
     if plan.new_axes:
         x = record(graph.ExpandDimsOp, x, plan.new_axes)
-    if plan.to_front:
-        others = [axis for axis in range(x.ndim) if axis not in plan.to_front]
-        x = record(graph.TransposeOp, x, (*plan.to_front, *others))
     return x
+
+
+def _gathered(x: Tensor, plan: _Plan) -> Tensor:
+    """The elements along the axes that arrays index, whose own axes stand at their place."""
+    axes = [axis for axis, _ in plan.gathered]
+    indices = [index_tensor(index, x.shape[axis]) for axis, index in plan.gathered]
+    if len(axes) == 1:
+        found = record(graph.GatherOp, x, indices[0], axes[0])
+        return _moved(found, axes[0], indices[0].ndim, plan.place)
+    indices = [cast_to(index, INT64) for index in indices]
+    try:
+        shape = np.broadcast_shapes(*(index.shape for index in indices))
+    except ValueError:
+        shapes = " and ".join(str(list(index.shape)) for index in indices)
+        raise StepwellError(
+            f"found arrays of indices of shapes {shapes}, expected ones that broadcast; reshape them, or use stepwell.ix_"
+        ) from None
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    x = record(graph.TransposeOp, x, [*axes, *others])
+    tuples = [
+        record(graph.ExpandDimsOp, record(graph.BroadcastToOp, index, shape), (len(shape),))
+        for index in indices
+    ]
+    found = record(graph.GatherNdOp, x, record(graph.ConcatOp, tuples, len(shape)), 0)
+    return _moved(found, 0, len(shape), plan.place)
+
+
+def _moved(x: Tensor, start: int, count: int, to: int) -> Tensor:
+    """So many axes from one position on moved to another."""
+    if start == to or not count:
+        return x
+    moved = list(range(start, start + count))
+    order = [axis for axis in range(x.ndim) if axis not in moved]
+    order[to:to] = moved
+    return record(graph.TransposeOp, x, order)
 
 
 def index_tensor(indices: TensorLike, extent: int) -> Tensor:
@@ -78,59 +111,108 @@ def index_tensor(indices: TensorLike, extent: int) -> Tensor:
 
 
 def _plan(shape: tuple[int, ...], key: Any) -> _Plan:
-    parts = _expanded(key, len(shape))
+    parts = _expanded(key, shape)
     slices: list[slice] = []
     dropped: list[int] = []
-    new_axes: list[int] = []
+    arrays: list[tuple[int, Any]] = []
     kept = 0  # axes of the sliced and squeezed tensor so far
-    position = 0  # axes of the result so far
-    gather_axis: int | None = None
-    indices: Any = None
-    index_axes: tuple[int, ...] = ()
     advanced: list[int] = []  # positions in the key of what NumPy calls advanced indices
+    before = 0  # axes of the result before the first array of indices, without new ones
     for number, part in enumerate(parts):
-        if part is None:
-            new_axes.append(position)
-            position += 1
+        if part is None or part is Ellipsis:
             continue
+        axis = len(slices)
         if isinstance(part, slice):
             slices.append(_integer_slice(cast("slice[Any, Any, Any]", part)))
             kept += 1
-            position += 1
             continue
         advanced.append(number)
-        axis = len(slices)
         if (integer := _integer(part)) is not None:
             dropped.append(axis)
             start = _in_range(integer, shape[axis], axis)
             slices.append(slice(start, start + 1))
             continue
-        if gather_axis is not None:
-            raise StepwellError(
-                "found two arrays of indices in one subscript, expected at most one; index in two steps"
-            )
+        before = before if arrays else kept
         slices.append(slice(None))
-        gather_axis, indices = kept, part
-        rank = np.ndim(part) if not isinstance(part, Tensor) else part.ndim
-        index_axes = tuple(range(position, position + rank))
+        arrays.append((kept, part))
         kept += 1
-        position += rank
     # Advanced indices that are not side by side put their axes first.
     apart = bool(advanced) and advanced[-1] - advanced[0] != len(advanced) - 1
+    rank = max((_rank(part) for _, part in arrays), default=0)
     return _Plan(
         tuple(slices),
         tuple(dropped),
-        gather_axis,
-        indices,
-        tuple(new_axes),
-        index_axes if apart and index_axes and index_axes[0] else (),
+        tuple(arrays),
+        0 if apart else before,
+        _new_axes(parts, 0 if apart else None, rank),
     )
 
 
-def _expanded(key: Any, rank: int) -> list[Any]:
-    """The parts of a key, the Ellipsis and what is missing at the end written as full slices."""
-    parts: list[Any] = list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
-    used = sum(part is not None and part is not Ellipsis for part in parts)
+def _new_axes(parts: list[Any], first: int | None, rank: int) -> tuple[int, ...]:
+    """Where in the result the axes of None are; `rank` axes of arrays of indices are first, or where the first array is."""
+    found: list[int] = []
+    position, is_placed = (0, False) if first is None else (rank, True)
+    for part in parts:
+        if part is None:
+            found.append(position)
+        if part is None or isinstance(part, slice):
+            position += 1
+        elif part is not Ellipsis and not is_placed and _integer(part) is None:
+            position, is_placed = position + rank, True
+    return tuple(found)
+
+
+def _rank(part: Any) -> int:
+    return part.ndim if isinstance(part, Tensor) else np.ndim(part)
+
+
+def is_mask(part: Any) -> bool:
+    """Whether a part of a key selects by a condition."""
+    if isinstance(part, list | tuple):
+        part = np.asarray(cast("Any", part)) if not _has_tensor(part) else None
+    return getattr(part, "dtype", None) == np.bool_ and not isinstance(part, np.bool_)
+
+
+def _has_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or (
+        isinstance(value, list | tuple) and any(map(_has_tensor, cast("list[Any]", value)))
+    )
+
+
+def _indices_of_mask(mask: Any, extents: tuple[int, ...]) -> list[np.ndarray]:
+    """Where a known mask holds, along each of its axes. Raises StepwellError for a traced one, and one of other extents."""
+    if isinstance(mask, Tensor):
+        raise StepwellError(
+            f"found the mask {mask!r} as an index, expected a known one, as the shape of what it selects follows from its "
+            "elements; use stepwell.where(mask, x, y), stepwell.extract(mask, x, size=n), or x.at[mask].set(value)"
+        )
+    array = np.asarray(mask)
+    if array.shape != extents[: array.ndim] or not array.ndim:
+        raise StepwellError(
+            f"found a mask of shape {list(array.shape)} for axes of {list(extents)}, expected equal extents; reshape it"
+        )
+    return list(np.nonzero(array))
+
+
+def parts_of(key: Any) -> list[Any]:
+    """A key as the list of its parts."""
+    return list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
+
+
+def _axes_of(part: Any) -> int:
+    """How many axes a part of a key indexes."""
+    if part is None or part is Ellipsis:
+        return 0
+    return _rank(part) if is_mask(part) else 1
+
+
+def _expanded(key: Any, shape: tuple[int, ...]) -> list[Any]:
+    """
+    The parts of a key, with what is missing, and what the Ellipsis stands for behind it, written as full slices, and masks
+    as arrays of indices.
+    """
+    parts, rank = parts_of(key), len(shape)
+    used = sum(map(_axes_of, parts))
     ellipses = [number for number, part in enumerate(parts) if isinstance(part, EllipsisType)]
     if used > rank or len(ellipses) > 1:
         found = "two Ellipses" if len(ellipses) > 1 else f"{used} indices"
@@ -138,10 +220,16 @@ def _expanded(key: Any, rank: int) -> list[Any]:
             f"found {found} in a subscript of a tensor of {rank} axes, expected at most "
             f"{'one' if len(ellipses) > 1 else rank}; remove some"
         )
-    full = [slice(None)] * (rank - used)
-    if not ellipses:
-        return [*parts, *full]
-    return [*parts[: ellipses[0]], *full, *parts[ellipses[0] + 1 :]]
+    # The Ellipsis stays: even where it stands for no axes, the arrays around it are not side by side.
+    at = ellipses[0] + 1 if ellipses else len(parts)
+    parts[at:at] = [slice(None)] * (rank - used)
+    expanded: list[Any] = []
+    axis = 0
+    for part in parts:
+        count = _axes_of(part)
+        expanded += _indices_of_mask(part, shape[axis:]) if is_mask(part) else [part]
+        axis += count
+    return expanded
 
 
 def _integer(part: Any) -> int | None:
@@ -178,8 +266,9 @@ def _integer_slice(part: slice[Any, Any, Any]) -> slice:
             None if bound is None else operator.index(bound)
             for bound in (part.start, part.stop, part.step)
         ]
-    except TypeError:
+    except (TypeError, StepwellError):
         raise StepwellError(
-            f"found {part}, expected integers or None in a slice; convert them"
+            f"found {part}, expected integers or None in a slice, as shapes are fixed while tracing; for a start that is "
+            "traced use stepwell.dynamic_slice(x, starts, sizes)"
         ) from None
     return slice(*bounds)

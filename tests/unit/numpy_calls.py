@@ -208,7 +208,7 @@ SEARCHING = {
     "argsort": "np.argsort(v, kind='stable')",
     "lexsort": "np.lexsort((v, i[np.array([0, 1, 2, 3, 0, 1, 2])]))",
     "partition": "np.partition(x, 2)[:, 2]; np.partition(v, (1, 3), 0)[1:4:2]",
-    "argpartition": "np.argpartition(v, 3)[3]",
+    "argpartition": "v[np.argpartition(v, 3)][3]",
     "searchsorted": "np.searchsorted(r, x); np.searchsorted(r, r, 'right'); np.searchsorted(v, x, sorter=np.argsort(v))",
     "digitize": "np.digitize(x, r); np.digitize(x, r[::-1], right=True)",
     "isin": "np.isin(k, j); np.isin(k, j, invert=True)",

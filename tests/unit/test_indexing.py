@@ -45,9 +45,9 @@ BAD_KEYS = {
     "found 3 indices in a subscript of a tensor of 2 axes": (0, 0, 0),
     "found two Ellipses": (..., ...),
     "found True as an index": True,
-    "found indices of bool": np.ones(4, bool),
+    r"found a mask of shape \[3\] for axes of \[4, 5\]": np.ones(3, bool),
     "found a str as an index": "a",
-    "found two arrays of indices": ([0, 1], [0, 1]),
+    r"found arrays of indices of shapes \[2\] and \[3\]": ([0, 1], [0, 1, 2]),
     "found slice": slice(0.5, 2),
     "found a slice of step 0": slice(None, None, 0),
     "found index 7 for an axis": [0, 7],
@@ -82,3 +82,191 @@ def test_a_traced_index():
     pick = sw.jit(lambda x, i: x[i])
     for i in (0, 2, -1):
         np.testing.assert_array_equal(pick(x, np.int64(i)), x[i])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_several_arrays_and_masks(data):
+    x = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
+    shapes = st.sampled_from([(), (1,), (3,), (2, 1), (2, 3)])
+    parts = [st.sampled_from([0, -1, slice(None), slice(1, None, 2)])]
+    key = []
+    for extent in x.shape[: data.draw(st.integers(1, 3))]:
+        if data.draw(st.booleans()):
+            elements = st.integers(-extent, extent - 1)
+            key.append(data.draw(npst.arrays(np.int64, data.draw(shapes), elements=elements)))
+        else:
+            key.append(data.draw(parts[0]))
+    for extra in (None, ...):
+        if data.draw(st.booleans()):
+            key.insert(data.draw(st.integers(0, len(key))), extra)
+    key = tuple(key)
+    try:
+        expected = x[key]
+    except IndexError:
+        return  # shapes that do not broadcast
+    (found,) = interpreted(lambda x: x[key], x)
+    np.testing.assert_array_equal(found, expected)
+    arrays = [part for part in key if isinstance(part, np.ndarray)]
+
+    def traced(x, arrays):
+        rest = iter(arrays)
+        return x[tuple(next(rest) if isinstance(part, np.ndarray) else part for part in key)]
+
+    (found,) = interpreted_nested(traced, x, arrays)
+    np.testing.assert_array_equal(found, expected)
+
+
+def interpreted_nested(function, x, arrays):
+    return sw.interpret(sw.jit(function).lower(x, arrays).module("graph"), [x, *arrays])
+
+
+def test_known_masks():
+    x = np.arange(60).reshape(3, 4, 5)
+    keys = [x > 30, (slice(None), x[0, :, 0] > 6), (..., x[0, 0] > 2), (x[:, 0, 0] > 5, [0, 1])]
+    results = interpreted(lambda x: [x[key] for key in keys], x)
+    for key, found in zip(keys, results, strict=True):
+        np.testing.assert_array_equal(found, x[key])
+
+
+UPDATES = [
+    (0, 7.0),
+    ((slice(1, 3), -1), [1.0, 2.0]),
+    ((slice(None, None, 2), ...), 5.0),
+    ((..., slice(1, None)), 2.0),
+    ([0, 2], 3.0),
+    (([0, 1, 2], [3, 3, 0]), [1.0, 2.0, 3.0]),
+    (np.array([0, 0, 2]), 1.0),
+    ((slice(None), None, 0), 4.0),
+]
+
+
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "min", "max", "subtract"])
+def test_updates(how):
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    at = {
+        "add": np.add,
+        "multiply": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "subtract": np.subtract,
+    }
+
+    def function(x):
+        return [getattr(x.at[key], how)(values) for key, values in UPDATES]
+
+    for (key, values), found in zip(UPDATES, sw.jit(function, opt="quick")(x), strict=True):
+        expected = x.copy()
+        values = np.asarray(values, np.float32)
+        if how == "set":
+            expected[key] = values
+        else:
+            at[how].at(expected, key, values)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_updates_by_a_condition():
+    x = np.arange(12.0).reshape(3, 4)
+
+    def function(x):
+        return (
+            x.at[x > 5].set(0),
+            x.at[x[:, 0] > 3].add(np.arange(4.0)),
+            x.at[x < 3].multiply(x[0, 1] * 2),
+        )
+
+    a, b, c = x.copy(), x.copy(), x.copy()
+    a[x > 5] = 0
+    b[x[:, 0] > 3] += np.arange(4.0)
+    c[x < 3] *= 2
+    for found, expected in zip(interpreted(function, x), (a, b, c), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def program(x, i):
+    y = np.zeros((3, 4), np.float32) + x * 2
+    y[0] = 1
+    y[1, 2:] += 5
+    z = y
+    y[i] = x[0]
+    y[y > 6] = -1
+    z *= 1  # of this name alone where traced
+    return y
+
+
+def test_assignments_are_rebinding():
+    x, i = np.arange(12, dtype=np.float32).reshape(3, 4), np.int64(2)
+    (found,) = interpreted(program, x, i)
+    np.testing.assert_array_equal(found, program(x, i))
+
+
+@pytest.mark.parametrize(
+    "assign",
+    [
+        lambda x: x.__setitem__(0, 1),
+        lambda x: (x * 2)[0].__setitem__(0, 1),
+        lambda x: (x * 2).T.__setitem__(0, 1),
+        lambda x: sw.reshape(x * 2, -1).__setitem__(0, 1),
+    ],
+)
+def test_assignments_that_would_be_seen_elsewhere(assign):
+    with pytest.raises(
+        sw.StepwellError,
+        match=r"found an assignment into .*; write x = x.at\[...\].set\(value\), or copy",
+    ):
+        sw.jit(lambda x: assign(x)).lower(np.zeros((3, 3)))
+
+
+def test_assignments_from_inside_of_a_loop():
+    def function(x):
+        y = x * 2
+
+        def step(i, state):
+            y[0] = 1
+            return state
+
+        return sw.fori_loop(0, 3, step, x)
+
+    with pytest.raises(
+        sw.StepwellError, match="from outside of this loop or branch; hand it in as state"
+    ):
+        sw.jit(function).lower(np.zeros(3))
+
+
+def test_copies_may_be_assigned_into():
+    def function(x):
+        y, z = x.copy(), sw.copy(x)
+        y[0], z[1] = 5, 6
+        return x, y, z, x.astype(np.float64) + y
+
+    x = np.arange(3.0)
+    for found, expected in zip(
+        interpreted(function, x), ([0, 1, 2], [5, 1, 2], [0, 6, 2], [5, 2, 4]), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_dynamic_slices():
+    x = np.arange(30.0).reshape(5, 6)
+    cut = sw.jit(
+        lambda x, i: (
+            sw.dynamic_slice(x, (i, 1), (2, 3)),
+            sw.dynamic_update_slice(x, x[:2, :3] * 0, (i, 1)),
+        )
+    )
+    for start, inside in ((0, 0), (3, 3), (9, 3), (-2, 3)):
+        part, written = cut(x, np.int64(start))
+        expected = x.copy()
+        expected[inside : inside + 2, 1:4] = 0
+        np.testing.assert_array_equal(part, x[inside : inside + 2, 1:4])
+        np.testing.assert_array_equal(written, expected)
+
+
+def test_traced_keys_that_have_no_shape():
+    x = np.zeros((4, 4))
+    with pytest.raises(
+        sw.StepwellError, match=r"found the mask .*; use stepwell.where\(mask, x, y\)"
+    ):
+        sw.jit(lambda x: x[x > 0]).lower(x)
+    with pytest.raises(sw.StepwellError, match=r"use stepwell.dynamic_slice\(x, starts, sizes\)"):
+        sw.jit(lambda x, i: x[i : i + 2]).lower(x, np.int64(1))

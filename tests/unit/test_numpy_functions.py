@@ -237,11 +237,12 @@ def test_names_that_are_not_there(name, message):
 
 def test_names_that_namespaces_do_not_have():
     with pytest.raises(
-        AttributeError, match=r"'stepwell.fft' has no 'rfft': there is no complex dtype; use sw.dft"
+        AttributeError,
+        match=r"'stepwell.fft' has no attribute 'rfft': there is no complex dtype; use sw.dft",
     ):
         sw.fft.rfft  # noqa: B018
     with pytest.raises(
-        AttributeError, match=r"'stepwell.linalg' has no 'nrom'; did you mean 'norm'"
+        AttributeError, match=r"'stepwell.linalg' has no attribute 'nrom'; did you mean 'norm'"
     ):
         sw.linalg.nrom  # noqa: B018
 

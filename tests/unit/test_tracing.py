@@ -295,3 +295,49 @@ def test_threads_trace_on_their_own():
 def test_tensors_are_not_hashable():
     with pytest.raises(TypeError, match="unhashable"):
         sw.jit(lambda x: builtins.dict({x: 1}) or x).lower(X)
+
+
+ATTRIBUTES = {
+    "sort": r"a traced value has no attribute 'sort': it sorts in place; use stepwell.sort\(x\)",
+    "tanh": r"a traced value has no attribute 'tanh'; write stepwell.tanh\(x\)",
+    "cumsumm": "a traced value has no attribute 'cumsumm'; did you mean 'cumsum'",
+    "zxqwv": "it has those of numpy.ndarray that need no elements",
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_attributes_that_are_not_there(name):
+    with pytest.raises(AttributeError, match=ATTRIBUTES[name]):
+        sw.jit(lambda x: getattr(x, name)()).lower(np.zeros(3))
+
+
+def test_a_tensor_in_a_formatted_string():
+    with pytest.raises(
+        sw.StepwellError, match=r"found a tensor printed as '.3f': .* has no concrete value"
+    ):
+        sw.jit(lambda x: f"{x:.3f}").lower(np.zeros(3))
+
+
+def test_more_methods_of_arrays():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+
+    def function(x):
+        square = x.dot(x.T)
+        return (
+            *(x.var(0), x.std(1, ddof=1), x.cumsum(1), x.cumprod(0), x.argsort(0), x.repeat(2, 1)),
+            *(
+                square.trace(),
+                square.diagonal(1),
+                x.mT,
+                x.real,
+                x.imag,
+                x.conj(),
+                x.flatten(),
+                x.ravel(),
+            ),
+            *((x[0] * 0 + np.arange(4.0)).searchsorted(x[1]), +x, x * x.nbytes, x * x.itemsize),
+        )
+
+    found = sw.interpret(sw.jit(function).lower(x).module("graph"), [x])
+    for one, expected in zip(found, function(x), strict=True):
+        np.testing.assert_allclose(one, expected)

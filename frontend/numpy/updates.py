@@ -1,0 +1,164 @@
+"""
+New arrays with some elements replaced: `x.at[key].set(values)` and its kin, slices that start at traced indices.
+
+What a key names is found by indexing an array of the numbers of all elements with it; known slices without steps are
+padded instead, which is element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from ...dialects import graph
+from ...errors import StepwellError
+from ..promotion import BOOL, INT64
+from ..recording import as_tensor, cast_to, record
+from ..tensor import Tensor, TensorLike
+from ..traceable import traceable
+from .arguments import integers
+from .counting import iota
+from .elementwise import add, clip, maximum, minimum, multiply, where
+from .indexing import getitem, is_mask, parts_of
+from .manipulation import broadcast_to, reshape
+from .scatter import scatter_elements
+
+_JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "none": lambda before, value: value,
+    "add": add,
+    "mul": multiply,
+    "min": minimum,
+    "max": maximum,
+}
+
+
+@traceable
+def updated(x: Tensor, key: Any, values: TensorLike, how: str, /) -> Tensor:
+    """`x` with the elements that `key` names replaced, or joined with the values by add, mul, min or max."""
+    x = as_tensor(x)
+    value = cast_to(as_tensor(values), x.dtype)
+    parts = parts_of(key)
+    if len(parts) == 1 and is_mask(parts[0]):
+        return _where(x, as_tensor(parts[0]), value, how)
+    if all(isinstance(part, slice | int | EllipsisType) for part in parts):
+        found = _in_slices(x, parts, value, how)
+        if found is not None:
+            return found
+    numbers = reshape(iota(x.size), x.shape)
+    places = getitem(numbers, key)
+    written = broadcast_to(_fitting(value, places.shape), places.shape)
+    flat = scatter_elements(reshape(x, -1), reshape(places, -1), reshape(written, -1), 0, how)
+    return reshape(flat, x.shape)
+
+
+def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The values without leading axes of extent 1 that the place has not, as NumPy has it."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = reshape(value, value.shape[1:])
+    return value
+
+
+def _where(x: Tensor, mask: Tensor, value: Tensor, how: str) -> Tensor:
+    """By a mask of the leading axes, with one value, or one for each place behind these axes."""
+    if mask.shape != x.shape[: mask.ndim]:
+        raise StepwellError(
+            f"found a mask of shape {list(mask.shape)} for a tensor of {list(x.shape)}, expected the extents of its first "
+            "axes; reshape it"
+        )
+    rest = x.shape[mask.ndim :]
+    if value.ndim > len(rest) or any(
+        extent not in (1, other)
+        for extent, other in zip(value.shape[::-1], rest[::-1], strict=False)
+    ):
+        raise StepwellError(
+            f"found values of shape {list(value.shape)} for a mask, expected one number, or shape {list(rest)}; use "
+            "stepwell.where for one at each element"
+        )
+    mask = reshape(mask, (*mask.shape, *[1] * len(rest)))
+    return where(mask, _JOINS[how](x, value), x)
+
+
+def _in_slices(x: Tensor, parts: Sequence[Any], value: Tensor, how: str) -> Tensor | None:
+    """By integers and slices without steps; None where one has a step."""
+    slices: list[Any] = [
+        slice(part, part + 1 or None) if type(part) is int else part for part in parts
+    ]
+    if any(part is not Ellipsis and part.step not in (None, 1) for part in slices):
+        return None
+    place = getitem(x, tuple(parts))  # checks the key
+    at = slices.index(Ellipsis) if Ellipsis in slices else len(slices)
+    full = x.ndim - len(slices) + (1 if Ellipsis in slices else 0)
+    slices[at : at + 1] = [slice(None)] * full
+    bounds = [part.indices(extent)[:2] for part, extent in zip(slices, x.shape, strict=True)]
+    low = [start for start, _ in bounds]
+    inner = [max(stop - start, 0) for start, stop in bounds]
+    high = [
+        extent - start - count for extent, start, count in zip(x.shape, low, inner, strict=True)
+    ]
+    written = reshape(broadcast_to(_fitting(value, place.shape), place.shape), inner)
+    if inner == list(x.shape):
+        return _JOINS[how](x, written)
+    is_there = broadcast_to(as_tensor(np.ones((), BOOL)), inner)
+    is_there = record(graph.PadOp, is_there, low, high, np.False_)
+    spread = record(graph.PadOp, written, low, high, x.dtype.type(0))
+    return where(is_there, _JOINS[how](x, spread), x)
+
+
+# Slices of fixed sizes that start where a traced index says.
+
+
+def _starts(
+    x: Tensor, starts: Sequence[TensorLike], sizes: Sequence[int], name: str
+) -> list[Tensor]:
+    """The starts, moved so that the slice lies inside."""
+    if len(starts) != x.ndim or len(sizes) != x.ndim:
+        raise StepwellError(
+            f"found {len(starts)} starts and {len(sizes)} sizes in {name}, expected {x.ndim}, one for each axis"
+        )
+    if any(not 0 <= size <= extent for size, extent in zip(sizes, x.shape, strict=True)):
+        raise StepwellError(
+            f"found sizes {list(sizes)} in {name} for shape {list(x.shape)}, expected none larger"
+        )
+    tensors = [cast_to(as_tensor(start), INT64) for start in starts]
+    wrapped = [
+        where(start < 0, start + extent, start)
+        for start, extent in zip(tensors, x.shape, strict=True)
+    ]
+    return [
+        clip(start, 0, extent - size)
+        for start, extent, size in zip(wrapped, x.shape, sizes, strict=True)
+    ]
+
+
+@traceable
+def dynamic_slice(x: TensorLike, starts: Sequence[TensorLike], sizes: Sequence[int], /) -> Tensor:
+    """
+    The slice of these sizes that starts at these indices, one for each axis, which may be traced. A negative one counts from
+    the end; a slice that would reach beyond it is moved inside.
+    """
+    x = as_tensor(x)
+    extents = integers(sizes, "sizes")
+    for axis, start in enumerate(_starts(x, starts, extents, "dynamic_slice")):
+        if extents[axis] != x.shape[axis]:
+            x = record(graph.GatherOp, x, iota(extents[axis]) + start, axis)
+    return x
+
+
+@traceable
+def dynamic_update_slice(
+    x: TensorLike, update: TensorLike, starts: Sequence[TensorLike], /
+) -> Tensor:
+    """`x` with `update` written where the slice of its shape is that starts at these indices. See `dynamic_slice`."""
+    x = as_tensor(x)
+    value = cast_to(as_tensor(update), x.dtype)
+    places: TensorLike = np.int64(0)
+    for axis, start in enumerate(_starts(x, starts, value.shape, "dynamic_update_slice")):
+        along = [-1 if one == axis else 1 for one in range(x.ndim)]
+        places = places * x.shape[axis] + reshape(iota(value.shape[axis]) + start, along)
+    flat = scatter_elements(
+        reshape(x, -1), reshape(broadcast_to(places, value.shape), -1), reshape(value, -1)
+    )
+    return reshape(flat, x.shape)
