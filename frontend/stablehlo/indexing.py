@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..numpy import elementwise as ew
-from ..numpy import manipulation, scatter, selection
+from ..numpy import joining, manipulation, padding, scatter, selection
 from .operators import reducer_of
 from .registry import Node, Value, hlo
 
@@ -158,7 +158,7 @@ def _batch_places(
 
 def _tuples(columns: dict[int, Value], rank: int, shape: Sequence[int]) -> Value:
     """The indices of all elements, along a last axis."""
-    return manipulation.stack(
+    return joining.stack(
         [manipulation.broadcast_to(columns[axis], shape) for axis in range(rank)], axis=-1
     )
 
@@ -206,7 +206,7 @@ def scatter_(x: Value, starts: Value, updates: Value, *, node: Node) -> Value:
         beyond = np.asarray(shape[0] if axis == 0 else 0, place.dtype)
         columns[axis] = ew.where(inside, place, beyond)
     tuples = _tuples(columns, len(shape), updates.shape)
-    wide = manipulation.pad(x, [(0, int(axis == 0)) for axis in range(len(shape))])
+    wide = padding.pad(x, [(0, int(axis == 0)) for axis in range(len(shape))])
     return scatter.scatter_nd(wide, tuples, updates, reduction=reduction)[: shape[0]]
 
 

@@ -13,7 +13,7 @@ from ...dialects.graph.windows import Window
 from ...dialects.upstream.stablehlo import HloOp
 from ..control_flow import cond, while_loop
 from ..nn import convolution
-from ..numpy import einsum, manipulation, products, reductions, sorting
+from ..numpy import einsum, joining, manipulation, padding, products, reductions, sorting
 from ..numpy import elementwise as ew
 from ..public import public
 from ..recording import as_tensor, cast_to, dtype_of, record
@@ -187,7 +187,7 @@ def broadcast_in_dim(x: Value, *, node: Node) -> Value:
 
 @hlo("concatenate")
 def concatenate(*values: Value, node: Node) -> Value:
-    return manipulation.concatenate(list(values), axis=node.settings["dim"])
+    return joining.concatenate(list(values), axis=node.settings["dim"])
 
 
 @hlo("reverse")
@@ -216,7 +216,7 @@ def pad(x: Value, value: Value, *, node: Node) -> Value:
         for a, b, extent in zip(low, high, x.shape, strict=True)
     )
     widths = [(max(0, a), max(0, b)) for a, b in zip(low, high, strict=True)]
-    return manipulation.pad(x[cut], widths, constant_values=number[()])
+    return padding.pad(x[cut], widths, constant_values=number[()])
 
 
 def _dilated(x: Value, axis: int, factor: int, value: np.ndarray) -> Value:
@@ -226,7 +226,7 @@ def _dilated(x: Value, axis: int, factor: int, value: np.ndarray) -> Value:
         return x
     apart = manipulation.expand_dims(x, axis + 1)
     widths = [(0, factor - 1 if number == axis + 1 else 0) for number in range(len(shape) + 1)]
-    wide = manipulation.pad(apart, widths, constant_values=value[()])
+    wide = padding.pad(apart, widths, constant_values=value[()])
     shape[axis] *= factor
     whole = manipulation.reshape(wide, shape)
     last = shape[axis] - factor + 1
