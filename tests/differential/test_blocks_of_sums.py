@@ -16,7 +16,7 @@ from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.driver.options import Options
 from stepwell.interpreters.harness import interpret
 from stepwell.targets.target import Target
-from stepwell.tuning.families import FAMILIES, Choice
+from stepwell.tuning.families import Choice, Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 
 from .test_contraction_plans import KINDS
@@ -66,7 +66,7 @@ def test_blocks_of_the_sum(plan: str, kind: str, lead: tuple[int, ...]):
     low = sw.jit(lambda a, b: KINDS[kind](sw, a, b), target=TARGET).lower(a, b)
     module = low.unscheduled()
     (kernel,) = kernels(module)
-    choice = Choice(FAMILIES[0], blocked(m, n, **PLANS[plan]), None)
+    choice = Choice(Contractions(), blocked(m, n, **PLANS[plan]), None)
     session = schedule_with(module, kernel, choice, TARGET)
     assert session is not None
     module.verify()

@@ -30,7 +30,7 @@ from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 from stepwell.transforms.loop.vectorize import STRIDED
 from stepwell.transforms.remarks import listening
-from stepwell.tuning.families import FAMILIES, Choice
+from stepwell.tuning.families import Choice, Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
@@ -267,7 +267,7 @@ def products(draw: st.DrawFn) -> Product:
 
 
 def proposed(kernel: func.FuncOp, target: Target) -> list[Choice]:
-    return FAMILIES[0].propose(facts_of_loops(kernel).facts, target, PROPOSALS)
+    return Contractions().propose(facts_of_loops(kernel).facts, target, PROPOSALS)
 
 
 def scheduled(module: ModuleOp, target: Target, share: float) -> list[Choice]:

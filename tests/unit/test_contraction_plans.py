@@ -10,7 +10,7 @@ from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
-from stepwell.tuning.families import FAMILIES
+from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 
 CORES = ("zen3", "zen4", "zen5", "sapphire-rapids")
@@ -137,7 +137,7 @@ def test_the_last_columns_are_copied_once(rest: int):
     target = Target.parse("sapphire-rapids")
     choices = [
         choice
-        for choice in FAMILIES[0].propose(facts_of_loops(kernel).facts, target, 300)
+        for choice in Contractions().propose(facts_of_loops(kernel).facts, target, 300)
         if isinstance(choice.plan, ContractionPlan)
         and choice.plan.innermost == "n"
         and choice.plan.peel_n
