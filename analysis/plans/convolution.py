@@ -309,8 +309,9 @@ class _Model:
         Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
         each block of weights, and these once, or for each tile where a block of them does not stay there.
 
-        Of an image that is read in more places at a time than prefetchers follow, half of what comes is waited for, as
-        of rows that miss L1 (`contraction_cost.py`), and more where it takes longer than the arithmetic.
+        A part of it is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more places
+        at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
+        (`contraction_cost.py`), and more where it takes longer than the arithmetic.
         """
         c = self.c
         weights = self._bytes(c.right)
@@ -331,7 +332,8 @@ class _Model:
         if is_far and self._places(plan) > STREAMS:
             coming = image / self._unforeseen_rate(plan)
             return (max(coming, computing) + coming - computing) / 2
-        return max(0.0, (moved + image) / self._beyond_l2() - computing)
+        coming = (moved + image) / self._beyond_l2()
+        return max(0.0, coming - computing) + self.unhidden * coming
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
