@@ -18,6 +18,23 @@ def test_extents() -> None:
     check_extents(TRIANGLE, Tile("f/i", (4, 4)), Normalize("f"), extents=(1, 2, 7, 12))
 
 
+def test_an_index_that_is_stored() -> None:
+    """It is a value there, not a subscript. Of integers that a test can compare, so through a cell."""
+    program = """
+func.func @f(%A: memref<80xi64>) {
+  %cell = loop.alloc register : memref<index>
+  loop.for serial "i" %i = 3 to {n} step 2 {
+    loop.store %i, %cell[] : memref<index>
+    %last = loop.load %cell[] : memref<index>
+    %number = arith.index_cast %last : index to i64
+    loop.store %number, %A[%i] : memref<80xi64>
+  }
+  func.return
+}
+"""
+    check_extents(program, Normalize("f"), extents=(1, 4, 11))
+
+
 def test_it_changes_nothing_the_second_time() -> None:
     once = applied(MATMUL.replace("{n}", "10"), Tile("f/i", (4, 3, 2), "peel"), Normalize("f"))
     assert " step " not in once

@@ -43,22 +43,26 @@ def substitute(value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]) 
     """
     users = list(dict.fromkeys(use.operation for use in value.uses))
     for user in users:
+        if isinstance(user, loop.StoreOp) and user.value is value:
+            # An index that is itself stored stands in no map.
+            user.operands[0] = _applied_before(user, value, expr, operands)
         if isinstance(user, AffineOp | affine.ApplyOp):
             _substitute_in(user, value, expr, operands)
         else:
-            _substitute_apply(user, value, expr, operands)
+            replacement = _applied_before(user, value, expr, operands)
+            user.operands = [replacement if v is value else v for v in user.operands]
 
 
-def _substitute_apply(
+def _applied_before(
     user: Operation, value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]
-) -> None:
+) -> SSAValue:
+    """What the expression gives, computed before `user`, in place of `value`."""
     if len(operands) == 1 and expr == AffineExpr.dimension(0):
-        replacement = operands[0]
-    else:
-        apply = affine.ApplyOp(operands, AffineMapAttr(AffineMap(len(operands), 0, (expr,))))
-        replacement = Builder(InsertPoint.before(user)).insert(apply).result
-        replacement.name_hint = value.name_hint
-    user.operands = [replacement if v is value else v for v in user.operands]
+        return operands[0]
+    apply = affine.ApplyOp(operands, AffineMapAttr(AffineMap(len(operands), 0, (expr,))))
+    result = Builder(InsertPoint.before(user)).insert(apply).result
+    result.name_hint = value.name_hint
+    return result
 
 
 def _substitute_in(
