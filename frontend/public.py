@@ -17,6 +17,8 @@ from .nn import (
     pooling,
     quantization,
     resize,
+    sampling,
+    unpooling,
 )
 from .numpy import (
     compaction,
@@ -61,6 +63,8 @@ _NN = (
     pooling,
     quantization,
     resize,
+    sampling,
+    unpooling,
 )
 _NUMPY = (
     compaction,

@@ -38,8 +38,9 @@ from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp
 from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
-from .conversion import CastOp
+from .conversion import BitcastOp, CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
+from .determinant import DetOp
 from .divisors import GcdOp
 from .elementary import (
     AcoshOp,

@@ -1,4 +1,4 @@
-"""Conversion between element types: `cast`."""
+"""Conversion between element types: `cast` of numbers, `bitcast` of the bits that stand for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def
@@ -19,11 +20,12 @@ from ..dtypes import (
     is_narrow_float,
     numpy_dtype,
     significand_bits,
+    signless,
 )
 from ..interfaces import Array
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
-from .base import EVERY, INTEGERS, Value, graph_op
+from .base import EVERY, INTEGERS, NUMBERS, Value, graph_op
 from .elementwise import ElementwiseOp
 
 
@@ -119,3 +121,54 @@ def _holds_every(wide: Attribute, narrow: Attribute) -> bool:
     if is_float(wide):
         return bit_width(narrow) <= significand_bits(wide)
     return wide in INTEGERS and bit_width(narrow) <= bit_width(wide)
+
+
+@graph_op
+class BitcastOp(ElementwiseOp):
+    """
+    The bits of each element as one of another type of the same width.
+
+        %r = graph.bitcast %x : tensor<2xf32> -> tensor<2xi32>
+    """
+
+    name = "graph.bitcast"
+    ELEMENTS: ClassVar = NUMBERS
+    COMPUTES: ClassVar = False
+
+    operand = operand_def()
+    result = result_def()
+
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: Value, element_type: Attribute):
+        type_ = TensorType(element_type, tensor_type(operand).get_shape())
+        super().__init__(operands=[operand], result_types=[type_])
+
+    def inferred_types(self) -> Sequence[Tensor]:
+        source, target = self.body_type, self.target
+        if target not in NUMBERS or source not in NUMBERS or bit_width(source) != bit_width(target):
+            raise VerifyException(
+                f"found the bits of {source} as {target}, expected numbers of as many bits; use graph.cast"
+            )
+        return (TensorType(target, tensor_type(self.operand).get_shape()),)
+
+    @property
+    def body_type(self) -> Attribute:
+        return tensor_type(self.operand).get_element_type()
+
+    @property
+    def target(self) -> Attribute:
+        """The element type of the result."""
+        return tensor_type(self.result).get_element_type()
+
+    def reference(self, *arrays: Array) -> Array:
+        """Without computing, and so without widening narrow floats."""
+        (x,) = arrays
+        return self.numpy(x)
+
+    def numpy(self, x: Array) -> Array:
+        return np.ascontiguousarray(x).view(numpy_dtype(self.target)).reshape(x.shape)
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
+        type_ = signless(self.target)
+        return x if x.type == type_ else b.emit(arith.BitcastOp(x, type_))

@@ -14,6 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 from ..interfaces import Array
 from .shapes import Shape, shape_text
 
+MOST_PADDING = 1 << 22
+"""
+How many elements of padding an axis may have that is shorter: what a window meets is worked out for each place, and a number
+in a file must not decide how long that takes.
+"""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -73,12 +79,18 @@ class Window:
                 f"found a window over {self.rank} axes for shape {shape_text(shape)}, expected one extent for "
                 "each axis; give 1 for those it does not reach along"
             )
-        return tuple(self._places(axis, extent) for axis, extent in enumerate(shape))
+        return tuple(self.places_on(axis, extent) for axis, extent in enumerate(shape))
 
-    def _places(self, axis: int, extent: int) -> int:
+    def places_on(self, axis: int, extent: int) -> int:
+        """How many places the window has on an axis of this extent. See `places`."""
         if extent == DYNAMIC_INDEX:
             return DYNAMIC_INDEX
         low, stride, reach = self.low[axis], self.strides[axis], self.reach[axis]
+        if max(low, self.high[axis]) > max(extent, MOST_PADDING):
+            raise VerifyException(
+                f"found {low} and {self.high[axis]} elements of padding on axis {axis}, expected at most "
+                f"{max(extent, MOST_PADDING)}; pad less"
+            )
         room = low + extent + self.high[axis] - reach
         if room < 0 and (extent or reach > 1):
             raise VerifyException(
@@ -103,9 +115,11 @@ class Window:
 
     def counts(self, axis: int, first: int, end: int, places: int) -> Array:
         """How many of the window's elements lie in `first` up to, without, `end`, at each of so many places."""
-        inside = np.arange(self.extents[axis]) * self.dilations[axis] - self.low[axis]
-        at = inside[None, :] + (np.arange(places) * self.strides[axis])[:, None]
-        return ((at >= first) & (at < end)).sum(axis=1)
+        extent, dilation = self.extents[axis], self.dilations[axis]
+        start = np.arange(places) * self.strides[axis] - self.low[axis]
+        # Element k is at start + k · dilation: the first one that is not before a bound has the number of the ceiling.
+        before = np.clip(-((start - first) // dilation), 0, extent)
+        return np.clip(-((start - end) // dilation), 0, extent) - before
 
     def indices(
         self, places: Sequence[AffineExpr], within: Mapping[int, AffineExpr]

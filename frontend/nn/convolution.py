@@ -43,7 +43,7 @@ def conv(
     reaches = [step * (taps - 1) + 1 for step, taps in zip(dilations, w.shape[2:], strict=True)]
     before, after = pads(padding, x.shape[2:], reaches, strides)
     y = record(graph.ConvOp, x, w, strides, dilations, before, after, groups)
-    return y if b is None else _biased(y, b)
+    return y if b is None else biased(y, b)
 
 
 @traceable
@@ -77,7 +77,7 @@ def conv_transpose(
             f"found strides {list(strides)} of a transposed convolution, expected at most {MOST_PHASES} for all axes "
             "together; make them smaller"
         )
-    return y if b is None else _biased(y, b)
+    return y if b is None else biased(y, b)
 
 
 def _rank(x: Tensor, w: Tensor) -> int:
@@ -90,7 +90,7 @@ def _rank(x: Tensor, w: Tensor) -> int:
     return x.ndim - 2
 
 
-def _biased(y: Tensor, b: TensorLike) -> Tensor:
+def biased(y: Tensor, b: TensorLike) -> Tensor:
     """With a number added to each channel."""
     bias = cast_to(as_tensor(b), dtype_named(y.dtype))
     if bias.shape != (y.shape[1],):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.utils.exceptions import VerifyException
+
 from ...dialects import graph
 from ...dialects.graph.windows import Window
 from ...errors import StepwellError
@@ -16,17 +18,17 @@ from .norms import lp_norm
 from .windows import Extents, Padding, numbers, pads
 
 
-def spatial_axes(x: Tensor, channels_last: bool) -> range:
+def spatial_axes(rank: int, channels_last: bool) -> range:
     """The axes of a batch of images, lines or volumes that are neither the batch nor the channels."""
-    if x.ndim < 3:
+    if rank < 3:
         raise StepwellError(
-            f"found a tensor of {x.ndim} axes, expected at least 3: a batch, channels and what the window moves over"
+            f"found a tensor of {rank} axes, expected at least 3: a batch, channels and what the window moves over"
         )
-    return range(1, x.ndim - 1) if channels_last else range(2, x.ndim)
+    return range(1, rank - 1) if channels_last else range(2, rank)
 
 
 def window_of(
-    x: Tensor,
+    shape: Sequence[int],
     kernel_size: Extents,
     stride: Extents | None,
     padding: Padding,
@@ -34,8 +36,8 @@ def window_of(
     ceil_mode: bool = False,
     channels_last: bool = False,
 ) -> Window:
-    """The window that these parameters describe, over every axis of `x`; without `stride` it moves by its extents."""
-    axes = spatial_axes(x, channels_last)
+    """The window that these parameters describe, over every axis of a shape; without `stride` it moves by its extents."""
+    axes = spatial_axes(len(shape), channels_last)
     count = len(axes)
     extents = numbers(kernel_size, count, "kernel_size")
     steps = extents if stride is None else numbers(stride, count, "stride")
@@ -46,19 +48,32 @@ def window_of(
             "at least 1"
         )
     reaches = [(k - 1) * d + 1 for k, d in zip(extents, holes, strict=True)]
-    low, high = pads(padding, [x.shape[axis] for axis in axes], reaches, steps)
+    low, high = pads(padding, [shape[axis] for axis in axes], reaches, steps)
 
     def on_all(values: Sequence[int], others: int) -> tuple[int, ...]:
-        return tuple(values[axis - axes[0]] if axis in axes else others for axis in range(x.ndim))
+        return tuple(
+            values[axis - axes[0]] if axis in axes else others for axis in range(len(shape))
+        )
 
-    return Window(
-        on_all(extents, 1),
-        on_all(steps, 1),
-        on_all(holes, 1),
-        on_all(low, 0),
-        on_all(high, 0),
-        ceil_mode,
-    )
+    try:
+        return Window(
+            on_all(extents, 1),
+            on_all(steps, 1),
+            on_all(holes, 1),
+            on_all(low, 0),
+            on_all(high, 0),
+            ceil_mode,
+        )
+    except VerifyException as error:
+        raise StepwellError(str(error)) from error
+
+
+def places_of(window: Window, shape: Sequence[int]) -> tuple[int, ...]:
+    """How many places a window has along each axis of a shape. Raises StepwellError where it does not fit."""
+    try:
+        return tuple(window.places(shape))
+    except VerifyException as error:
+        raise StepwellError(str(error)) from error
 
 
 @traceable
@@ -84,7 +99,9 @@ def max_pool(
     Raises StepwellError for a window that does not fit, or that lies in the padding.
     """
     tensor = as_tensor(x)
-    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
+    window = window_of(
+        tensor.shape, kernel_size, stride, padding, dilation, ceil_mode, channels_last
+    )
     return record(graph.MaxPoolOp, tensor, window)
 
 
@@ -107,7 +124,9 @@ def argmax_pool(
     ONNX MaxPool).
     """
     tensor = as_tensor(x)
-    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
+    window = window_of(
+        tensor.shape, kernel_size, stride, padding, dilation, ceil_mode, channels_last
+    )
     number = record(graph.ArgmaxPoolOp, tensor, window)
     return _column_major(number, tensor.shape[2:]) if storage_order else number
 
@@ -142,7 +161,9 @@ def average_pool(
     (`torch.nn.functional.avg_pool2d`, ONNX AveragePool); the other parameters are those of `max_pool`.
     """
     tensor = floating(x)
-    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
+    window = window_of(
+        tensor.shape, kernel_size, stride, padding, dilation, ceil_mode, channels_last
+    )
     return record(graph.AveragePoolOp, tensor, window, bool(count_include_pad))
 
 
@@ -163,5 +184,7 @@ def lp_pool(
     (Σ |x|ᵖ)^(1/p) of the elements under a window (ONNX LpPool); the other parameters are those of `max_pool`.
     """
     tensor = floating(x)
-    window = window_of(tensor, kernel_size, stride, padding, dilation, ceil_mode, channels_last)
+    window = window_of(
+        tensor.shape, kernel_size, stride, padding, dilation, ceil_mode, channels_last
+    )
     return lp_norm(tensor, p, lambda powers: record(graph.SumPoolOp, powers, window))

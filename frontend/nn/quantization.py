@@ -22,6 +22,8 @@ from ..promotion import FLOAT32, dtype_named
 from ..recording import as_tensor
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
+from .convolution import conv
+from .windows import Extents, Padding
 
 INT32 = np.dtype(np.int32)
 UINT8 = np.dtype(np.uint8)
@@ -199,6 +201,82 @@ def _columns_zero(zero_point: TensorLike) -> Tensor | None:
 
 
 @traceable
+def conv_integer(
+    x: TensorLike,
+    w: TensorLike,
+    x_zero_point: TensorLike = None,
+    w_zero_point: TensorLike = None,
+    /,
+    stride: Extents = 1,
+    padding: Padding = 0,
+    dilation: Extents = 1,
+    groups: int = 1,
+) -> Tensor:
+    """
+    The convolution of `x - x_zero_point` by `w - w_zero_point`, of int8 or uint8, in int32, exactly (ONNX ConvInteger). Around
+    the image numbers are 0, so the quantized ones are the zero point. `w_zero_point` is one number, or one for each output
+    channel; the other parameters are those of `conv`.
+    """
+    x, w = as_tensor(x), as_tensor(w)
+    for operand in (x, w):
+        _require_quantized(operand.dtype, QUANTIZED[:2])
+    image, weights = (
+        _centered(operand, zero) for operand, zero in ((x, x_zero_point), (w, w_zero_point))
+    )
+    return conv(image, weights, None, stride, padding, dilation, groups)
+
+
+def _centered(x: Tensor, zero_point: TensorLike) -> Tensor:
+    """`x - zero_point` in int32; one zero point for each slice of the first axis, or for all."""
+    numbers = astype(x, INT32)
+    if zero_point is None:
+        return numbers
+    zeros = as_tensor(zero_point)
+    return numbers - astype(_spread(zeros, x, 0, 0, "zero points"), INT32)
+
+
+@traceable
+def qlinear_conv(
+    x: TensorLike,
+    x_scale: TensorLike,
+    x_zero_point: TensorLike,
+    w: TensorLike,
+    w_scale: TensorLike,
+    w_zero_point: TensorLike,
+    y_scale: TensorLike,
+    y_zero_point: TensorLike,
+    b: TensorLike = None,
+    /,
+    stride: Extents = 1,
+    padding: Padding = 0,
+    dilation: Extents = 1,
+    groups: int = 1,
+) -> Tensor:
+    """
+    The convolution of a quantized image by quantized weights, quantized by `y_scale` and `y_zero_point`, whose dtype it has
+    (ONNX QLinearConv). The sums of products are exact; the bias `b` is int32, in steps of `x_scale * w_scale`.
+    """
+    zeros = as_tensor(y_zero_point)
+    sums = conv_integer(x, w, x_zero_point, w_zero_point, stride, padding, dilation, groups)
+    by_channel = (-1, *[1] * (sums.ndim - 2))
+    if b is not None:
+        sums = sums + reshape(astype(as_tensor(b), INT32), by_channel)
+    steps = astype(as_tensor(w_scale), FLOAT32)
+    steps = reshape(steps, by_channel) if steps.size > 1 else reshape(steps, ())
+    x_steps, y_steps = (
+        reshape(astype(as_tensor(scale), FLOAT32), ()) for scale in (x_scale, y_scale)
+    )
+    return _requantized(sums, x_steps * steps / y_steps, reshape(zeros, ()))
+
+
+def _requantized(sums: Tensor, scale: Tensor, zeros: Tensor) -> Tensor:
+    """Exact sums times a scale, rounded, in the dtype of the zero point that is added."""
+    _require_quantized(zeros.dtype, QUANTIZED)
+    quantized = rint(astype(sums, FLOAT32) * scale) + astype(zeros, FLOAT32)
+    return _saturated(quantized, zeros.dtype)
+
+
+@traceable
 def qlinear_matmul(
     a: TensorLike,
     a_scale: TensorLike,
@@ -214,12 +292,10 @@ def qlinear_matmul(
     The product of two quantized matrices, quantized by `y_scale` and `y_zero_point`, whose dtype it has (ONNX
     QLinearMatMul). The sums of products are exact.
     """
-    a, zeros = as_tensor(a), as_tensor(y_zero_point)
-    _require_quantized(zeros.dtype, QUANTIZED)
+    a = as_tensor(a)
     product = matmul_integer(a, b, a_zero_point, b_zero_point)
     left = astype(as_tensor(a_scale), FLOAT32)
     if left.ndim == 1 and left.size == a.shape[-2] != 1:
         left = expand_dims(left, -1)
     scale = left * astype(as_tensor(b_scale), FLOAT32) / astype(as_tensor(y_scale), FLOAT32)
-    quantized = rint(astype(product, FLOAT32) * scale) + astype(zeros, FLOAT32)
-    return _saturated(quantized, zeros.dtype)
+    return _requantized(product, scale, as_tensor(y_zero_point))

@@ -11,14 +11,16 @@ import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
-from ..recording import as_tensor
+from ..recording import as_tensor, converted
 from ..tensor import Tensor, TensorLike
 from ..traceable import creation, traceable
 from .arguments import AxisLike, integers, normalized, single_axis
+from .creation import iota
 from .joining import stack
-from .manipulation import moveaxis, roll
+from .manipulation import expand_dims, moveaxis, reshape, roll
 from .padding import pad
 from .products import matmul
+from .selection import take
 
 MAX_LENGTH = 4096
 """Of a row: the matrices of a longer one would take more than 256 MB."""
@@ -71,6 +73,56 @@ def dft(
         real = real - matmul(moved[(*rows, 1)], sine)
         imaginary = imaginary + matmul(moved[(*rows, 1)], cosine)
     return moveaxis(stack([real] if has_half else [real, imaginary], -1), x.ndim - 2, axis)
+
+
+@traceable
+def stft(
+    signal: TensorLike,
+    frame_step: int,
+    window: TensorLike = None,
+    frame_length: int | None = None,
+    /,
+    *,
+    onesided: bool = True,
+) -> Tensor:
+    """
+    The transforms of the parts of `frame_length` that start at each `frame_step` of a signal, times a `window` (ONNX STFT).
+
+    The signal is (batch, length), with the real part, or the real and the imaginary part, along a third axis; the result is
+    (batch, frames, frequencies, 2). Without a length that of the window holds; a shorter window stands at the beginning.
+    """
+    x = as_tensor(signal)
+    x = expand_dims(x, -1) if x.ndim == 2 else x
+    if x.ndim != 3 or not is_float_dtype(x.dtype):
+        raise StepwellError(
+            f"found a signal of {x.dtype} and shape {list(x.shape)}, expected floats (batch, length, 1 or 2); reshape it"
+        )
+    weights = None if window is None else converted([window], x.dtype)[0]
+    if weights is not None and weights.ndim != 1:
+        raise StepwellError(
+            f"found a window of shape {list(weights.shape)}, expected one axis; reshape it"
+        )
+    if frame_length is None and weights is None:
+        raise StepwellError("found neither a window nor a frame length, expected one; give either")
+    (step,) = integers(frame_step, "frame_step")
+    given = weights.shape[0] if frame_length is None and weights is not None else frame_length
+    (length,) = integers(given, "frame_length")
+    whole = x.shape[1]
+    if step < 1 or not 1 <= length <= min(whole, MAX_LENGTH):
+        raise StepwellError(
+            f"found frames of {length} at steps of {step} for a signal of {whole}, expected steps of at least 1, and "
+            f"frames of 1 to {min(whole, MAX_LENGTH)}; mend them"
+        )
+    starts = reshape(iota((whole - length) // step + 1) * step, (-1, 1))
+    frames = take(x, starts + iota(length), 1)
+    if weights is not None:
+        if weights.shape[0] > length:
+            raise StepwellError(
+                f"found a window of {weights.shape[0]} for frames of {length}, expected at most as many; cut it"
+            )
+        missing = length - weights.shape[0]
+        frames = frames * reshape(pad(weights, [(0, missing)]), (length, 1))
+    return dft(frames, None, 2, onesided=onesided)
 
 
 def _resized(x: Tensor, count: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Linear algebra: norms, powers and products of matrices."""
+"""Linear algebra: norms, powers, products and determinants of matrices."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects import graph
 from ...errors import StepwellError
 from ..promotion import division_dtype
-from ..recording import as_tensor, cast_to
+from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, integers, normalized
-from .elementwise import absolute, power, sqrt
+from .elementwise import absolute, floating, power, sqrt
 from .manipulation import broadcast_to, matrix_transpose, moveaxis, ravel
 from .matrices import diagonal, eye, trace
 from .products import cross, matmul, outer, tensordot, vecdot
@@ -159,10 +160,16 @@ def _product(
     )
 
 
+@traceable
+def det(x: TensorLike, /) -> Tensor:
+    """The determinant of each matrix of the last two axes, by elimination (ONNX Det)."""
+    return record(graph.DetOp, floating(x))
+
+
 MEMBERS = {
     function.__name__: function
     for function in (
-        *(norm, vector_norm, matrix_norm, matrix_power, multi_dot),
+        *(det, norm, vector_norm, matrix_norm, matrix_power, multi_dot),
         *(cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot),
     )
 }
@@ -173,7 +180,6 @@ MISSING = {
     **dict.fromkeys(
         (
             *(
-                "det",
                 "slogdet",
                 "inv",
                 "solve",

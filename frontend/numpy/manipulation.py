@@ -12,8 +12,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 
 from ...dialects import graph
+from ...dialects.dtypes import element_type
 from ...errors import StepwellError
-from ..promotion import dtype_named
+from ..promotion import BOOL, dtype_named
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
@@ -30,6 +31,26 @@ def astype(x: TensorLike, dtype: Any, /) -> Tensor:
 
 
 cast = astype
+
+
+@traceable
+def bitcast(x: TensorLike, dtype: Any, /) -> Tensor:
+    """
+    The bits of each element as one of another dtype of the same size: `x.view(dtype)` in NumPy, ONNX BitCast. True is 1.
+
+    Raises StepwellError for a dtype of another size, and for bits as bool.
+    """
+    x, target = as_tensor(x), dtype_named(dtype)
+    if x.dtype == target:
+        return x
+    if x.dtype.itemsize != target.itemsize or target == BOOL:
+        raise StepwellError(
+            f"found the bits of {x.dtype} as {target}, expected a dtype of {x.dtype.itemsize} bytes that is not bool; "
+            "convert it with astype"
+        )
+    if x.dtype == BOOL:
+        return cast_to(x, target)
+    return record(graph.BitcastOp, x, element_type(target))
 
 
 @traceable

@@ -1,13 +1,14 @@
-"""Products: matmul, gemm, einsum."""
+"""Products and determinants of matrices: matmul, gemm, det."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..numpy import elementwise, manipulation, products
+from ..numpy import elementwise, linalg, manipulation, products
 from .registry import Value, onnx_op, onnx_ops
 
 onnx_ops({"MatMul": products.matmul}, inputs=2)
+onnx_ops({"Det": linalg.det}, inputs=1)
 
 
 @onnx_op("Gemm")

@@ -180,6 +180,32 @@ def scan_(
     ]
 
 
+@onnx_op("Scan")
+def scan_of_batches(
+    sequence_lens: Value = None,
+    *values: Value,
+    body: Subgraph,
+    num_scan_inputs: int,
+    directions: Sequence[int] | None = None,
+    node: Any,
+) -> list[Value]:
+    """Before version 9 the first axis of everything was a batch, whose entries were run one by one."""
+    if sequence_lens is not None:
+        raise Unsupported("sequence_lens")
+
+    def entry(_: tuple[Value, ...], given: tuple[Value, ...]) -> Any:
+        results = scan_(
+            *given,
+            body=body,
+            num_scan_inputs=num_scan_inputs,
+            scan_input_directions=directions,
+            node=node,
+        )
+        return (), tuple(results)
+
+    return list(_as_recorded(lambda: scan(entry, (), tuple(values)))[1])
+
+
 def _axis_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
     axis %= rank

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..nn import convolution
+from ..nn.windows import Extents, Padding
 from .registry import Unsupported, Value, onnx_op
 from .windows import padding, pairs
 
@@ -22,11 +23,21 @@ def conv(
     pads: Sequence[int] = (),
     strides: Sequence[int] = (),
 ) -> Value:
-    taps = _taps(w, kernel_shape)
-    rank = len(taps)
-    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    around = padding(auto_pad, pads, rank)
-    return convolution.conv(x, w, b, tuple(strides), around, tuple(dilations), group)
+    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
+    return convolution.conv(x, w, b, *window, group)
+
+
+def window_of(
+    w: Value,
+    auto_pad: str,
+    dilations: Sequence[int],
+    kernel_shape: Sequence[int],
+    pads: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[Extents, Padding, Extents]:
+    """The stride, padding and dilation of a convolution by these weights, as its attributes say."""
+    rank = len(require_kernel(w, kernel_shape))
+    return strides or 1, padding(auto_pad, pads, rank), dilations or 1
 
 
 @onnx_op("ConvTranspose")
@@ -45,7 +56,7 @@ def conv_transpose(
     strides: Sequence[int] = (),
 ) -> Value:
     """Where the shape of the result is given, or is that of the image times the strides, pads follow from it."""
-    taps = _taps(w, kernel_shape)
+    taps = require_kernel(w, kernel_shape)
     rank = len(taps)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     more = tuple(output_padding) or (0,) * rank
@@ -67,8 +78,8 @@ def conv_transpose(
     )
 
 
-def _taps(w: Value, kernel_shape: Sequence[int]) -> tuple[int, ...]:
-    """The extents of the window, which an attribute may say again."""
+def require_kernel(w: Value, kernel_shape: Sequence[int]) -> tuple[int, ...]:
+    """The extents of the window of weights. Raises Unsupported where an attribute says others."""
     taps = tuple(w.shape[2:])
     if kernel_shape and tuple(kernel_shape) != taps:
         raise Unsupported(

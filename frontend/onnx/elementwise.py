@@ -11,7 +11,7 @@ from ...dialects.dtypes import is_float_dtype
 from ..nn import activations
 from ..numpy import elementwise, manipulation, mathematics
 from .movement import axis_of
-from .registry import Unsupported, Value, known, onnx_op, onnx_ops
+from .registry import Value, onnx_op, onnx_ops
 from .tensors import required_dtype
 
 UNARY: dict[str, Any] = {
@@ -162,26 +162,14 @@ def cast(x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Val
     return manipulation.astype(x, required_dtype(to, "a cast to a value"))
 
 
+@onnx_op("BitCast")
+def bit_cast(x: Value, *, to: int) -> Value:
+    return manipulation.bitcast(x, required_dtype(to, "bits as a value"))
+
+
 @onnx_op("CastLike")
 def cast_like(x: Value, y: Value, *, saturate: int = 1, round_mode: str = "up") -> Value:
     return manipulation.astype(x, y.dtype)
-
-
-@onnx_op("Dropout")
-def dropout(
-    x: Value,
-    ratio: Value = None,
-    training_mode: Value = None,
-    *,
-    seed: int = 0,
-    is_test: int = 1,
-) -> tuple[Value, Value]:
-    """The input as it is, as in inference, and a mask that keeps everything."""
-    is_training = training_mode is not None and bool(known(training_mode, "training_mode"))
-    drops_none = ratio is not None and known(ratio, "ratio") == 0
-    if is_training and not drops_none:
-        raise Unsupported("training_mode")
-    return x, manipulation.broadcast_to(np.bool_(True), x.shape)
 
 
 # Activations.

@@ -18,3 +18,4 @@ from . import randomness as randomness
 from . import recurrent as recurrent
 from . import reductions as reductions
 from . import resizing as resizing
+from . import sampling as sampling

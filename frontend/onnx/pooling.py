@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..nn import pooling
+from ..nn import pooling, unpooling
 from ..nn.windows import Extents, Padding
 from ..numpy import reductions
 from .node import Node
-from .registry import Value, onnx_op
-from .windows import padding
+from .registry import Value, integers, onnx_op
+from .windows import padding, pairs
 
 
 def _window(
@@ -43,6 +43,36 @@ def max_pool(
     if node.uses(1):
         results.append(pooling.argmax_pool(x, *window, ceil_mode=ceil, storage_order=storage_order))
     return results
+
+
+@onnx_op("MaxUnpool")
+def max_unpool(
+    x: Value,
+    indices: Value,
+    output_shape: Value = None,
+    *,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] = (),
+    pads: Sequence[int] = (),
+) -> Value:
+    shape = None if output_shape is None else integers(output_shape, "the shape")
+    window = _window(kernel_shape, strides, pads, (), "NOTSET")[:3]
+    return unpooling.max_unpool(x, indices, *window, output_size=shape)
+
+
+@onnx_op("Col2Im")
+def col2im(
+    x: Value,
+    image_shape: Value,
+    block_shape: Value,
+    *,
+    dilations: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Value:
+    image, block = integers(image_shape, "the shape"), integers(block_shape, "the block")
+    around = pairs(pads, len(block))
+    return unpooling.col2im(x, image, block, dilations or 1, around, strides or 1)
 
 
 @onnx_op("AveragePool")

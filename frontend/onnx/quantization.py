@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..nn import quantization
+from .convolutions import window_of
 from .registry import Value, onnx_op
 from .tensors import required_dtype
 
@@ -69,3 +71,45 @@ def qlinear_matmul(
     return quantization.qlinear_matmul(
         a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
     )
+
+
+@onnx_op("ConvInteger")
+def conv_integer(
+    x: Value,
+    w: Value,
+    x_zero_point: Value = None,
+    w_zero_point: Value = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Sequence[int] = (),
+    group: int = 1,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Value:
+    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
+    return quantization.conv_integer(x, w, x_zero_point, w_zero_point, *window, group)
+
+
+@onnx_op("QLinearConv")
+def qlinear_conv(
+    x: Value,
+    x_scale: Value,
+    x_zero_point: Value,
+    w: Value,
+    w_scale: Value,
+    w_zero_point: Value,
+    y_scale: Value,
+    y_zero_point: Value,
+    b: Value = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Sequence[int] = (),
+    group: int = 1,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] = (),
+    strides: Sequence[int] = (),
+) -> Value:
+    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
+    scales = (x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point)
+    return quantization.qlinear_conv(x, *scales, b, *window, group)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from stepwell.dialects import graph
-from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float, numpy_dtype
+from stepwell.dialects.dtypes import ELEMENT_TYPES, bit_width, is_float, numpy_dtype
 from stepwell.dialects.graph.base import NUMBERS, GraphOp
 from stepwell.dialects.graph.windows import Window
 from xdsl.dialects import func
@@ -129,6 +129,15 @@ def _cast(op: Any, element: Attribute) -> list[Case]:
     return [
         _case(op, shape, element_type=target) for target in targets for shape in ((), (17,), (2, 0))
     ]
+
+
+def _bitcast(op: Any, element: Attribute) -> list[Case]:
+    targets = [other for other in NUMBERS if bit_width(other) == bit_width(element)]
+    return [_case(op, shape, element_type=to) for to in targets for shape in ((), (17,), (2, 0))]
+
+
+def _det(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape) for shape in ((1, 1), (3, 3), (2, 2, 2), (1, 0, 0), (0, 2, 2))]
 
 
 def _constant(op: Any, element: Attribute) -> list[Case]:
@@ -435,6 +444,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.BatchNormOp: _batch_norm,
     graph.GroupNormOp: _group_norm,
     graph.RmsNormOp: _rms_norm,
+    graph.BitcastOp: _bitcast,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
     graph.ClipOp: _clip,
@@ -442,6 +452,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: _conv,
     graph.ConvTransposeOp: _conv_transpose,
+    graph.DetOp: _det,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

@@ -13,7 +13,7 @@ from random import Random
 from typing import Protocol
 
 from stepwell.dialects import graph
-from stepwell.dialects.dtypes import ELEMENT_TYPES, is_float
+from stepwell.dialects.dtypes import ELEMENT_TYPES, bit_width, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
 from stepwell.dialects.graph.windows import Window
 from xdsl.dialects.builtin import TensorType, bf16, f16, i1, i64
@@ -160,6 +160,20 @@ def _where(pool: Pool) -> GraphOp:
 
 def _cast(pool: Pool) -> GraphOp:
     return graph.CastOp(pool.pick(COMPUTED_TYPES), pool.rng.choice(COMPUTED_TYPES))
+
+
+def _bitcast(pool: Pool) -> GraphOp:
+    """Of integers alone: the bits of a float say how it was rounded."""
+    x = pool.pick(INTEGERS)
+    width = bit_width(element_of(x))
+    return graph.BitcastOp(x, pool.rng.choice([t for t in INTEGERS if bit_width(t) == width]))
+
+
+def _det(pool: Pool) -> GraphOp:
+    size = pool.rng.randint(1, 4)
+    batch = random_shape(pool.rng, 4, pool.rng.randint(0, 1))
+    element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
+    return graph.DetOp(pool.fresh(element, (*batch, size, size)))
 
 
 def _constant(pool: Pool) -> GraphOp:
@@ -444,6 +458,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.BatchNormOp: _batch_norm,
     graph.GroupNormOp: _group_norm,
     graph.RmsNormOp: _rms_norm,
+    graph.BitcastOp: _bitcast,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
     graph.ClipOp: _clip,
@@ -451,6 +466,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: _conv,
     graph.ConvTransposeOp: _conv,
+    graph.DetOp: _det,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

@@ -44,3 +44,30 @@ def test_mistakes_are_one_line():
         sw.dft(np.ones((3, 1), int))
     with pytest.raises(sw.StepwellError, match="found rows of 5000 numbers"):
         sw.dft(np.ones((3, 1)), 5000)
+
+
+@pytest.mark.parametrize(("length", "width"), [(8, 8), (7, 5), (None, 6)])
+def test_transforms_of_the_frames_of_a_signal(length, width):
+    x, window = RNG.normal(size=(2, 20)), RNG.uniform(size=width)
+    count = length or width
+    weights = np.pad(window, (0, count - width))
+    frames = np.stack([x[:, n : n + count] * weights for n in range(0, 20 - count + 1, 3)], 1)
+    agrees(sw.stft(x, 3, window, length), parts(np.fft.rfft(frames)))
+    agrees(
+        sw.stft(parts(x * 1j), 3, window, length, onesided=False), parts(np.fft.fft(frames * 1j))
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: sw.stft(x, 2), "found neither a window nor a frame length"),
+        (lambda x: sw.stft(x, 0, None, 4), "found frames of 4 at steps of 0"),
+        (lambda x: sw.stft(x, 1, None, 40), "found frames of 40 at steps of 1 for a signal of 20"),
+        (lambda x: sw.stft(x, 1, np.ones(9), 4), "found a window of 9 for frames of 4"),
+        (lambda x: sw.stft(x[0], 1, None, 4), "expected floats"),
+    ],
+)
+def test_frames_that_are_refused(call, message):
+    with pytest.raises(sw.StepwellError, match=message):
+        call(np.zeros((2, 20)))

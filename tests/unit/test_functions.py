@@ -250,6 +250,16 @@ def test_where():
         check(sw.where(x, 1, x), np.where(x, 1, x))
 
 
+def test_bitcast():
+    for source, target in (("f4", "i4"), ("u2", "f2"), ("i8", "f8"), ("u1", "i1")):
+        x = sample((3, 5), np.dtype(source))
+        check(sw.bitcast(x, target), x.view(target))
+    check(sw.bitcast(np.array([True, False]), np.uint8), np.array([1, 0], "u1"))
+    for x, target in (("f4", "f8"), ("i1", "?"), ("f8", "i4")):
+        with pytest.raises(sw.StepwellError, match=r"found the bits of .*, expected a dtype of"):
+            sw.bitcast(np.zeros(3, x), target)
+
+
 def test_astype():
     for source, target in itertools.product(DTYPES, DTYPES):
         x = np.abs(sample((3, 5), source))

@@ -146,3 +146,28 @@ def test_products_natively():
 def test_mistakes_are_one_line(call, message):
     with pytest.raises(sw.StepwellError, match=message):
         call(np.ones((2, 5), "f4"))
+
+
+@pytest.mark.parametrize("zeros", [np.uint8(3), np.uint8([3, 0, 250, 9])])
+def test_convolutions_of_quantized_numbers(zeros):
+    generator = np.random.default_rng(8)
+    x = generator.integers(0, 256, (2, 4, 5, 6)).astype(np.uint8)
+    w = generator.integers(0, 256, (4, 2, 3, 2)).astype(np.uint8)
+    image = np.pad(x.astype(np.int64) - 7, [(0, 0), (0, 0), (1, 0), (0, 1)])
+    weights = w.astype(np.int64) - zeros.astype(np.int64).reshape(-1, 1, 1, 1)
+    sums = np.zeros((2, 4, 4, 6), np.int64)
+    for f in range(4):
+        channels = image[:, f // 2 * 2 :][:, :2]
+        views = np.lib.stride_tricks.sliding_window_view(channels, (3, 2), (2, 3))
+        sums[:, f] = np.einsum("nchwuv,cuv->nhw", views, weights[f])
+    window = (1, ((1, 0), (0, 1)), 1, 2)
+    found = sw.conv_integer(x, w, np.uint8(7), zeros, *window)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, sums)
+    b, steps = generator.integers(-999, 999, 4).astype(np.int32), np.float32([0.5, 0.25, 1, 2])
+    scale = np.float32(0.01) * steps / np.float32(3)
+    exact = (sums + b.reshape(-1, 1, 1)) * scale.reshape(-1, 1, 1)
+    expected = np.clip(np.rint(exact.astype(np.float32)) + 5, -128, 127)
+    rest = (np.float32(3), np.int8(5), b, *window)
+    quantized = sw.qlinear_conv(x, np.float32(0.01), np.uint8(7), w, steps, zeros, *rest)
+    np.testing.assert_array_equal(quantized, expected.astype(np.int8))

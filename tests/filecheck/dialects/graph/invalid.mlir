@@ -320,3 +320,17 @@ func.func @iota_element() {
   %r = graph.iota axis = 0 : tensor<2xi1>
   func.return
 }
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found the bits of f32 as i64, expected numbers of as many bits; use graph.cast
+func.func @bitcast_width(%x: tensor<2xf32>) {
+  %r = graph.bitcast %x : tensor<2xf32> -> tensor<2xi64>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found 0 and 8388608 elements of padding on axis 0, expected at most 4194304; pad less
+func.func @window_padding(%x: tensor<9xf32>) {
+  %r = graph.max_pool %x window = [3] strides = [1] dilations = [1] low = [0] high = [8388608] : tensor<9xf32> -> tensor<8388615xf32>
+  func.return
+}

@@ -93,3 +93,10 @@ func.func @movement(%x: tensor<2x3xf32>, %d: tensor<?x?xf32>, %i: tensor<4xi64>,
   %o = graph.add %d, %x : tensor<?x?xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @bits
+func.func @bits(%x: tensor<2xf32>) {
+  // CHECK-NEXT: %a = graph.bitcast %x : tensor<2xf32> -> tensor<2xui32>
+  %a = graph.bitcast %x : tensor<2xf32> -> tensor<2xui32>
+  func.return
+}

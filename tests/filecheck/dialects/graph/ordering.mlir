@@ -33,3 +33,13 @@ func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf
   %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
   func.return
 }
+
+// CHECK-LABEL: func.func @determinants
+// TE-LABEL: func.func @determinants
+func.func @determinants(%x: tensor<2x3x3xf32>) {
+  // CHECK-NEXT: %a = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
+  // TE: te.loops "det" (%{{.*}} = %x) -> (%{{.*}}) : (tensor<2x3x3xf32>) -> tensor<2xf32> {
+  // TE: loop.for serial "k" %k = 0 to 3 {
+  %a = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
+  func.return
+}

@@ -40,3 +40,10 @@ func.func @boxes(%b: tensor<1x4x3xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4x
   %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x3xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
   func.return
 }
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found shape 2x3, expected square matrices of known extents along the last two axes; reshape it
+func.func @det_square(%x: tensor<2x3xf32>) {
+  %r = graph.det %x : tensor<2x3xf32> -> tensor<f32>
+  func.return
+}
