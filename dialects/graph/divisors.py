@@ -61,7 +61,8 @@ class GcdOp(GraphOp, DefinedInTe):
                     divisor = lesser.get()
                     lesser.set(b.mod(greater.get(), divisor))
                     greater.set(divisor)
-                w.store(greater.get(), divisors, at)
+                # The least integer has no magnitude: the rests behind it are negative.
+                w.store(b.abs(greater.get()), divisors, at)
 
         (value,) = te.loops([self.lhs, self.rhs], [type_], body)
         return value

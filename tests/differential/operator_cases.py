@@ -439,7 +439,12 @@ def _average_pool(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _gcd(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape, shape) for shape in SHAPES]
+
+
 _CASES: dict[type[Operation], Cases] = {
+    graph.GcdOp: _gcd,
     graph.AveragePoolOp: _average_pool,
     graph.BatchNormOp: _batch_norm,
     graph.GroupNormOp: _group_norm,

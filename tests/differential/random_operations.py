@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES, bit_width, is_float
@@ -454,7 +454,19 @@ def _pool(op: type[graph.PoolOp]) -> Maker:
     return make
 
 
+def _of_fresh(op: Any) -> Maker:
+    """Of two inputs: what depends on the sign of a zero, or of integers alone, is not put behind what is rounded."""
+
+    def make(pool: Pool) -> GraphOp:
+        shape = random_shape(pool.rng, pool.max_elements, pool.rng.randint(0, 2))
+        element = pool.rng.choice([type_ for type_ in op.ELEMENTS if type_ not in STORED])
+        return op(pool.fresh(element, shape), pool.fresh(element, shape))
+
+    return make
+
+
 MAKERS: dict[type[Operation], Maker] = {
+    **{op: _of_fresh(op) for op in (graph.Atan2Op, graph.CopysignOp, graph.GcdOp)},
     graph.BatchNormOp: _batch_norm,
     graph.GroupNormOp: _group_norm,
     graph.RmsNormOp: _rms_norm,
