@@ -233,6 +233,10 @@ def export(name: str, folder: Path) -> Path:
             if isinstance(module, nn.BatchNorm2d):
                 module.running_mean.normal_(0, 0.1)
                 module.running_var.uniform_(0.8, 1.2)
+        for weights in network.parameters():
+            # torchvision's ViT begins with a last layer of zeros, and every result would be right.
+            if weights.ndim > 1 and not weights.any():
+                weights.normal_(0, 0.02)
     path = folder / f"{name}.onnx"
     torch.onnx.export(
         network,

@@ -28,6 +28,8 @@ SIZES = {
     "orientation": {"x": (1, 3, 32, 32)},
     "text-320x320": {"x": (1, 3, 32, 32)},
     "lac": {"token_ids": (1, 5)},
+    "text-lines": {"x": (1, 3, 48, 48)},
+    "captcha": {"input1": (1, 1, 64, 32)},
     **{
         name: {"image": (1, 3, 32, 32)}
         for name in ("resnet50", "mobilenet_v2", "mobilenet_v3", "efficientnet_b0", "unet")
@@ -37,6 +39,9 @@ SIZES = {
 
 FIXED = ("vit_b_16", "basic-pitch", "yolox", "text-480x640", "text-736x736")
 """Models that are not smaller for smaller inputs, and those that are there in another size."""
+
+SLACK = 10
+"""Times the tolerance for programs of a few operations: 1e-4 of an output's scale, as beside other runtimes."""
 
 UNTIL = "te-bufferize"
 
@@ -52,7 +57,7 @@ def test_each_pass_keeps_the_values_of_a_real_model(model):
     names = [name for stage in DEFAULT_STAGES for name in stage.passes]
     names = names[: names.index(UNTIL) + 1]
     passes = [make_pass(multiverse().all_passes[name](), Options()) for name in names]
-    PassManager(passes, [CheckEach()]).run(make_context(), reduced(model, path))
+    PassManager(passes, [CheckEach(slack=SLACK)]).run(make_context(), reduced(model, path))
 
 
 def reduced(model: Model, path: Path) -> ModuleOp:
