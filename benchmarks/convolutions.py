@@ -3,10 +3,11 @@ Convolution layers beside ONNX Runtime: the share of the peak of multiply-adds, 
 
     python benchmarks/convolutions.py ['PATTERN' …] [--rounds N] [--plans] [--markdown]
 
-On one thread, in seconds of the processor's time: both take turns in one process with the kernel by which `stepwell probe`
-measures the peak, and of each the median of its turns counts. Layers are in f32 with a batch of 1 and constant weights, images as
-networks have them (n, c, h, w). The `blocked` ones have channels in blocks of a vector and are written as `te.compute`,
-with a border that is stored or read through a guard; ONNX Runtime runs the plain layer of the same size.
+On one thread, in seconds of the processor's time. Both take turns in one process with the kernel by which
+`stepwell probe` measures the peak, and of each the fastest turn counts: others may use the machine. Layers are in f32
+with a batch of 1 and constant weights, images as networks have them (n, c, h, w). The `blocked` ones have channels in
+blocks of a vector and are written as `te.compute`, with a border that is stored or read through a guard; ONNX Runtime
+runs the plain layer of the same size.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from statistics import median
 from time import process_time
 from typing import Any
 
@@ -235,7 +235,7 @@ def measure(case: Case, rounds: int) -> Row:
             for _ in range(times):
                 call()
             own.append((process_time() - start) / times)
-    *both, roof = map(median, seconds)
+    *both, roof = map(min, seconds)
     ours, theirs = (case.layer.flops / took * roof / flops for took in both)
     return Row(case.name, ours, theirs, error, case.lowered.plan(1))
 
