@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered
     from .frontend.schedule import Schedule
     from .frontend.tensor import Tensor
+    from .frontend.torch.export import from_torch
     from .interpreters.harness import interpret
     from .runtime.executable import Executable
     from .targets.target import Target
@@ -39,6 +40,7 @@ _PLACES = {
     "Tensor": "frontend.tensor",
     "cond": "frontend.control_flow",
     "fori_loop": "frontend.control_flow",
+    "from_torch": "frontend.torch.export",
     "interpret": "interpreters.harness",
     "jit": "frontend.jit",
     "load": "frontend.load",
@@ -58,6 +60,7 @@ __all__ = [
     "__version__",
     "cond",
     "fori_loop",
+    "from_torch",
     "interpret",
     "jit",
     "load",
