@@ -176,3 +176,10 @@ def every_name() -> list[str]:
 
 operators.enter({name: value for name, value in _PUBLIC.items() if callable(value)})
 operators.enter({"__getitem__": getitem, "updated": updates.updated})
+for _room, _members, _missing in (
+    ("linalg", linalg.MEMBERS, linalg.MISSING),
+    ("fft", fourier.FFT, fourier.MISSING),
+):
+    operators.enter({f"{_room}.{name}": function for name, function in _members.items()})
+    operators.enter_hints({f"{_room}.{name}": reason for name, reason in _missing.items()})
+operators.enter_hints(MISSING)

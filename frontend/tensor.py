@@ -16,7 +16,7 @@ from ..errors import StepwellError
 from ..spelling import did_you_mean
 from .at import At
 from .call_site import call_site_text
-from .operators import call, function_named
+from .operators import call, function_named, hint_of
 
 TensorLike: TypeAlias = Any
 """A Tensor, an array, a Python scalar, or a list of numbers."""
@@ -104,7 +104,9 @@ class Tensor:
         raise self._unusable("a tensor made into a NumPy array")
 
     def __iter__(self) -> Iterator[Tensor]:
-        raise self._unusable("a loop over a tensor")
+        raise self._unusable(
+            "a loop over a tensor (stepwell.unstack gives its parts, stepwell.scan is a real loop)"
+        )
 
     def __contains__(self, item: object) -> bool:
         raise self._unusable("'in' on a tensor")
@@ -233,6 +235,15 @@ class Tensor:
 
     def __mod__(self, other: TensorLike) -> Tensor:
         return call("mod", self, other)
+
+    def __divmod__(self, other: TensorLike) -> tuple[Tensor, Tensor]:
+        return call("divmod", self, other)
+
+    def __rdivmod__(self, other: TensorLike) -> tuple[Tensor, Tensor]:
+        return call("divmod", other, self)
+
+    def __round__(self, decimals: int = 0) -> Tensor:
+        return call("round", self, decimals)
 
     def __rmod__(self, other: TensorLike) -> Tensor:
         return call("mod", other, self)
@@ -470,14 +481,14 @@ def no_attribute(name: str, known: Sequence[str]) -> str:
 
 def _numpys(function: Any) -> Callable[..., Any]:
     """Stepwell's function for NumPy's. Raises StepwellError when there is none of its name."""
-    name: str = function.__name__
     # A ufunc has no module before NumPy 2.3.
-    top_level = isinstance(function, np.ufunc) or function.__module__ == "numpy"
-    own = function_named(name) if top_level else None
+    module = "numpy" if isinstance(function, np.ufunc) else str(function.__module__)
+    name = f"{module}.{function.__name__}".removeprefix("numpy.")
+    own = function_named(name) if module.partition(".")[0] == "numpy" else None
     if own is None:
+        remedy = hint_of(name) or "write it with those of stepwell"
         raise StepwellError(
-            f"found numpy's {name} called on a traced value, expected a function Stepwell has; write it with "
-            "those of stepwell",
+            f"found numpy's {name} called on a traced value, expected a function Stepwell has; {remedy}",
             where=call_site_text(),
         )
     return own

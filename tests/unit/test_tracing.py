@@ -163,7 +163,10 @@ OTHER_MISTAKES = {
     "found order='F' in reshape": lambda x: x.reshape(6, order="F"),
     "found numpy's nextafter": lambda x: np.nextafter(x, x),
     "found numpy's apply_along_axis": lambda x: np.apply_along_axis(len, 0, x),
-    "found numpy's norm": lambda x: np.linalg.norm(x),
+    "found numpy's linalg.inv .* there is no operation for this factorization": lambda x: (
+        np.linalg.inv(x)
+    ),
+    "found numpy's fft.rfft .*; there is no complex dtype; use sw.dft": lambda x: np.fft.rfft(x),
     r"found numpy.add.reduce on": lambda x: np.add.reduce(x),
     "found numpy.max on a traced value with arguments": lambda x: np.max(x, initial=0),
     "found numpy.exp with where=": lambda x: np.exp(x, where=True),
@@ -309,6 +312,20 @@ ATTRIBUTES = {
 def test_attributes_that_are_not_there(name):
     with pytest.raises(AttributeError, match=ATTRIBUTES[name]):
         sw.jit(lambda x: getattr(x, name)()).lower(np.zeros(3))
+
+
+def test_numpys_rooms_and_pythons_functions():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+
+    def rooms(x):
+        return np.linalg.norm(x, axis=1), np.linalg.matrix_power(x @ x.T, 3), np.fft.fftshift(x)
+
+    def function(x):
+        return *rooms(x), *divmod(x, 2), round(x, 1)
+
+    found = sw.interpret(sw.jit(function).lower(x).module("graph"), [x])
+    for one, expected in zip(found, (*rooms(x), *np.divmod(x, 2), np.round(x, 1)), strict=True):
+        np.testing.assert_allclose(one, expected)
 
 
 def test_a_tensor_in_a_formatted_string():
