@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
 from ...errors import StepwellError
 from ...spelling import one_line
@@ -29,6 +30,7 @@ from .schemas import (
     evaluated_by_reference,
     function_body,
     has_function_body,
+    require_attribute_types,
 )
 from .tensors import tensor_array
 
@@ -44,6 +46,10 @@ MAX_DEPTH = 50
 
 class UnsupportedOperators(StepwellError):
     """All that a model has and Stepwell does not."""
+
+
+_OF_VALUES = (ArithmeticError, IndexError, KeyError, MemoryError, TypeError, ValueError)
+"""What NumPy and Python raise for operands that do not fit an operator. Any other exception is a bug of ours."""
 
 
 class _Missing:
@@ -277,6 +283,7 @@ class _Importer:
         if own is not None:
             return self._function(own, node, proto.attribute, inputs, frame)
         operator = operator_for(node.domain, node.op_type, node.version)
+        require_attribute_types(proto, node)
         is_missing = any(isinstance(value, _Missing) for value in inputs)
         missing = [_MISSING] * len(node.outputs)
         require_extents(inputs)
@@ -332,15 +339,19 @@ class _Importer:
             if isinstance(error, _AtNode):
                 raise
             raise self._error(label, error.message) from error
-        except RecursionError:
-            raise
-        except Exception as error:
-            # Whatever NumPy and Python say of operands that do not fit an operator.
+        except VerifyException as error:
+            raise self._error(label, str(error)) from error
+        except _OF_VALUES as error:
             reason = one_line(f"{type(error).__name__}: {error}", 200)
             raise self._error(
                 label,
                 f"found operands that cannot be computed with ({reason}), expected valid ones; mend the model",
             ) from error
+        except RecursionError:
+            raise
+        except Exception as error:
+            error.add_note(f"at {self._model.name}:{label}")
+            raise
 
     def _error(self, label: str, message: str) -> StepwellError:
         where = f"{self._model.name}:{label}" if label else self._model.name

@@ -11,7 +11,9 @@ from onnx import AttributeProto, FunctionProto, NodeProto, defs, helper
 from onnx.defs import SchemaError
 
 from ...dialects.dtypes import has_element_type
+from ...errors import StepwellError
 from .node import Node
+from .reading import shortened
 from .registry import Value
 
 REFERENCE_ELEMENTS = 1 << 16
@@ -46,6 +48,21 @@ def default_attributes(node: Node) -> dict[str, Any]:
         value: Any = helper.get_attribute_value(proto)
         found[proto.name] = value.decode() if isinstance(value, bytes) else value
     return found
+
+
+def require_attribute_types(proto: NodeProto, node: Node) -> None:
+    """Raise StepwellError for an attribute of another type than the operator's definition says."""
+    schema = schema_of(node.domain, node.op_type, node.version)
+    for attribute in proto.attribute:
+        known = None if schema is None else schema.attributes.get(attribute.name)
+        if known is None or attribute.ref_attr_name or not attribute.type:
+            continue
+        found, expected = AttributeProto.AttributeType.Name(attribute.type), known.type.name
+        if found != expected:
+            raise StepwellError(
+                f"found attribute '{shortened(attribute.name)}' of type {found.lower()}, expected "
+                f"{expected.lower()}; export the model again"
+            )
 
 
 def has_function_body(node: Node) -> bool:

@@ -1,5 +1,6 @@
 """ONNX models: what is computed, what is known at import, and what is refused in one line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from onnx.helper import (
     make_tensor_value_info,
 )
 from stepwell import StepwellError
+from stepwell.frontend.onnx.registry import operator_for
 from stepwell.tools.cli import main
 
 FLOAT = TensorProto.FLOAT
@@ -166,6 +168,10 @@ def test_all_that_is_not_supported_is_in_one_message(load):
         ),
         ([make_node("Concat", ["x"], ["y"], "a")], "found Concat without the attribute 'axis'"),
         ([make_node("Transpose", ["x"], ["y"], "a", perm=[0, 7])], "m.onnx:a: in transpose"),
+        (
+            [make_node("Transpose", ["x"], ["y"], "a", perm="abc")],
+            "m.onnx:a: found attribute 'perm' of type string, expected ints",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_graph(load, nodes, expected):
@@ -191,6 +197,29 @@ def test_inputs_and_outputs_keep_their_names(load):
 def command(capsys, *words) -> tuple[int, str, str]:
     status = main([str(word) for word in words])
     return status, *capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (AssertionError("oops"), "internal error: AssertionError: oops at m.onnx:e; this is a bug"),
+        (
+            ValueError("shapes"),
+            "error: m.onnx:e: found operands that cannot be computed with (Value",
+        ),
+    ],
+)
+def test_a_bug_of_ours_is_no_fault_of_the_model(tmp_path, capsys, monkeypatch, raised, expected):
+    def fails(x):
+        raise raised
+
+    broken = replace(operator_for("", "Exp", 18), function=fails)
+    monkeypatch.setattr("stepwell.frontend.onnx.importer.operator_for", lambda *_: broken)
+    monkeypatch.chdir(tmp_path)
+    model = model_of([make_node("Exp", ["x"], ["y"], "e")], {"x": [3]}, ir_version=9)
+    Path("m.onnx").write_bytes(model.SerializeToString())
+    status, _, err = command(capsys, "run", "m.onnx", "--random", 0, "--no-cache")
+    assert status == 1 and err.startswith(expected) and err.count("\n") == 1
 
 
 def test_the_command_line_takes_models(tmp_path, capsys):
