@@ -239,9 +239,9 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
         # NumPy's functions take arrays only, and have the same names as ours.
         remedy = f"write jit(stepwell.{name}), or a function that calls it"
         found = f"NumPy's '{name}', which cannot be traced"
-        from .public import public
+        from .public import public_names
 
-        if public(name) is None:
+        if name not in public_names():
             remedy = "write a function that computes the same with stepwell's"
     elif not callable(function):
         found = f"a {type(function).__name__}"
