@@ -287,6 +287,11 @@ class ReduceOp(WithBody):
 
     def indexing(self) -> Sequence[AffineMap]:
         rank = len(extents_of(self.inputs[0]))
+        axes = axes_of(self, "dimensions")
+        if any(not 0 <= axis < rank for axis in axes):
+            raise VerifyException(
+                f"found dimensions {list(axes)}, expected numbers of 0 to {rank - 1}; mend them"
+            )
         return [AffineMap.identity(rank)] * len(self.inputs) + [
             _without(rank, axes_of(self, "dimensions"))
         ] * len(self.outputs)

@@ -235,11 +235,13 @@ class SubscriptOp(StructuredOp, ABC):
     def indexing(self) -> Sequence[AffineMap]:
         if "indexing_maps" in self.attributes:
             return given_maps(self.attributes)
+        if not self.SUBSCRIPTS:
+            raise VerifyException("found no indexing_maps, expected one for each operand; add them")
         operands, result = self.SUBSCRIPTS.split("->")
         axes = [*operands.split(","), result]
         letters = list(dict.fromkeys(result + "".join(axes[:-1])))
         windows = sorted(set(letters) & {letter.lower() for letter in letters if letter.isupper()})
-        strides, dilations = self._steps("strides"), self._steps("dilations")
+        strides, dilations = (self._steps(name, len(windows)) for name in ("strides", "dilations"))
 
         def index(operand: int, letter: str) -> AffineExpr:
             plain = AffineDimExpr(letters.index(letter))
@@ -254,11 +256,15 @@ class SubscriptOp(StructuredOp, ABC):
             for operand, of_operand in enumerate(axes)
         ]
 
-    def _steps(self, name: str) -> Callable[[int], int]:
+    def _steps(self, name: str, count: int) -> Callable[[int], int]:
         attribute = self.attributes.get(name)
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             return lambda number: 1
         values = attribute.get_values()
+        if len(values) != count:
+            raise VerifyException(
+                f"found {len(values)} {name}, expected {count}, one for each axis of the window; mend them"
+            )
         return lambda number: values[number]
 
 
@@ -268,6 +274,10 @@ class _SumOfProductsOp(SubscriptOp, ABC):
     @classmethod
     def scalar(cls, builder: Builder, args: Sequence[SSAValue], attributes: Attributes) -> SSAValue:
         *read, old = args
+        if len(read) not in (2, 4):
+            raise VerifyException(
+                f"found {len(read)} operands, expected 2, or 4 with zero points; mend the list"
+            )
         b = ScalarBuilder(builder, old.type)
         values = [_converted(builder, value, old.type, attributes) for value in read]
         if len(values) == 4:
@@ -282,6 +292,10 @@ class _PoolingOp(SubscriptOp, ABC):
 
     @classmethod
     def scalar(cls, builder: Builder, args: Sequence[SSAValue], attributes: Attributes) -> SSAValue:
+        if len(args) != 3:
+            raise VerifyException(
+                f"found {len(args) - 1} operands, expected an image and a window; mend the list"
+            )
         image, _, old = args
         word = re.sub(r"^.*pooling_[a-z]+_", "", cls.name)
         function = ScalarBuilder.add if word == "sum" else _FUNCTIONS[word][1]

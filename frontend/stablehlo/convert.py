@@ -6,6 +6,7 @@ What is known is computed at once; calls of other functions, as JAX makes them, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
@@ -109,6 +110,18 @@ def _checked_type(op: Operation, value: SSAValue) -> tuple[tuple[int, ...], np.d
     return type_.get_shape(), numpy_dtype(element)
 
 
+def _check_results(op: HloOp, values: Sequence[Value]) -> None:
+    """Raises StepwellError where what an operation gives is not of the types that the text says."""
+    for value, result in zip(values, op.results, strict=True):
+        shape, _ = _checked_type(op, result)
+        if tuple(value.shape) != shape:
+            raise StepwellError(
+                f"found {op.name} of shape {list(value.shape)} with the result type {result.type}, expected equal "
+                "extents; mend the type",
+                op=op,
+            )
+
+
 class _Runner:
     """Runs blocks on values."""
 
@@ -164,8 +177,22 @@ class _Runner:
         def run(number: int, arguments: Sequence[Value]) -> list[Value]:
             return self.block(op.bodies[number].block, arguments, values)
 
+        function = OPERATIONS[op.name]
         try:
-            found: Any = OPERATIONS[op.name](*operands, node=Node(op, op.settings, run))
+            inspect.signature(function).bind(*operands, node=None)
+        except TypeError:
+            raise StepwellError(
+                f"found {op.name} of {len(operands)} operands, expected another number; mend the list",
+                op=op,
+            ) from None
+        try:
+            found: Any = function(*operands, node=Node(op, op.settings, run))
         except StepwellError as error:
-            raise error if error.where else StepwellError(error.message, op=op) from error
-        return cast("list[Value]", found) if isinstance(found, list) else [found]
+            raise StepwellError(error.message, op=op) from error
+        except KeyError as error:
+            raise StepwellError(
+                f"found {op.name} without {error}, expected it among its attributes; add it", op=op
+            ) from error
+        values = cast("list[Value]", found) if isinstance(found, list) else [found]
+        _check_results(op, values)
+        return values

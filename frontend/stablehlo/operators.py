@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,6 +76,11 @@ def _enter_same() -> None:
         assert function is not None, ours
 
         def same(*values: Value, node: Node, function: Callable[..., Any] = function) -> Value:
+            try:
+                inspect.signature(function).bind(*values)
+            except TypeError:
+                count = len(values)
+                raise node.refuse(f"of {count} operands", "another number; mend the list") from None
             return function(*values)
 
         hlo(name)(same)

@@ -149,6 +149,25 @@ def test_an_unknown_operation_is_refused_with_its_place(tmp_path: Path):
         sw.load(text)
 
 
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ("stablehlo.slice %x [0:9, 0:4] : (tensor<4x4xf32>) -> tensor<5x4xf32>", "of shape [4, 4]"),
+        ("stablehlo.add %x : tensor<4x4xf32>", "found stablehlo.add of 1 operands"),
+        ("stablehlo.transpose %x : (tensor<4x4xf32>) -> tensor<4x4xf32>", "without 'dims'"),
+        (
+            "stablehlo.transpose %x, dims = [0] : (tensor<4x4xf32>) -> tensor<4x4xf32>",
+            "found perm [0]",
+        ),
+    ],
+)
+def test_mistakes_are_one_line_at_their_place(operation: str, message: str):
+    with pytest.raises(StepwellError) as found:
+        sw.load(f"func.func @main(%x: tensor<4x4xf32>) {{\n  %r = {operation}\n  return\n}}\n")
+    assert message in str(found.value)
+    assert str(found.value).startswith("<string>:2:8: ")
+
+
 def jax_programs():
     jax = pytest.importorskip("jax")
     jnp, lax = jax.numpy, jax.lax
