@@ -33,6 +33,8 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
     `readers` is how many nests read the producer.
     """
     map_ = read.map
+    if consumer.is_reshape:
+        return "the consumer is a view of it"
     if producer.is_reduction:
         return "the producer is a reduction; recomputing it at each read would multiply its work"
     if map_ is None:

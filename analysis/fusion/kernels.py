@@ -157,6 +157,8 @@ class _KernelGrouping:
     def _why_stored_before(self, one: int, other: int) -> str | None:
         """Why a product does not compute an operand of its own; None when it does."""
         (producer,), (product,) = self._units[one], self._units[other]
+        if producer[0].is_reshape:
+            return "the operand is a view of what is stored"
         if any(self.is_needed(value, (*producer, *product)) for value in producer[0].stored):
             return "others need the operand too"
         times = [self._seconds(nests) for nests in (producer, product, (*producer, *product))]

@@ -14,6 +14,8 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects import te
 from ...dialects.combiner import Combiner
+from ...dialects.shaped import tensor_type
+from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import Number
 from ..cost import body_cost, is_data_movement, is_extension, reads_behind
 
@@ -200,6 +202,17 @@ class Nest:
             read: None for read in other.reads if read.source not in own or read.map != whole
         }
         self.is_movement = False
+
+    @property
+    def is_reshape(self) -> bool:
+        """Whether it has the elements of its operand in their order, under another shape, as the operand is stored."""
+        if self.points or not self.is_movement or DYNAMIC_INDEX in self.space.numbers:
+            return False
+        (read,) = self.reads
+        shape, result = tensor_type(read.source).get_shape(), self.space.numbers
+        if read.map is None or prod(shape) != prod(result):
+            return False
+        return list(read.map.results) == reshape_indices(shape, result, dims(len(result)))
 
     @property
     def is_extension(self) -> bool:

@@ -78,9 +78,12 @@ def test_a_transformer_block_takes_little_more_memory_than_what_is_alive(network
     assert plan.lower_bound <= plan.total <= 1.1 * plan.lower_bound
 
 
-def test_a_transformer_block_is_eight_kernels_at_most(networks: ModuleType):
-    """Queries, keys and values are parts of one product's result, and attention is one kernel that reads all three."""
+def test_a_transformer_block_is_seven_calls_at_most(networks: ModuleType):
+    """
+    Queries, keys and values are parts of one product's result, and attention is one kernel that reads all three. What
+    moves heads is a view.
+    """
     low = sw.jit(networks.transformer, target="zen4").lower(inputs(128, 768), inputs(128, 128))
-    made = re.findall(r'te\.kernel "(\w+)"', low.as_text("te"))
-    assert len(made) <= 8
-    assert any(re.search("max_exp_sum.*matmul_matmul", name) for name in made)
+    calls = re.findall(r"func\.call @([\w.]+)", str(low.unscheduled()))
+    assert len(calls) <= 7
+    assert any(re.search("max_exp_sum.*matmul_matmul", name) for name in calls)

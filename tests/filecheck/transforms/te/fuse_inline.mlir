@@ -39,15 +39,40 @@ func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // CHECK-LABEL: func.func @composed_subscripts(
-// CHECK:         te.compute [%i = 2, %j = 3] (%e = %x_1[%i * -3 - %j + 5]) : (tensor<6xf32>) -> tensor<2x3xf32> {
+// CHECK:         te.compute [%i = 2, %j = 3] (%e = %x_1[-%i - %j * 2 + 5]) : (tensor<6xf32>) -> tensor<2x3xf32> {
 func.func @composed_subscripts(%x: tensor<6xf32>) -> tensor<2x3xf32> {
   %reversed = te.compute [%i = 6] (%e = %x[5 - %i]) : (tensor<6xf32>) -> tensor<6xf32> {
     te.yield %e : f32
   }
-  %r = te.compute [%i = 2, %j = 3] (%e = %reversed[3 * %i + %j]) : (tensor<6xf32>) -> tensor<2x3xf32> {
+  %r = te.compute [%i = 2, %j = 3] (%e = %reversed[%i + 2 * %j]) : (tensor<6xf32>) -> tensor<2x3xf32> {
     te.yield %e : f32
   }
   func.return %r : tensor<2x3xf32>
+}
+
+// A reshape of what is stored is a view of it: nothing is evaluated there. One that is read is read through.
+// CHECK-LABEL: func.func @reshaped(
+// CHECK:         %exp = te.kernel "exp"
+// CHECK:         %reshape = te.kernel "reshape"
+// CHECK-NEXT:      %{{.*}} = te.compute [%i = 2, %j = 3] (%e = %exp_1[%i * 3 + %j])
+// CHECK:         %s = te.kernel "s"
+// CHECK-NEXT:      %{{.*}} = te.compute [%i = 2, %j = 3] (%e = %x_1[%i * 3 + %j])
+func.func @reshaped(%x: tensor<6xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %exp = te.compute [%i = 6] (%e = %x[%i]) : (tensor<6xf32>) -> tensor<6xf32> {
+    %a = math.exp %e : f32
+    te.yield %a : f32
+  }
+  %reshape = te.compute [%i = 2, %j = 3] (%e = %exp[3 * %i + %j]) : (tensor<6xf32>) -> tensor<2x3xf32> {
+    te.yield %e : f32
+  }
+  %read = te.compute [%i = 2, %j = 3] (%e = %x[3 * %i + %j]) : (tensor<6xf32>) -> tensor<2x3xf32> {
+    te.yield %e : f32
+  }
+  %s = te.compute [%i = 2, %j = 3] (%e = %read[%i, %j]) : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+    %a = math.sin %e : f32
+    te.yield %a : f32
+  }
+  func.return %reshape, %s : tensor<2x3xf32>, tensor<2x3xf32>
 }
 
 // The producer's iterators become the subscripts of the read.
