@@ -88,6 +88,8 @@ _PASSES: dict[str, str] = {
     "graph-recognize-normalizations": "transforms.graph.recognize_normalizations:GraphRecognizeNormalizationsPass",
     "graph-simplify-movement": "transforms.graph.simplify_movement:GraphSimplifyMovementPass",
     "graph-sink-transposes": "transforms.graph.sink_transposes:GraphSinkTransposesPass",
+    "graph-flatten-rows": "transforms.graph.flatten_rows:GraphFlattenRowsPass",
+    "graph-scale-late": "transforms.graph.scale_late:GraphScaleLatePass",
     "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",

@@ -18,6 +18,7 @@ from ..te.builder import Access, TeBuilder
 from ..te.compute import Iterator
 from ..te.index_maps import broadcast_indices, dims
 from .base import GraphOp, Value, graph_op
+from .rows import RowWise
 from .shapes import element_count, matmul
 
 
@@ -29,7 +30,7 @@ def product(
 
 
 @graph_op
-class MatmulOp(GraphOp, DefinedInTe):
+class MatmulOp(GraphOp, DefinedInTe, RowWise):
     """
     `numpy.matmul`: matrices, vectors and broadcast batches; integers wrap; on i1 a disjunction of
     conjunctions.
@@ -81,6 +82,9 @@ class MatmulOp(GraphOp, DefinedInTe):
             reduction=[Iterator("k", lhs[-1])],
             combiner=Combiner.OR if is_bool(result.get_element_type()) else Combiner.ADD,
         )
+
+    def row_operands(self) -> Sequence[SSAValue] | None:
+        return [self.lhs] if len(shape_of(self.rhs)) == 2 else None
 
     def multiply_adds(self) -> int | None:
         return element_count((*shape_of(self.result), shape_of(self.lhs)[-1]))

@@ -16,10 +16,11 @@ from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.index_maps import broadcast_indices, dims
 from .base import GraphOp, Value, splat_number
+from .rows import RowWise, is_parameter
 from .shapes import broadcast
 
 
-class ElementwiseOp(GraphOp, Elementwise, DefinedInTe, ABC):
+class ElementwiseOp(GraphOp, Elementwise, DefinedInTe, RowWise, ABC):
     """Operands that are broadcast to the shape of the only result. A subclass gives `scalar`."""
 
     def define(self, te: TeBuilder) -> SSAValue:
@@ -47,6 +48,12 @@ class ElementwiseOp(GraphOp, Elementwise, DefinedInTe, ABC):
             return self.scalar(b.of_type(self.body_type), *args)
 
         return te.compute(result, accesses, body)
+
+    def row_operands(self) -> Sequence[SSAValue] | None:
+        leading = shape_of(self.results[0])[:-1]
+        rows = [value for value in self.operands if shape_of(value)[:-1] == leading]
+        others = [value for value in self.operands if shape_of(value)[:-1] != leading]
+        return rows if rows and all(map(is_parameter, others)) else None
 
 
 class UnaryElementwiseOp(ElementwiseOp, ABC):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f64, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
@@ -24,6 +25,7 @@ from ..shaped import Tensor, shape_of, tensor_type
 from .base import FLOATS, GraphOp, Value, graph_op
 from .expressions import Decomposable, Expr, log, rsqrt
 from .means import MeanOp
+from .rows import RowWise
 from .shapes import (
     broadcasts_to,
     element_count,
@@ -34,7 +36,7 @@ from .shapes import (
 from .unary import ExpOp
 
 
-class _AlongAxisOp(GraphOp, Decomposable, ABC):
+class _AlongAxisOp(GraphOp, Decomposable, RowWise, ABC):
     """An operation of floats along one axis, with a result of the operand's type."""
 
     ELEMENTS: ClassVar = FLOATS
@@ -59,6 +61,13 @@ class _AlongAxisOp(GraphOp, Decomposable, ABC):
         type_ = tensor_type(self.operand)
         require_canonical_axis(self.axis.value.data, type_.get_num_dims())
         return (type_,)
+
+    def row_operands(self) -> Sequence[SSAValue] | None:
+        is_last = self.axis.value.data == len(shape_of(self.operand)) - 1
+        return [self.operand] if is_last else None
+
+    def row_properties(self) -> Mapping[str, Attribute]:
+        return {**self.properties, "axis": IntegerAttr(1, i64)}
 
     def shifted(self, x: Expr) -> Expr:
         """x - max(x): at most 0, so that its exponential does not overflow."""
@@ -130,7 +139,7 @@ class LogSoftmaxOp(_AlongAxisOp):
         return (s - log(total).named("log_sum")).named("log_softmax")
 
 
-class _OverTrailingAxesOp(GraphOp, Decomposable, ABC):
+class _OverTrailingAxesOp(GraphOp, Decomposable, RowWise, ABC):
     """
     A normalisation over the axes from `axis` on, with parameters that broadcast to these axes and may be left out from
     the last one.
@@ -187,6 +196,13 @@ class _OverTrailingAxesOp(GraphOp, Decomposable, ABC):
     def axes(self) -> tuple[int, ...]:
         """The axes normalized over."""
         return tuple(range(self.axis.value.data, tensor_type(self.operand).get_num_dims()))
+
+    def row_operands(self) -> Sequence[SSAValue] | None:
+        is_last = self.axis.value.data == len(shape_of(self.operand)) - 1
+        return [self.operand] if is_last else None
+
+    def row_properties(self) -> Mapping[str, Attribute]:
+        return {**self.properties, "axis": IntegerAttr(1, i64)}
 
     def mean(self, x: Expr) -> Expr:
         """The mean over the axes normalized over, which stay with an extent of 1."""

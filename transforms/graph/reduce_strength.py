@@ -22,6 +22,17 @@ def _is_count(x: Expr, axes: tuple[int, ...], c: Any) -> bool:
     return element_count([x.shape[axis] for axis in axes]) == c
 
 
+NUMBERS_THAT_MEET = (
+    Rule(x * c * d, x * (c * d)),
+    Rule(x * c / d, x * (c / d)),
+    Rule(x / c * d, x * (d / c)),
+    Rule(x / c / d, x / (c * d)),
+    Rule(x + c + d, x + (c + d)),
+    Rule(x - c - d, x - (c + d)),
+    Rule(x + c - d, x + (c - d)),
+    Rule(x - c + d, x + (d - c)),
+)
+
 REDUCTIONS_IN_STRENGTH = (
     # Powers. Of -inf, the power of a half is inf and the root NaN; of -0, the one is 0 and the other -0.
     Rule(x**2, x * x),
@@ -36,15 +47,7 @@ REDUCTIONS_IN_STRENGTH = (
         mean(x, axes=axes, keepdims=keepdims),
         when=_is_count,
     ),
-    # Numbers that meet.
-    Rule(x * c * d, x * (c * d)),
-    Rule(x * c / d, x * (c / d)),
-    Rule(x / c * d, x * (d / c)),
-    Rule(x / c / d, x / (c * d)),
-    Rule(x + c + d, x + (c + d)),
-    Rule(x - c - d, x - (c + d)),
-    Rule(x + c - d, x + (c - d)),
-    Rule(x - c + d, x + (d - c)),
+    *NUMBERS_THAT_MEET,
 )
 
 
