@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,13 +17,11 @@ from ...dialects.graph import (
     AddOp,
     BatchNormOp,
     ConvOp,
-    ConvTransposeOp,
     DivOp,
     MatmulOp,
     MulOp,
     SubOp,
 )
-from ...dialects.graph.convolution import ConvolutionOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.interfaces import Array
 from ...dialects.shaped import shape_of, tensor_type
@@ -31,62 +29,27 @@ from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .constant_operands import is_known, known_array, new_constant
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A product with known weights, and a known summand where there is one: what a factor can go into."""
-
-    op: Operation
-    weights: SSAValue
-    axis: int
-    """The result's axis of output channels."""
-    summand: Array | None = None
-
-    @property
-    def channels(self) -> int:
-        return shape_of(self.op.results[0])[self.axis]
-
-
-def layer_of(value: SSAValue) -> Layer | None:
-    """The layer that computes a value which nothing but one operation uses."""
-    op = value.owner
-    if not value.has_one_use():
-        return None
-    if isinstance(op, AddOp | SubOp):
-        sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
-        for inner, summand in sides if isinstance(op, AddOp) else sides[:1]:
-            layer = layer_of(inner) if is_known(summand) and inner.type == value.type else None
-            if layer is not None and layer.summand is None:
-                known = known_array(summand)
-                return replace(layer, summand=known if isinstance(op, AddOp) else -known)
-        return None
-    if isinstance(op, MatmulOp) and len(shape_of(op.rhs)) == 2 and len(shape_of(op.lhs)) > 1:
-        found = Layer(op, op.rhs, len(shape_of(op.result)) - 1)
-        return found if is_known(op.rhs) else None
-    if isinstance(op, ConvolutionOp) and is_known(op.weights):
-        return Layer(op, op.weights, axis=1)
-    return None
+from .layers import Layer, layer_of
 
 
 def scaled_weights(layer: Layer, factors: Array) -> Array:
     """The weights that give each output channel times its factor."""
     weights = known_array(layer.weights)
-    if isinstance(layer.op, MatmulOp):
+    product = layer.product
+    if isinstance(product, MatmulOp):
         return weights * factors
     window = (1,) * (weights.ndim - 2)
-    if isinstance(layer.op, ConvOp):
+    if isinstance(product, ConvOp):
         return weights * factors.reshape(-1, 1, *window)
-    assert isinstance(layer.op, ConvTransposeOp)
     # The input's channels are outside, those of a group together.
-    groups = layer.op.groups.value.data
+    groups = product.groups.value.data
     grouped = weights.reshape(groups, -1, *weights.shape[1:])
     return (grouped * factors.reshape(groups, 1, -1, *window)).reshape(weights.shape)
 
 
 def by_channel(value: SSAValue, layer: Layer) -> Array | None:
     """A known operand's number for each output channel, None where it differs along other axes."""
-    rank = len(shape_of(layer.op.results[0]))
+    rank = len(shape_of(layer.result))
     shape = shape_of(value)
     if not is_known(value) or len(shape) > rank:
         return None
@@ -98,15 +61,19 @@ def by_channel(value: SSAValue, layer: Layer) -> Array | None:
 
 def _along(numbers: Array, layer: Layer) -> Array:
     """Numbers of channels, shaped so that they are broadcast along all other axes."""
-    behind = len(shape_of(layer.op.results[0])) - 1 - layer.axis
-    return numbers.reshape(-1, *[1] * behind)
+    return numbers.reshape(-1, *[1] * layer.behind)
+
+
+def _layer_for_one(value: SSAValue, op: Operation) -> Layer | None:
+    """The layer that computes a value of the type of an operation's result, for nothing but the operation."""
+    return layer_of(value) if value.has_one_use() and value.type == op.results[0].type else None
 
 
 def fold_factor(op: MulOp | DivOp) -> bool:
     """(x @ w + t) * s → x @ (w * s) + t * s; whether that was done"""
     sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
     for value, factor in sides if isinstance(op, MulOp) else sides[:1]:
-        layer = layer_of(value) if value.type == op.result.type else None
+        layer = _layer_for_one(value, op)
         numbers = by_channel(factor, layer) if layer is not None else None
         if layer is not None and numbers is not None:
             return _replace_scaled(op, layer, 1 / numbers if isinstance(op, DivOp) else numbers)
@@ -114,20 +81,21 @@ def fold_factor(op: MulOp | DivOp) -> bool:
 
 
 def _replace_scaled(op: MulOp | DivOp, layer: Layer, factors: Array) -> bool:
+    summand = layer.summand
     with np.errstate(all="ignore"):
         dtype = numpy_dtype(tensor_type(op.result).get_element_type())
         weights = scaled_weights(layer, factors).astype(dtype)
-        summand = None
-        if layer.summand is not None:
-            summand = layer.summand * _along(factors, layer).astype(dtype)
+        if summand is not None:
+            summand = summand * _along(factors, layer).astype(dtype)
     if not all(np.isfinite(each).all() for each in (weights, summand) if each is not None):
         return False
-    remark(op, f"multiplied the weights of {layer.op.name} by {factors.size} factors")
+    old = layer.product
+    remark(op, f"multiplied the weights of {old.name} by {factors.size} factors")
     builder = built_before(op)
-    product = layer.op.clone()
-    place = list(layer.op.operands).index(layer.weights)
-    product.operands[place] = new_constant(weights, "weights", builder).value
-    product.location = layer.op.location
+    product = old.clone()
+    # Weights are the second operand of all products.
+    product.operands[1] = new_constant(weights, "weights", builder).value
+    product.location = old.location
     result = Expr(builder.insert(product).results[0], builder)
     if summand is not None:
         result = result + new_constant(summand, "summand", builder)
@@ -139,14 +107,15 @@ def fold_summand(op: AddOp | SubOp) -> bool:
     """(x @ w + t) + u → x @ w + (t + u); whether that was done"""
     sides = ((op.lhs, op.rhs), (op.rhs, op.lhs))
     for value, more in sides if isinstance(op, AddOp) else sides[:1]:
-        layer = layer_of(value) if value.type == op.result.type else None
-        if layer is None or layer.summand is None or by_channel(more, layer) is None:
+        layer = _layer_for_one(value, op)
+        summand = layer.summand if layer is not None else None
+        if layer is None or summand is None or by_channel(more, layer) is None:
             continue
         other = known_array(more)
-        numbers = layer.summand + other if isinstance(op, AddOp) else layer.summand - other
-        remark(op, f"joined two summands behind {layer.op.name}")
+        numbers = summand + other if isinstance(op, AddOp) else summand - other
+        remark(op, f"joined two summands behind {layer.product.name}")
         builder = built_before(op)
-        product = Expr(layer.op.results[0], builder)
+        product = Expr(layer.product.result, builder)
         _replace(op, product + new_constant(numbers, "summand", builder))
         return True
     return False
