@@ -16,7 +16,7 @@ from onnx.helper import (
     make_tensor_value_info,
 )
 from stepwell import StepwellError
-from stepwell.frontend.onnx.registry import operator_for
+from stepwell.frontend.onnx.importer import operator_for
 from stepwell.tools.cli import main
 
 FLOAT = TensorProto.FLOAT
@@ -220,6 +220,18 @@ def test_a_bug_of_ours_is_no_fault_of_the_model(tmp_path, capsys, monkeypatch, r
     Path("m.onnx").write_bytes(model.SerializeToString())
     status, _, err = command(capsys, "run", "m.onnx", "--random", 0, "--no-cache")
     assert status == 1 and err.startswith(expected) and err.count("\n") == 1
+
+
+def test_onnx_evaluator_normalizes_as_in_inference(tmp_path, capsys, monkeypatch):
+    """By itself it takes a tenth of the batch's own statistics for those of the model."""
+    monkeypatch.setattr("stepwell.tools.model_peers.default_peer", lambda: "reference")
+    weights = {name: np.float32([1, 2, 3]) for name in "sbmv"}
+    node = make_node("BatchNormalization", ["x", *"sbmv"], ["y"], "n", momentum=0.9)
+    model = model_of([node], {"x": [2, 3, 5]}, weights=weights, opset=11, ir_version=9)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    status, out, _ = command(capsys, "run", path, "--random", 0, "--check", "--no-cache")
+    assert status == 0 and "check: agrees with reference" in out
 
 
 def test_the_command_line_takes_models(tmp_path, capsys):
