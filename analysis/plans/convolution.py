@@ -1,8 +1,7 @@
 """
-Plans for convolutions, and for products that have several axes of rows: domains and predicted time.
+Plans for convolutions, and for products that have several axes of rows: their domains, and the best of them.
 
-What a plan decides stands in `convolution_plan.py`. The model is that of products (`contraction_cost.py`) for tiles
-that extend along several axes: multiply-adds against loads, what streams from beyond L2, and the copies.
+What a plan is, and the model of its time, stand in `convolution_plan.py` and `convolution_cost.py`.
 """
 
 from __future__ import annotations
@@ -11,36 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
-from itertools import product
-from math import log2, prod
 
-from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
-from ..facts import Access, Contraction, Home
+from ..facts import Contraction
+from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
-from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes, unhidden_part
+from .cost import Cost
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
-
-WRITTEN_OUT = 32
-"""Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
-
-LANE_BY_LANE = 2
-"""Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
-
-
-STREAMS = 32
-"""
-Pages in which a core's prefetchers follow what is read, one stream in each. (Intel 64 and IA-32 Architectures
-Optimization Reference Manual, "Data Prefetching".)
-"""
-
-LOOKED_AHEAD = 256
-"""Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
-
-EVERY_OTHER = 3
-"""Instructions for a vector of every other element: two loads, and a shuffle."""
 
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
@@ -50,7 +28,7 @@ def propose(contraction: Contraction, target: Target, n: int = 1) -> list[Convol
 
 def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
-    return _Model(contraction, target).cost(plan)
+    return Model(contraction, target).cost(plan)
 
 
 @lru_cache(maxsize=1024)
@@ -58,7 +36,7 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     """
     A plan takes its arithmetic at least: once the next one's is more than the `n` best take in all, these are known.
     """
-    model = _Model(c, target)
+    model = Model(c, target)
     bounded = sorted(
         ((model.arithmetic(plan), plan) for plan in _plans(c, model)), key=lambda pair: pair[0]
     )
@@ -71,7 +49,7 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     return tuple(plan for _, plan in found)[:n]
 
 
-def _plans(c: Contraction, model: _Model) -> Iterator[ConvolutionPlan]:
+def _plans(c: Contraction, model: Model) -> Iterator[ConvolutionPlan]:
     halo = _halo_order(c)
     summed = _summed_order(c, halo)
     for axis in c.parallel:
@@ -80,7 +58,7 @@ def _plans(c: Contraction, model: _Model) -> Iterator[ConvolutionPlan]:
 
 
 def _plans_with_lanes(
-    c: Contraction, model: _Model, axis: int, summed: tuple[int, ...], halo: tuple[int, ...]
+    c: Contraction, model: Model, axis: int, summed: tuple[int, ...], halo: tuple[int, ...]
 ) -> Iterator[ConvolutionPlan]:
     """
     Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
@@ -131,7 +109,7 @@ def _sizes(extents: list[int], most: int) -> Iterator[tuple[int, ...]]:
             yield (size, *rest)
 
 
-def _other_axes(c: Contraction, model: _Model, lanes: int) -> list[int]:
+def _other_axes(c: Contraction, model: Model, lanes: int) -> list[int]:
     """The axes that a tile may extend along beside that in lanes: two of M, one of N."""
     m = [axis for axis in c.m if axis != lanes and model.extents[axis] > 1][-2:]
     n = [axis for axis in c.n if axis != lanes and model.extents[axis] > 1][-1:]
@@ -184,252 +162,3 @@ def _summed_order(c: Contraction, halo: tuple[int, ...]) -> tuple[int, ...]:
     channels = sorted((axis for axis in c.k if axis not in c.window), key=place)
     window = sorted(c.window, key=place)
     return (*channels[:-1], *window, *channels[-1:])
-
-
-def _stride(c: Contraction, access: Access, axis: int) -> int | None:
-    """How far apart neighbours along an axis are; 0 where it does not move the access, None where that is no number."""
-    return c.stride(access, axis) if access.moves_along(axis) else 0
-
-
-class _Model:
-    def __init__(self, c: Contraction, target: Target):
-        self.c, self.core, self.rates = c, target.core, target.rates
-        self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
-        self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
-        self.left, self.right = (
-            {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
-        )
-        self.clock = cycles_per_second(target)
-        self.near_2, self.unhidden = kept_bytes(self.core.cache(2)), unhidden_part(target)
-        self.terms = c.extent(c.k)
-        is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
-        self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
-        """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
-
-    def vectors(self, plan: ConvolutionPlan) -> int:
-        """Along the axis in lanes."""
-        return -(-plan.tile[-1][1] // self.lanes)
-
-    def accumulators(self, plan: ConvolutionPlan) -> int:
-        return prod(size for _, size in plan.tile[:-1]) * self.vectors(plan)
-
-    def spread(self, plan: ConvolutionPlan) -> int:
-        """How far apart in memory a tile's elements of the image are for one term: of equal plans the nearest is best."""
-        steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
-        return sum(count * abs(step or 0) for count, step in steps)
-
-    def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
-        """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(dict(plan.tile), plan, access)[0]
-
-    def _loads(
-        self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access
-    ) -> tuple[int, float]:
-        """The same for a tile of some sizes, and the loads and insertions for them."""
-        strides = self.right if access is self.c.right else self.left
-        lanes, count = plan.lanes, 1
-        for axis, size in sizes.items():
-            if axis != lanes and strides[axis] != 0:
-                count *= size
-        stride = strides[lanes]
-        if stride == 0:
-            return count, count
-        wide = sizes[lanes]
-        vectors = -(-wide // self.lanes)
-        if stride == 1 or (plan.packs and access == self.c.right):
-            return count * vectors, count * vectors
-        each = vectors * EVERY_OTHER if stride == 2 else wide * LANE_BY_LANE
-        return count * vectors, count * each
-
-    def cost(self, plan: ConvolutionPlan) -> Cost:
-        computing = self.arithmetic(plan)
-        return cost_of(
-            [
-                ("arithmetic", computing),
-                ("from L2", self._from_l2(plan, computing)),
-                ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing()),
-                ("packing weights", self._packing(plan)),
-                ("copying the image", self._copying(plan)),
-            ]
-        )
-
-    def arithmetic(self, plan: ConvolutionPlan) -> float:
-        """Seconds of all tiles, the last ones along each axis being smaller."""
-        c = self.c
-        alone = prod(self.extents[axis] for axis in c.parallel if axis not in dict(plan.tile))
-        parts = [
-            [(self.extents[axis] // size, size), (1, self.extents[axis] % size)]
-            for axis, size in plan.tile
-        ]
-        cycles = 0.0
-        for part in product(*parts):
-            count = prod(number for number, _ in part)
-            sizes = {axis: size for (axis, _), (_, size) in zip(plan.tile, part, strict=True)}
-            if count and all(sizes.values()):
-                cycles += count * self._tile_cycles(plan, sizes)
-        return alone * cycles / self.clock
-
-    def _tile_cycles(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
-        core, c = self.core, self.c
-        vectors = -(-sizes[plan.lanes] // self.lanes)
-        rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
-        loads = sum(self._loads(sizes, plan, access)[1] for access in (c.left, c.right))
-        if plan.written_out:
-            loads *= self._shared(plan, sizes)
-        step = max(rows * vectors / core.fma_ports, loads / core.load_ports)
-        if not plan.written_out:
-            step = max(step, core.fma_latency + 1)
-        ending = ending_cycles(core, rows, vectors)
-        if (
-            c.stride(c.result, plan.lanes) != 1
-        ):  # the tile is transposed in registers, or stored by elements
-            across = {axis: size for axis, size in sizes.items() if c.stride(c.result, axis) == 1}
-            shuffles = log2(max(self.lanes, 2))
-            each = shuffles if prod(across.values()) > 1 else LANE_BY_LANE * self.lanes
-            ending += rows * vectors * each
-        return self.terms * step + ending
-
-    def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
-        """The part of a tile's loads of the image that are left where terms written out share them."""
-        c, part = self.c, 1.0
-        for axis, size in sizes.items():
-            dimension = c.left.dimension_of(axis)
-            subscript = None if dimension is None else c.left.subscripts[dimension]
-            if axis == plan.lanes or subscript is None:
-                continue
-            taps = prod(self.extents[k] for k in c.window if subscript.coefficients[k])
-            reach = 1 + sum((self.extents[k] - 1) * subscript.coefficients[k] for k in c.window)
-            distinct = min((size - 1) * subscript.coefficients[axis] + reach, size * taps)
-            part *= distinct / (size * taps)
-        return part
-
-    def _streaming(self, plan: ConvolutionPlan, computing: float) -> float:
-        """
-        Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
-        each block of weights, and these once, or for each tile where a block of them does not stay there.
-
-        A part of it is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more places
-        at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
-        (`contraction_cost.py`), and more where it takes longer than the arithmetic.
-        """
-        c = self.c
-        weights = self._bytes(c.right)
-        blocks = prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.n)
-        block = (
-            weights
-            / blocks
-            / prod(self.extents[axis] for axis in c.batch if c.right.moves_along(axis))
-        )
-        moved = (
-            weights
-            if block <= self.near_2
-            else weights * prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.m)
-        )
-        image = self._bytes(c.left)
-        is_far = image + block > self.near_2
-        image *= blocks if is_far else 1
-        if is_far and self._places(plan) > STREAMS:
-            coming = image / self._unforeseen_rate(plan)
-            return (max(coming, computing) + coming - computing) / 2
-        coming = (moved + image) / self._beyond_l2()
-        return max(0.0, coming - computing) + self.unhidden * coming
-
-    def _places(self, plan: ConvolutionPlan) -> int:
-        """On how many pages a tile reads the image by turns, while it is computed."""
-        page, bytes_ = self.core.page_bytes, self.c.left_bytes
-        pages = (a for a in plan.summed if self._step(plan, self.c.left, a) * bytes_ >= page)
-        return prod(self.extents[axis] for axis in pages)
-
-    def _unforeseen_rate(self, plan: ConvolutionPlan) -> float:
-        """Bytes/s of what only the loads ask for that a core looks ahead to."""
-        accumulators = self.accumulators(plan)
-        loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
-        ahead = max(1.0, LOOKED_AHEAD / (accumulators + loads))
-        _, run = self._pieces(plan, self.c.left, ())
-        return ahead * max(run, self.core.cache(1).line_bytes) / L3_SECONDS
-
-    def _beyond_l2(self) -> float:
-        """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
-        last = self.core.caches[-1]
-        size = self._bytes(self.c.left) + self._bytes(self.c.right)
-        is_cached = last.level > 2 and size <= last.bytes // last.shared_by
-        return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
-
-    def _writing(self) -> float:
-        """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
-        c = self.c
-        size = self._bytes(c.result)
-        is_near = size + self._bytes(c.left) + self._bytes(c.right) <= self.near_2
-        return 0.0 if is_near else 2 * size / self._beyond_l2()
-
-    def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
-        """
-        Seconds of waiting for operands that tiles read from L2: once, or, where L1 does not keep what goes by while the
-        innermost summed axis runs, again for each of its runs. A part of it is not hidden by any arithmetic.
-        """
-        if plan.written_out:
-            return 0.0  # the one channel's image has just been copied, into L1
-        operands = (self.c.left, self.c.right)
-        once = sum(self._touched(plan, access, plan.summed) for access in operands)
-        run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
-        runs = self.terms / max(1, self.extents[plan.summed[-1]])
-        tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
-        is_kept = run <= kept_bytes(self.core.cache(1))
-        read = tiles * (once if is_kept else max(once, run * runs))
-        reading = read / self.rates.read_l2.core
-        return max(0.0, reading - computing) + self.unhidden * reading
-
-    def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
-        """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
-        count, run = self._pieces(plan, access, summed)
-        bytes_ = self.c.facts.element_bytes(access)
-        is_packed = plan.packs and access == self.c.right
-        return count * (run if is_packed else run + self.core.cache(1).line_bytes - bytes_)
-
-    def _pieces(
-        self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
-    ) -> tuple[int, int]:
-        """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
-        sizes = {axis: size for axis, size in plan.tile if access.moves_along(axis)}
-        sizes |= {axis: self.extents[axis] for axis in summed if access.moves_along(axis)}
-        bytes_ = self.c.facts.element_bytes(access)
-        if plan.packs and access == self.c.right:
-            return 1, prod(sizes.values()) * bytes_
-        line = self.core.cache(1).line_bytes
-        count, run = 1, bytes_
-        for axis, size in sizes.items():
-            step = self._step(plan, access, axis) * bytes_
-            # Along an axis of which a line has several elements they come together.
-            if step < line:
-                run += (size - 1) * step
-            else:
-                count *= size
-        return count, run
-
-    def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
-        """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""
-        if not plan.halo or access != self.c.left:
-            return abs(self.c.stride(access, axis) or 0)
-        shape, stride, step = self.c.facts.buffers[access.buffer].shape, 1, 0
-        for dimension in reversed(plan.halo):
-            subscript, extent = access.subscripts[dimension], shape[dimension]
-            step += stride * (subscript.coefficients[axis] if subscript is not None else 0)
-            stride *= extent if isinstance(extent, int) else 1
-        return abs(step)
-
-    def _bytes(self, access: Access) -> float:
-        return float(self.c.facts.buffers[access.buffer].bytes or 0)
-
-    def _packing(self, plan: ConvolutionPlan) -> float:
-        """Seconds in which weights that are no constants are packed, in each call."""
-        is_constant = self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT
-        if not plan.packs or is_constant:
-            return 0.0
-        return 2 * self._bytes(self.c.right) / self.rates.pack_far.core
-
-    def _copying(self, plan: ConvolutionPlan) -> float:
-        size = 2 * self._bytes(self.c.left)
-        apart = prod(self.extents[axis] for axis in self.c.batch if self.c.left.moves_along(axis))
-        rate = self.rates.copy_l2 if size / apart <= self.near_2 else self.rates.copy_l3
-        return size / rate.core if plan.halo else 0.0
