@@ -193,6 +193,6 @@ class _Runner:
             raise StepwellError(
                 f"found {op.name} without {error}, expected it among its attributes; add it", op=op
             ) from error
-        values = cast("list[Value]", found) if isinstance(found, list) else [found]
-        _check_results(op, values)
-        return values
+        results = cast("list[Value]", found) if isinstance(found, list) else [found]
+        _check_results(op, results)
+        return results
