@@ -84,9 +84,9 @@ def _replace_scaled(op: MulOp | DivOp, layer: Layer, factors: Array) -> bool:
     summand = layer.summand
     with np.errstate(all="ignore"):
         dtype = numpy_dtype(tensor_type(op.result).get_element_type())
-        weights = scaled_weights(layer, factors).astype(dtype)
+        weights = scaled_weights(layer, factors).astype(dtype, copy=False)
         if summand is not None:
-            summand = summand * _along(factors, layer).astype(dtype)
+            summand = summand * _along(factors, layer).astype(dtype, copy=False)
     if not all(np.isfinite(each).all() for each in (weights, summand) if each is not None):
         return False
     old = layer.product

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from typing import ClassVar
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from xdsl.context import Context
@@ -18,33 +20,54 @@ from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
 _SAMPLE = 64
-"""Bytes at both ends by which constants are told apart before they are compared."""
-
-_Key = tuple[Attribute, bytes, bytes]
+"""Bytes at both ends by which constants are told apart before they are read."""
 
 
-def _key(type_: Attribute, elements: Array) -> _Key:
-    return type_, elements[:_SAMPLE].tobytes(), elements[-_SAMPLE:].tobytes()
+def _bytes(op: ConstantOp) -> Array:
+    return op.array().reshape(-1).view(np.uint8)
+
+
+def _ends(op: ConstantOp) -> tuple[Attribute, bytes, bytes]:
+    elements = _bytes(op)
+    return op.result.type, elements[:_SAMPLE].tobytes(), elements[-_SAMPLE:].tobytes()
+
+
+def _digest(op: ConstantOp) -> bytes:
+    return hashlib.blake2b(_bytes(op)).digest()
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def _groups(
+    ops: Iterable[ConstantOp], key: Callable[[ConstantOp], _Key]
+) -> Iterator[list[ConstantOp]]:
+    """The constants with an equal key, where there are several, in the order of the first ones."""
+    groups: defaultdict[_Key, list[ConstantOp]] = defaultdict(list)
+    for op in ops:
+        groups[key(op)].append(op)
+    return (group for group in groups.values() if len(group) > 1)
 
 
 def share_constants(block: Block) -> None:
     """
     Replace each constant of a block by an earlier one with the same bytes.
 
-    Constants whose ends differ, as nearly all do, are not read. Small ones stand in the text, where `cse` sees them.
+    Constants whose ends differ, as nearly all do, are not read, and the others once: weights with a border of zeros
+    have the same ends. Small constants stand in the text, where `cse` sees them.
     """
-    known: defaultdict[_Key, list[tuple[ConstantOp, Array]]] = defaultdict(list)
-    for op in list(block.ops):
-        if not isinstance(op, ConstantOp) or not isinstance(op.value, DenseResourceAttr):
-            continue
-        elements = op.array().reshape(-1).view(np.uint8)
-        candidates = known[_key(op.result.type, elements)]
-        same = [first for first, other in candidates if np.array_equal(elements, other)]
-        if same:
-            remark(op, f"shares the elements of {same[0].result.name_hint or 'another constant'}")
-            Rewriter.replace_op(op, [], [same[0].result])
-        else:
-            candidates.append((op, elements))
+    large = (
+        op
+        for op in block.ops
+        if isinstance(op, ConstantOp) and isinstance(op.value, DenseResourceAttr)
+    )
+    for similar in _groups(large, _ends):
+        for first, *others in _groups(similar, _digest):
+            for other in others:
+                remark(
+                    other, f"shares the elements of {first.result.name_hint or 'another constant'}"
+                )
+                Rewriter.replace_op(other, [], [first.result])
 
 
 class GraphShareConstantsPass(StepwellPass):
