@@ -33,7 +33,7 @@ def _ends(op: ConstantOp) -> tuple[Attribute, bytes, bytes]:
 
 
 def _digest(op: ConstantOp) -> bytes:
-    return hashlib.blake2b(_bytes(op)).digest()
+    return hashlib.blake2b(_bytes(op).data).digest()
 
 
 _Key = TypeVar("_Key", bound=Hashable)
