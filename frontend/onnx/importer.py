@@ -314,7 +314,7 @@ class _Importer:
         if len(inputs) > operator.inputs:
             raise Unsupported(f"input {operator.inputs}")
         if len(inputs) < operator.required or any(
-            value is None for value in inputs[: operator.required]
+            inputs[place] is None for place in {*range(operator.required)} - operator.gaps
         ):
             raise self._error(
                 node.label,

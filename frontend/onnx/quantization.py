@@ -12,6 +12,7 @@ from .tensors import required_dtype
 
 
 @onnx_op("QuantizeLinear")
+@onnx_op("QuantizeLinear", domain="com.microsoft")  # of 16 bits, before operator set 21
 def quantize_linear(
     x: Value,
     y_scale: Value,
@@ -30,6 +31,7 @@ def quantize_linear(
 
 
 @onnx_op("DequantizeLinear")
+@onnx_op("DequantizeLinear", domain="com.microsoft")  # of 16 bits, before operator set 21
 def dequantize_linear(
     x: Value,
     x_scale: Value,

@@ -14,6 +14,9 @@ from ..tensor import Tensor
 Value: TypeAlias = Any
 """A Tensor, or a NumPy array when the value is known at import; an input that is left out is None."""
 
+Maybe: TypeAlias = Any
+"""A Value, or None: the annotation of an input that may be left out although one behind it may not."""
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
@@ -45,6 +48,8 @@ class Operator:
     attributes: frozenset[str]
     required_attributes: frozenset[str]
     takes_node: bool
+    gaps: frozenset[int] = frozenset()
+    """Which of the inputs it takes at least may be left out all the same."""
 
 
 _OPERATORS: dict[tuple[str, str], list[Operator]] = {}
@@ -75,6 +80,8 @@ def onnx_op(name: str, *, since: int = 1, domain: str = "") -> Callable[[Functio
             frozenset(keywords),
             frozenset(name for name, one in keywords.items() if one.default is one.empty),
             takes_node,
+            # Annotations are text: every module of operators postpones their evaluation.
+            frozenset(place for place, one in enumerate(by_position) if one.annotation == "Maybe"),
         )
         _enter(operator)
         return function

@@ -1,0 +1,51 @@
+"""One node of `com.microsoft` as a model, and what Stepwell and ONNX Runtime compute of it."""
+
+import numpy as np
+from onnx import ValueInfoProto
+from onnx.helper import (
+    make_graph,
+    make_model,
+    make_node,
+    make_opsetid,
+    make_tensor_value_info,
+    np_dtype_to_tensor_dtype,
+)
+from stepwell.frontend.onnx.backend import StepwellBackend
+
+
+def model_of(operator, attributes, arrays, outputs=("y0",)):
+    """The model of a node whose inputs are these arrays, without those that are None; and the inputs by name."""
+    arrays = [None if array is None else np.asarray(array) for array in arrays]
+    inputs = {f"x{i}": array for i, array in enumerate(arrays) if array is not None}
+    names = [f"x{i}" if array is not None else "" for i, array in enumerate(arrays)]
+    node = make_node(operator, names, outputs, "n", domain="com.microsoft", **attributes)
+    graph = make_graph(
+        [node],
+        "g",
+        [
+            make_tensor_value_info(name, np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for name, array in inputs.items()
+        ],
+        [ValueInfoProto(name=name) for name in outputs if name],
+    )
+    opsets = [make_opsetid("", 18), make_opsetid("com.microsoft", 1)]
+    return make_model(graph, opset_imports=opsets, ir_version=9), inputs
+
+
+def found_of(model, inputs):
+    """What Stepwell computes."""
+    return StepwellBackend.prepare(model, opt="quick", threads=1, cache=False).run(inputs)
+
+
+def runtime_results(model, inputs):
+    """What ONNX Runtime computes on one thread, or None where it is not installed."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, inputs)
