@@ -1,5 +1,5 @@
 """
-Recurrent networks: RNN, GRU and LSTM.
+Recurrent networks: RNN, GRU and LSTM, and the LSTM of quantized weights.
 
 The products of the inputs with their weights are one product for all steps, before the scan; a step has that of the
 state, and the gates. A direction is a scan of its own.
@@ -15,8 +15,9 @@ import numpy as np
 
 from ..control_flow import scan
 from ..nn import activations
-from ..numpy import elementwise, joining, manipulation
-from .registry import Unsupported, Value, is_known, onnx_op
+from ..numpy import elementwise, joining, manipulation, reductions
+from .quantized_layers import dynamic_quantize_matmul
+from .registry import Maybe, Unsupported, Value, is_known, onnx_op
 
 Function = Callable[[Value], Value]
 
@@ -44,13 +45,30 @@ _WITH_ALPHA = (*_WITH_BETA, "elu", "leakyrelu", "thresholdedrelu")
 
 
 @dataclass(frozen=True)
+class QuantizedWeights:
+    """Weights of 8 bits. What they are multiplied by is quantized by the range it has."""
+
+    matrix: Value
+    """[input, gates · hidden]"""
+    scale: Value
+    """One number, or one for each column."""
+    zero_point: Value
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As of weights that are not quantized, of which these are the transpose."""
+        rows, columns = self.matrix.shape
+        return columns, rows
+
+
+@dataclass(frozen=True)
 class Direction:
     """The weights of one direction, and the functions of its gates."""
 
     w: Value
-    """[gates · hidden, input]"""
+    """[gates · hidden, input], or QuantizedWeights of this shape"""
     r: Value
-    """[gates · hidden, hidden]"""
+    """[gates · hidden, hidden], or QuantizedWeights of this shape"""
     wb: Value
     """[gates · hidden], or None"""
     rb: Value
@@ -106,7 +124,7 @@ def _lstm_cell(peepholes: Value, input_forget: bool) -> Cell:
     def cell(d: Direction, x: Value, state: tuple[Value, ...]) -> tuple[Value, ...]:
         """i, o, f and c, in this order; peepholes are those of i, o and f."""
         h, c = state
-        sums = x + h @ _transposed(d.r)
+        sums = x + _times(h, d.r)
 
         def summed(gate: int, seen: Value) -> Value:
             part = d.part(sums, gate)
@@ -218,7 +236,7 @@ class _Layer:
     ) -> tuple[Value, Sequence[Value]]:
         steps, batch, _ = x.shape
         # One product for all steps: a tall matrix by the weights.
-        products = manipulation.reshape(x, (steps * batch, -1)) @ _transposed(d.w)
+        products = _times(manipulation.reshape(x, (steps * batch, -1)), d.w)
         if d.wb is not None:
             products = products + d.wb
         products = manipulation.reshape(products, (steps, batch, d.w.shape[0]))
@@ -237,22 +255,40 @@ class _Layer:
         column = manipulation.astype(
             manipulation.reshape(lengths, (1, batch, 1)), np.dtype(np.int64)
         )
-        inside = elementwise.less(np.arange(steps)[:, None, None], column)
+        places = np.arange(steps)[:, None, None]
+        inside = elementwise.less(places, column)
+        # ONNX Runtime sets a state to zero in the step after the last, so that one more step sees it.
+        is_quantized = isinstance(d.r, QuantizedWeights)
+        counts = inside
+        if is_quantized and not reverse:
+            counts = elementwise.less(places, elementwise.add(column, 1))
 
-        def masked(now: Any, given: tuple[Value, Value]) -> tuple[Any, Value]:
-            x, runs = given
-            following = cell(d, x, now)
+        def masked(now: Any, given: tuple[Value, Value, Value]) -> tuple[Any, Value]:
+            x, runs, counted = given
+            seen = now
+            if isinstance(
+                d.r, QuantizedWeights
+            ):  # what is over has no part in the range of the states
+                seen = (elementwise.where(counted, now[0], np.zeros((), d.dtype)), *now[1:])
+            following = cell(d, x, seen)
             kept = tuple(
                 elementwise.where(runs, new, old) for new, old in zip(following, now, strict=True)
             )
             return kept, elementwise.where(runs, following[0], np.zeros((), d.dtype))
 
-        last, ys = scan(masked, state, (products, inside), reverse=reverse)
+        last, ys = scan(masked, state, (products, inside, counts), reverse=reverse)
         return ys, last
 
 
 def _bound(function: Callable[[Value, float, float], Value], alpha: float, beta: float) -> Function:
     return lambda x: function(x, alpha, beta)
+
+
+def _times(x: Value, weights: Value) -> Value:
+    """x @ weightsᵀ"""
+    if not isinstance(weights, QuantizedWeights):
+        return x @ _transposed(weights)
+    return dynamic_quantize_matmul(x, weights.matrix, weights.scale, weights.zero_point)
 
 
 def _transposed(matrix: Value) -> Value:
@@ -343,6 +379,68 @@ def lstm(
     )
     return layer.run(
         lambda number: _lstm_cell(None if p is None else p[number], bool(input_forget))
+    )
+
+
+@onnx_op("DynamicQuantizeLSTM", domain="com.microsoft")
+def dynamic_quantize_lstm(
+    x: Value,
+    w: Value,
+    r: Value,
+    b: Maybe,
+    sequence_lens: Maybe,
+    initial_h: Maybe,
+    initial_c: Maybe,
+    p: Maybe,
+    w_scale: Value,
+    w_zero_point: Value,
+    r_scale: Value,
+    r_zero_point: Value,
+    *,
+    activation_alpha: Sequence[float] | None = None,
+    activation_beta: Sequence[float] | None = None,
+    activations: Sequence[str] | None = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    input_forget: int = 0,
+) -> list[Value]:
+    """
+    An LSTM whose weights are of 8 bits: `w` [directions, input, 4 · hidden] and `r` [directions, hidden, 4 · hidden], with
+    a scale and a zero point for each direction, or for each column of each.
+
+    All inputs are quantized by one range, and in each step the states of all sequences that run, as ONNX Runtime does it
+    on one thread. Backward, sequences of different lengths end together here and begin together there, so that these
+    ranges differ.
+    """
+
+    def quantized(weights: Value, scale: Value, zero_point: Value) -> list[QuantizedWeights]:
+        return [
+            QuantizedWeights(weights[number], scale[number], zero_point[number])
+            for number in range(weights.shape[0])
+        ]
+
+    if sequence_lens is not None:
+        # What stands behind the end of the longest sequence has no part in the range. 0 is in every range.
+        steps = np.arange(x.shape[0])[:, None, None]
+        longest = reductions.max(manipulation.astype(sequence_lens, np.dtype(np.int64)))
+        x = elementwise.where(elementwise.less(steps, longest), x, np.zeros((), x.dtype))
+    return lstm(
+        x,
+        quantized(w, w_scale, w_zero_point),
+        quantized(r, r_scale, r_zero_point),
+        b,
+        sequence_lens,
+        initial_h,
+        initial_c,
+        p,
+        activation_alpha=activation_alpha,
+        activation_beta=activation_beta,
+        activations=activations,
+        clip=clip,
+        direction=direction,
+        hidden_size=hidden_size,
+        input_forget=input_forget,
     )
 
 
