@@ -40,7 +40,6 @@ from .contraction import MatmulOp
 from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import BitcastOp, CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
-from .determinant import DetOp
 from .divisors import GcdOp
 from .elementary import (
     AcoshOp,
@@ -67,10 +66,12 @@ from .elementary import (
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
+from .lu import LuOp
 from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from .normalization import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from .pooling import ArgmaxPoolOp, AveragePoolOp, MaxPoolOp, PoolOp, SumPoolOp
+from .qr import QrOp
 from .reductions import (
     MaxOp,
     MinOp,
@@ -83,6 +84,7 @@ from .scatter import ScatterElementsOp, ScatterNdOp
 from .sorting import SortOp
 from .suppression import NonMaxSuppressionOp
 from .ternary import WhereOp
+from .triangular import CholeskyOp, TriangularSolveOp
 from .unary import (
     AbsOp,
     CeilOp,

@@ -141,6 +141,16 @@ def matmul(lhs: Sequence[int], rhs: Sequence[int]) -> Shape:
     return (*broadcast(lhs[:-2], rhs[:-2]), *lhs[-2:-1], *(rhs[-1:] if len(rhs) > 1 else ()))
 
 
+def require_square(shape: Sequence[int]) -> Sequence[int]:
+    """The shape. Raises VerifyException unless it is that of square matrices along the last two axes."""
+    if len(shape) < 2 or not is_static(shape) or shape[-1] != shape[-2]:
+        raise VerifyException(
+            f"found shape {shape_text(shape)}, expected square matrices of known extents along the last two "
+            "axes; reshape it"
+        )
+    return shape
+
+
 def concatenated(shapes: Sequence[Sequence[int]], axis: int) -> Shape:
     """The shape of tensors joined along `axis`; all other extents must agree."""
     first = tuple(shapes[0])

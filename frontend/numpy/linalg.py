@@ -1,4 +1,4 @@
-"""Linear algebra: norms, powers, products and determinants of matrices."""
+"""Linear algebra: norms, powers and products of matrices; and what `factorizations` has of systems of equations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects import graph
 from ...errors import StepwellError
 from ..promotion import division_dtype
-from ..recording import as_tensor, cast_to, record
+from ..recording import as_tensor, cast_to
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, integers, normalized
-from .elementwise import absolute, floating, power, sqrt
+from .elementwise import absolute, power, sqrt
+from .factorizations import FACTORIZATIONS, inv
 from .manipulation import broadcast_to, matrix_transpose, moveaxis, ravel
 from .matrices import diagonal, eye, trace
 from .products import cross, matmul, outer, tensordot, vecdot
@@ -94,14 +94,15 @@ def _kept(found: Tensor, x: Tensor, keepdims: bool) -> Tensor:
 
 @traceable
 def matrix_power(x: TensorLike, n: int, /) -> Tensor:
-    """The product of n times the same square matrices, by squaring; of 0 times, the identity."""
+    """The product of n times the same square matrices, by squaring; of 0 times, the identity; of less, of the inverse."""
     x = as_tensor(x)
     (count,) = integers(n, "n")
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2] or count < 0:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise StepwellError(
-            f"found shape {list(x.shape)} to the power {count}, expected square matrices and at least 0; invert them "
-            "for less"
+            f"found shape {list(x.shape)} in matrix_power, expected square matrices along the last two axes; reshape it"
         )
+    if count < 0:
+        x, count = inv(x), -count
     found: Tensor | None = None
     while count:
         if count % 2:
@@ -160,16 +161,10 @@ def _product(
     )
 
 
-@traceable
-def det(x: TensorLike, /) -> Tensor:
-    """The determinant of each matrix of the last two axes, by elimination (ONNX Det)."""
-    return record(graph.DetOp, floating(x))
-
-
 MEMBERS = {
     function.__name__: function
     for function in (
-        *(det, norm, vector_norm, matrix_norm, matrix_power, multi_dot),
+        *(norm, vector_norm, matrix_norm, matrix_power, multi_dot, *FACTORIZATIONS),
         *(cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot),
     )
 }
@@ -178,21 +173,7 @@ _NO_LOOPS = "there is no operation for this factorization yet; call numpy.linalg
 
 MISSING = {
     **dict.fromkeys(
-        (
-            *(
-                "slogdet",
-                "inv",
-                "solve",
-                "cholesky",
-                "qr",
-                "eigh",
-                "eigvalsh",
-                "svd",
-                "svdvals",
-            ),
-            *("pinv", "lstsq", "matrix_rank", "cond", "tensorsolve", "tensorinv"),
-        ),
-        _NO_LOOPS,
+        ("eigh", "eigvalsh", "svd", "svdvals", "pinv", "lstsq", "matrix_rank", "cond"), _NO_LOOPS
     ),
     **dict.fromkeys(
         ("eig", "eigvals"),

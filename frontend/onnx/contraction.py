@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numpy import elementwise, linalg, manipulation, products
+from ..numpy import elementwise, factorizations, manipulation, products
 from .registry import Value, onnx_op, onnx_ops
 
 onnx_ops({"MatMul": products.matmul}, inputs=2)
-onnx_ops({"Det": linalg.det}, inputs=1)
+onnx_ops({"Det": factorizations.det}, inputs=1)
 
 
 @onnx_op("Gemm")

@@ -136,8 +136,25 @@ def _bitcast(op: Any, element: Attribute) -> list[Case]:
     return [_case(op, shape, element_type=to) for to in targets for shape in ((), (17,), (2, 0))]
 
 
-def _det(op: Any, element: Attribute) -> list[Case]:
-    return [_case(op, shape) for shape in ((1, 1), (3, 3), (2, 2, 2), (1, 0, 0), (0, 2, 2))]
+_SQUARES: tuple[Shape, ...] = ((1, 1), (3, 3), (2, 2, 2), (1, 0, 0), (0, 2, 2))
+
+
+def _squares(op: Any, element: Attribute) -> list[Case]:
+    return [_case(op, shape) for shape in _SQUARES]
+
+
+def _qr(op: Any, element: Attribute) -> list[Case]:
+    shapes = (*_SQUARES, (5, 3), (2, 2, 4), (3, 0))
+    return [_case(op, shape, complete=flag) for shape in shapes for flag in (False, True)]
+
+
+def _triangular_solve(op: Any, element: Attribute) -> list[Case]:
+    return [
+        _case(op, shape, (*shape[:-1], columns), lower=lower, unit=unit)
+        for shape, columns in zip(_SQUARES, (1, 4, 3, 2, 2), strict=True)
+        for lower in (False, True)
+        for unit in (False, True)
+    ]
 
 
 def _constant(op: Any, element: Attribute) -> list[Case]:
@@ -452,12 +469,12 @@ _CASES: dict[type[Operation], Cases] = {
     graph.BitcastOp: _bitcast,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
+    graph.CholeskyOp: _squares,
     graph.ClipOp: _clip,
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
     graph.ConvOp: _conv,
     graph.ConvTransposeOp: _conv_transpose,
-    graph.DetOp: _det,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
@@ -468,9 +485,11 @@ _CASES: dict[type[Operation], Cases] = {
     graph.LayerNormOp: _layer_norm,
     graph.LeakyReluOp: _leaky_relu,
     graph.LogSoftmaxOp: _along_axis,
+    graph.LuOp: _squares,
     graph.MatmulOp: _matmul,
     graph.NonMaxSuppressionOp: _non_max_suppression,
     graph.PadOp: _pad,
+    graph.QrOp: _qr,
     graph.ReshapeOp: _reshape,
     graph.ScatterElementsOp: _scatter_elements,
     graph.ScatterNdOp: _scatter_nd,
@@ -480,6 +499,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.SplitOp: _split,
     graph.SqueezeOp: _squeeze,
     graph.TransposeOp: _transpose,
+    graph.TriangularSolveOp: _triangular_solve,
     graph.WhereOp: _where,
 }
 

@@ -169,11 +169,22 @@ def _bitcast(pool: Pool) -> GraphOp:
     return graph.BitcastOp(x, pool.rng.choice([t for t in INTEGERS if bit_width(t) == width]))
 
 
-def _det(pool: Pool) -> GraphOp:
-    size = pool.rng.randint(1, 4)
-    batch = random_shape(pool.rng, 4, pool.rng.randint(0, 1))
+def _of_squares(op: Callable[..., GraphOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        size = pool.rng.randint(1, 4)
+        batch = random_shape(pool.rng, 4, pool.rng.randint(0, 1))
+        element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
+        return op(pool.fresh(element, (*batch, size, size)))
+
+    return make
+
+
+def _triangular_solve(pool: Pool) -> GraphOp:
+    size, columns = pool.rng.randint(1, 4), pool.rng.randint(1, 5)
     element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
-    return graph.DetOp(pool.fresh(element, (*batch, size, size)))
+    operands = (pool.fresh(element, (size, extent)) for extent in (size, columns))
+    lower, unit = (pool.rng.random() < 0.5 for _ in range(2))
+    return graph.TriangularSolveOp(*operands, lower=lower, unit=unit)
 
 
 def _constant(pool: Pool) -> GraphOp:
@@ -466,6 +477,7 @@ def _of_fresh(op: Any) -> Maker:
 
 
 MAKERS: dict[type[Operation], Maker] = {
+    **{op: _of_squares(op) for op in (graph.CholeskyOp, graph.LuOp, graph.QrOp)},
     **{op: _of_fresh(op) for op in (graph.Atan2Op, graph.CopysignOp, graph.GcdOp)},
     graph.BatchNormOp: _batch_norm,
     graph.GroupNormOp: _group_norm,
@@ -478,7 +490,6 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: _conv,
     graph.ConvTransposeOp: _conv,
-    graph.DetOp: _det,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
@@ -499,6 +510,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.SplitOp: _split,
     graph.SqueezeOp: _squeeze,
     graph.TransposeOp: _transpose,
+    graph.TriangularSolveOp: _triangular_solve,
     graph.WhereOp: _where,
 }
 

@@ -34,12 +34,21 @@ func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf
   func.return
 }
 
-// CHECK-LABEL: func.func @determinants
-// TE-LABEL: func.func @determinants
-func.func @determinants(%x: tensor<2x3x3xf32>) {
-  // CHECK-NEXT: %a = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
-  // TE: te.loops "det" (%{{.*}} = %x) -> (%{{.*}}) : (tensor<2x3x3xf32>) -> tensor<2xf32> {
+// CHECK-LABEL: func.func @factorizations
+// TE-LABEL: func.func @factorizations
+func.func @factorizations(%x: tensor<2x3x3xf32>, %y: tensor<2x3x5xf32>) {
+  // CHECK-NEXT: %p, %o, %s = graph.lu %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xi64>, tensor<2xf32>
+  // TE: te.loops "lu" (%{{.*}} = %x) -> (%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2x3xi64>, tensor<2xf32>) {
   // TE: loop.for serial "k" %k = 0 to 3 {
-  %a = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
+  %p, %o, %s = graph.lu %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xi64>, tensor<2xf32>
+  // CHECK-NEXT: %l = graph.cholesky %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+  // TE: te.loops "cholesky"
+  %l = graph.cholesky %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+  // CHECK-NEXT: %t = graph.triangular_solve %l, %y lower unit : tensor<2x3x3xf32>, tensor<2x3x5xf32> -> tensor<2x3x5xf32>
+  // TE: te.loops "triangular_solve"
+  %t = graph.triangular_solve %l, %y lower unit : tensor<2x3x3xf32>, tensor<2x3x5xf32> -> tensor<2x3x5xf32>
+  // CHECK-NEXT: %q, %r = graph.qr %y complete : tensor<2x3x5xf32> -> tensor<2x3x3xf32>, tensor<2x3x5xf32>
+  // TE: te.loops "qr"
+  %q, %r = graph.qr %y complete : tensor<2x3x5xf32> -> tensor<2x3x3xf32>, tensor<2x3x5xf32>
   func.return
 }

@@ -43,7 +43,21 @@ func.func @boxes(%b: tensor<1x4x3xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4x
 
 // -----
 // CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found shape 2x3, expected square matrices of known extents along the last two axes; reshape it
-func.func @det_square(%x: tensor<2x3xf32>) {
-  %r = graph.det %x : tensor<2x3xf32> -> tensor<f32>
+func.func @lu_square(%x: tensor<2x3xf32>) {
+  %p, %o, %s = graph.lu %x : tensor<2x3xf32> -> tensor<2x3xf32>, tensor<2xi64>, tensor<f32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found matrices of shape 3x3 and right-hand sides of shape 2x4, expected columns of as many elements in as many batches; reshape them
+func.func @triangular(%a: tensor<3x3xf32>, %b: tensor<2x4xf32>) {
+  %x = graph.triangular_solve %a, %b : tensor<3x3xf32>, tensor<2x4xf32> -> tensor<2x4xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found shape 3, expected matrices of known extents along the last two axes; reshape it
+func.func @qr_matrix(%x: tensor<3xf32>) {
+  %q, %r = graph.qr %x : tensor<3xf32> -> tensor<3x3xf32>, tensor<3x3xf32>
   func.return
 }
