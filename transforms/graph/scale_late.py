@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from ...dialects.dtypes import bit_width
+from ...dialects.graph.expressions import Expr
+from ...dialects.shaped import tensor_type
 from ..numerics import NumericalEffect
 from .reduce_strength import NUMBERS_THAT_MEET
 from .rules import EquationsPass, Rule
@@ -14,16 +19,24 @@ x, y = Variable("x"), Variable("y")
 c = Constant("c")
 
 
-def _is_not_zero(c: float) -> bool:
+def _has_room(result: Expr, c: float) -> bool:
+    """
+    Whether a product has room for sums that are not scaled yet. Elements of 16 bits have not: attention is scaled before
+    the product so that it stays below 65504, the greatest f16.
+    """
+    return bool(np.isfinite(c)) and bit_width(tensor_type(result.value).get_element_type()) > 16
+
+
+def _divides(result: Expr, c: float) -> bool:
     """A sum of infinities of both signs is NaN; its terms divided by zero afterwards are not."""
-    return c != 0
+    return c != 0 and _has_room(result, c)
 
 
 LATE_SCALES = (
-    Rule((x * c) @ y, (x @ y) * c),
-    Rule(x @ (y * c), (x @ y) * c),
-    Rule((x / c) @ y, (x @ y) / c, when=_is_not_zero),
-    Rule(x @ (y / c), (x @ y) / c, when=_is_not_zero),
+    Rule((x * c) @ y, (x @ y) * c, when=_has_room),
+    Rule(x @ (y * c), (x @ y) * c, when=_has_room),
+    Rule((x / c) @ y, (x @ y) / c, when=_divides),
+    Rule(x @ (y / c), (x @ y) / c, when=_divides),
     *NUMBERS_THAT_MEET,
 )
 
@@ -31,7 +44,8 @@ LATE_SCALES = (
 @dataclass(frozen=True)
 class GraphScaleLatePass(EquationsPass):
     """
-    Multiply by a number after a product and not before: `(x * c) @ y` → `(x @ y) * c`; not under `fp=strict`.
+    Multiply by a number after a product and not before: `(x * c) @ y` → `(x @ y) * c`; not under `fp=strict`, nor for
+    elements of 16 bits or fewer.
 
     Behind a product the number is multiplied where the sum is at hand, and meets others; before it, the operand would
     be stored anew. PyTorch's exporters scale queries and keys by the root of the scale of their product.

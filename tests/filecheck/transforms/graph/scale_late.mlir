@@ -46,3 +46,14 @@ func.func @broadcast(%x: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<2x3x4xf
   %1 = graph.matmul %0, %w : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
   func.return %1 : tensor<2x3x4xf32>
 }
+
+// Sums that are not scaled yet may lie beyond f16.
+// CHECK-LABEL: func.func @narrow
+// CHECK:         graph.mul
+// CHECK-NEXT:    graph.matmul
+func.func @narrow(%x: tensor<3x4xf16>, %w: tensor<4x4xf16>) -> tensor<3x4xf16> {
+  %c = graph.constant dense<0.5> : tensor<f16>
+  %0 = graph.mul %x, %c : tensor<3x4xf16>, tensor<f16> -> tensor<3x4xf16>
+  %1 = graph.matmul %0, %w : tensor<3x4xf16>, tensor<4x4xf16> -> tensor<3x4xf16>
+  func.return %1 : tensor<3x4xf16>
+}
