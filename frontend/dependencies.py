@@ -272,17 +272,15 @@ class _Reader:
     def _module(self, module: types.ModuleType, names: list[str]) -> Iterator[str | bytes]:
         """A module, of which a function can reach what has one of these names."""
         yield module.__name__
-        if module.__name__ == _PACKAGE:
-            # Those in `__all__` load files, or compile; others may be there that this package did not put there.
-            if not {*names}.isdisjoint(module.__all__) or not all(
-                _is_own(vars(module)[name]) for name in names if name in vars(module)
-            ):
-                raise _UnknownError
-            return
+        if module.__name__ == _PACKAGE and not {*names}.isdisjoint(module.__all__):
+            raise _UnknownError  # they load files, or compile
         found = vars(module)
+        is_ours = module.__name__.partition(".")[0] == _PACKAGE
         for name in names:
             if name not in found or (module is np and name in _NUMPYS):
                 continue
+            if is_ours and _is_own(found[name]):
+                continue  # the compiler's version has it
             yield name
             yield from self._global(found[name], names)
 

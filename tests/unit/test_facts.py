@@ -33,7 +33,11 @@ def both(function: Any, arrays: Sequence[Any]) -> list[tuple[Any, Any]]:
     module = sw.jit(function).lower(*arrays).module("te")
     passes = multiverse().all_passes
     passes["te-fuse"]()().apply(make_context(), module)
-    from_te = [facts_of_kernel(op) for op in module.walk() if isinstance(op, te.KernelOp)]
+    bufferized = module.clone()
+    passes["te-bufferize"]()().apply(make_context(), bufferized)
+    moving = {op.kernel_name.data for op in bufferized.walk() if isinstance(op, te.KernelOp)}
+    fused = [op for op in module.walk() if isinstance(op, te.KernelOp)]
+    from_te = [facts_of_kernel(op) for op in fused if op.kernel_name.data in moving]  # no views
     for name in ("convert-te-to-loop", "loop-merge-kernels"):
         passes[name]()().apply(make_context(), module)
     from_loops = [facts_of_loops(kernel).facts for kernel in kernels(module)]

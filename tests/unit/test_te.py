@@ -145,7 +145,7 @@ REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
     "reduction": (
         (
             f"%p = te.compute [%i = 4] add [%k = 3] (%a = %x[%i, %k]) : (tensor<4x3xf32>) -> tensor<4xf32> {{ {COPY} }}",
-            f"%c = te.compute [%i = 4] (%a = %p[%i]) : (tensor<4xf32>) -> tensor<4xf32> {{ {COPY} }}",
+            f"%c = te.compute [%i = 4] (%a = %p[%i]) : (tensor<4xf32>) -> tensor<4xf32> {{ {ADD} }}",
         ),
         "the producer is a reduction",
     ),
@@ -209,8 +209,8 @@ REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
     "an expensive one of two readers": (
         (
             f"%p = te.compute [%j = 3] (%a = %x[0, %j]) : (tensor<4x3xf32>) -> tensor<3xf32> {{ {EXP} }}",
-            f"%c = te.compute [%j = 3] (%a = %p[%j]) : (tensor<3xf32>) -> tensor<3xf32> {{ {COPY} }}",
-            f"%d = te.compute [%j = 3] (%a = %p[%j]) : (tensor<3xf32>) -> tensor<3xf32> {{ {COPY} }}",
+            f"%c = te.compute [%j = 3] (%a = %p[%j]) : (tensor<3xf32>) -> tensor<3xf32> {{ {ADD} }}",
+            f"%d = te.compute [%j = 3] (%a = %p[%j]) : (tensor<3xf32>) -> tensor<3xf32> {{ {ADD} }}",
         ),
         "each of its elements, costing 20 additions, would be computed 2 times",
     ),
