@@ -8,6 +8,7 @@ from . import elementwise as elementwise
 from . import fourier as fourier
 from . import fused_layers as fused_layers
 from . import generation as generation
+from . import grouped_attention as grouped_attention
 from . import indexing as indexing
 from . import microsoft as microsoft
 from . import movement as movement

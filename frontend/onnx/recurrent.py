@@ -16,6 +16,7 @@ import numpy as np
 from ..control_flow import scan
 from ..nn import activations
 from ..numpy import elementwise, joining, manipulation, reductions
+from .indices import counting_along
 from .quantized_layers import dynamic_quantize_matmul
 from .registry import Maybe, Unsupported, Value, is_known, onnx_op
 
@@ -255,7 +256,7 @@ class _Layer:
         column = manipulation.astype(
             manipulation.reshape(lengths, (1, batch, 1)), np.dtype(np.int64)
         )
-        places = np.arange(steps)[:, None, None]
+        places = counting_along(0, steps, 3)
         inside = elementwise.less(places, column)
         # ONNX Runtime sets a state to zero in the step after the last, so that one more step sees it.
         is_quantized = isinstance(d.r, QuantizedWeights)
@@ -422,7 +423,7 @@ def dynamic_quantize_lstm(
 
     if sequence_lens is not None:
         # What stands behind the end of the longest sequence has no part in the range. 0 is in every range.
-        steps = np.arange(x.shape[0])[:, None, None]
+        steps = counting_along(0, x.shape[0], 3)
         longest = reductions.max(manipulation.astype(sequence_lens, np.dtype(np.int64)))
         x = elementwise.where(elementwise.less(steps, longest), x, np.zeros((), x.dtype))
     return lstm(
