@@ -12,6 +12,7 @@ from ..numpy import elementwise, joining, manipulation, products, reductions, se
 from .contraction import fused_matmul
 from .indices import counting
 from .normalization import inverse_root
+from .quantized_layers import matmul_integer_to_float
 from .registry import Unsupported, Value, onnx_op
 
 DOMAIN = "com.microsoft"
@@ -195,16 +196,59 @@ def attention(
     projected = projected if bias is None else elementwise.add(projected, bias)
     sizes = list(qkv_hidden_sizes or [projected.shape[-1] // 3] * 3)
     parts = joining.split(projected, [sizes[0], sizes[0] + sizes[1]], -1)
-    q, k, v = (split_heads(part, num_heads) for part in parts)
+    biases = [attention_bias]
+    return _attended(parts, num_heads, mask, past, biases, scale, mask_filter_value, unidirectional)
+
+
+@onnx_op("QAttention", domain=DOMAIN)
+def quantized_attention(
+    x: Value,
+    weights: Value,
+    bias: Value,
+    x_scale: Value,
+    weight_scale: Value,
+    mask: Value = None,
+    x_zero_point: Value = None,
+    weight_zero_point: Value = None,
+    past: Value = None,
+    *,
+    num_heads: int,
+    unidirectional: int = 0,
+    scale: float = 0.0,
+    mask_filter_value: float = -10000.0,
+    do_rotary: int = 0,
+    past_present_share_buffer: int = 0,
+) -> list[Value]:
+    """Attention whose projections are a product of quantized numbers, which is exact."""
+    if do_rotary or past_present_share_buffer:
+        raise Unsupported("do_rotary" if do_rotary else "past_present_share_buffer")
+    projected = matmul_integer_to_float(
+        x, weights, x_scale, weight_scale, x_zero_point, weight_zero_point, bias
+    )
+    parts = joining.split(projected, 3, -1)
+    return _attended(parts, num_heads, mask, past, [], scale, mask_filter_value, unidirectional)
+
+
+def _attended(
+    parts: Sequence[Value],
+    heads: int,
+    mask: Value,
+    past: Value,
+    biases: Sequence[Value],
+    scale: float,
+    mask_filter_value: float,
+    unidirectional: int,
+) -> list[Value]:
+    """Attention on the three projections; and the keys and values, with those of before."""
+    q, k, v = (split_heads(part, heads) for part in parts)
     if past is not None:
         k, v = (joining.concatenate([past[i], new], 2) for i, new in enumerate((k, v)))
-    queries, keys = q.shape[2], k.shape[2]
-    biases = [
-        attention_bias,
-        mask_bias(_checked_mask(mask, x.shape[0]), queries, keys, mask_filter_value, x.dtype),
-        causal_bias(queries, keys, mask_filter_value, x.dtype) if unidirectional else None,
+    batch, queries, keys, dtype = q.shape[0], q.shape[2], k.shape[2], q.dtype
+    masks = [
+        mask_bias(_checked_mask(mask, batch), queries, keys, mask_filter_value, dtype),
+        causal_bias(queries, keys, mask_filter_value, dtype) if unidirectional else None,
     ]
-    result = join_heads(attend(q, k, v, scale, biases))
+    result = join_heads(attend(q, k, v, scale, [*biases, *masks]))
     return [result, *([joining.stack([k, v])] if k.shape == v.shape else [])]
 
 

@@ -2,18 +2,10 @@
 
 import numpy as np
 import pytest
-from onnx import ValueInfoProto
-from onnx.helper import (
-    make_graph,
-    make_model,
-    make_node,
-    make_opsetid,
-    make_tensor_value_info,
-    np_dtype_to_tensor_dtype,
-)
-from stepwell.frontend.onnx.backend import StepwellBackend
 
-ort = pytest.importorskip("onnxruntime")
+from .onnx_node import found_of, model_of, runtime_results
+
+pytest.importorskip("onnxruntime")
 
 B, S, N, H = 2, 5, 3, 4
 D = N * H
@@ -77,26 +69,11 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_it_computes_what_onnx_runtime_computes(case):
     count, attributes, arrays = CASES[case]
-    inputs = {f"x{i}": array for i, array in enumerate(arrays) if array is not None}
-    names = [f"x{i}" if array is not None else "" for i, array in enumerate(arrays)]
     outputs = [f"y{i}" for i in range(count)]
     if "Skip" in case:
         outputs = ["y0", "", "", "y3"]
-    node = make_node(case.split()[0], names, outputs, "n", domain="com.microsoft", **attributes)
-    graph = make_graph(
-        [node],
-        "g",
-        [
-            make_tensor_value_info(name, np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in inputs.items()
-        ],
-        [ValueInfoProto(name=name) for name in outputs if name],
-    )
-    opsets = [make_opsetid("", 18), make_opsetid("com.microsoft", 1)]
-    model = make_model(graph, opset_imports=opsets, ir_version=9)
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    expected = session.run(None, inputs)
-    found = StepwellBackend.prepare(model, opt="quick", threads=1, cache=False).run(inputs)
+    model, inputs = model_of(case.split()[0], attributes, arrays, outputs)
+    found, expected = found_of(model, inputs), runtime_results(model, inputs)
     for own, other in zip(found, expected, strict=True):
         assert own.dtype == other.dtype
         np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-5)

@@ -110,3 +110,35 @@ def test_a_local_window_is_refused():
     model, inputs = model_of("GroupQueryAttention", node, [*new(5), None, None, *lengths])
     with pytest.raises(StepwellError, match="local_window_size=3"):
         found_of(model, inputs)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def test_projections_of_quantized_numbers_are_exact():
+    length, width = 3, 2 * H
+    x = RNG.integers(0, 256, (B, length, width)).astype(np.uint8)
+    w = RNG.integers(-128, 128, (width, 3 * width)).astype(np.int8)
+    bias, zero = floats(3 * width), np.uint8(120)
+    scales = np.float32(0.01), np.float32(0.005)
+    mask = np.array([3, 2], np.int32)
+    model, inputs = model_of(
+        "QAttention",
+        {"num_heads": 2, "unidirectional": 1},
+        [x, w, bias, *scales, mask, zero, np.int8(0)],
+        ("y", "present"),
+    )
+    found = found_of(model, inputs)
+    exact = (x.astype(np.int32) - 120) @ w.astype(np.int32)
+    projected = exact * (scales[0] * scales[1]) + bias
+    q, k, v = (heads(part, 2) for part in np.split(projected, 3, -1))
+    is_seen = np.tri(length, dtype=bool) & (np.arange(length) < mask[:, None])[:, None, None]
+    shares = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(H) + np.where(is_seen, 0, -10000.0))
+    wanted = (shares @ v).swapaxes(1, 2).reshape(B, length, width)
+    np.testing.assert_allclose(found[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[1], np.stack([k, v]), rtol=1e-4, atol=1e-5)
+    if (results := runtime_results(model, inputs)) is not None:
+        for own, other in zip(found, results, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-5)
