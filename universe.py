@@ -64,6 +64,7 @@ _STEPS = (
     "nontemporal",
     "set_scope",
     "storage_align",
+    "fold_storage",
     "tensorize",
     "pragma",
     "simplify",

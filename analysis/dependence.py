@@ -319,17 +319,17 @@ class Dependences:
             return loop.LoopKind.REDUCTION
         return loop.LoopKind.SERIAL
 
-    def witness(self, pairs: isl.Map, dependence: Dependence) -> Witness:
-        """The lexicographically first pair of a non-empty part of a dependence."""
+    def witness(self, pairs: isl.Map, source: Access, sink: Access) -> Witness:
+        """The lexicographically first of some pairs of iterations of two accesses, of which there are any."""
         point = _first_point(pairs.wrap())
         values = [
             point.get_coordinate_val(isl.dim_type.set, n).to_python()
             for n in range(point.get_space().dim(isl.dim_type.set))
         ]
-        depth = len(dependence.source.loops)
+        depth = len(source.loops)
         return Witness(
-            _iteration(dependence.source.loops, values[:depth]),
-            _iteration(dependence.sink.loops, values[depth:]),
+            _iteration(source.loops, values[:depth]),
+            _iteration(sink.loops, values[depth:]),
             self._parameters(point),
         )
 

@@ -60,6 +60,8 @@ _MEANINGS: dict[str, str] = {
     "rfactor.axis": "Where the loop's axis is among those of the partial results; -1 for the last.",
     "rfactor.of": "The buffer that is reduced into; empty where there is one only.",
     "storage_align.factor": "Modulo how many elements the stride is taken.",
+    "fold_storage.axis": "The axis to fold, counted from 0.",
+    "fold_storage.factor": "How many elements are kept, fewer than there are.",
 }
 
 

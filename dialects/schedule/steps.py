@@ -428,6 +428,20 @@ class StorageAlign(Step):
 
 
 @step
+class FoldStorage(Step):
+    """
+    Keep `factor` elements along an axis of a scratch buffer, in turn (a circular buffer): element i is at `i mod factor`.
+
+    Before: `for i: T[i + 1] = f(A[i + 1]); B[i] = g(T[i], T[i + 1])`. After `fold_storage("f/T", axis=0, factor=2)`:
+    `for i: T[(i + 1) mod 2] = f(A[i + 1]); B[i] = g(T[i mod 2], T[(i + 1) mod 2])`.
+    """
+
+    buffer: str
+    axis: int
+    factor: int
+
+
+@step
 class Tensorize(Step):
     """
     Replace a nest by a call of a function of the module that computes the same (a micro-kernel).

@@ -46,6 +46,7 @@ WEIGHTS = {
     "set_scope": 2,
     "tensorize": 12,
     "double_buffer": 7,
+    "fold_storage": 6,
 }
 """How often a step is drawn; those that are not here, 3."""
 LARGEST = 500
@@ -462,6 +463,24 @@ def _storage_align(draw: _Draw) -> Step:
     )
 
 
+def _fold_storage(draw: _Draw) -> Step:
+    """Mostly a buffer that one loop both fills and reads, which may need few of its elements at a time."""
+
+    def is_scratch(value: SSAValue) -> bool:
+        return _is_scratch(value) and any(size > 1 for size in value.type.get_shape())  # type: ignore[union-attr]
+
+    def is_at_once(value: SSAValue) -> bool:
+        fills = {op for store in _users(value, loop.StoreOp) for op in loops_around(store)}
+        uses = {op for load in _users(value, loop.LoadOp) for op in loops_around(load)}
+        return is_scratch(value) and bool(fills & uses)
+
+    buffer = draw.buffer(is_scratch if draw.rng.random() < 0.06 else is_at_once)
+    sizes = draw.nest.buffer(buffer).type.get_shape()  # type: ignore[union-attr]
+    axis = draw.rng.choice([n for n, size in enumerate(sizes) if size > 1])
+    factor = draw.rng.choice([n for n in (1, 2, 2, 3, 4) if n < sizes[axis]])
+    return s.FoldStorage(f"f/{buffer}", axis, factor)
+
+
 def _tensorize(draw: _Draw) -> Step:
     """Mostly the loop that the module's kernel was written after, or one that was made of it."""
     kernel = next(
@@ -512,6 +531,7 @@ _DRAW: dict[str, Callable[[_Draw], Step]] = {
     "nontemporal": lambda draw: s.Nontemporal(f"f/{draw.buffer()}"),
     "set_scope": _set_scope,
     "storage_align": _storage_align,
+    "fold_storage": _fold_storage,
     "tensorize": _tensorize,
     "pragma": _pragma,
     "simplify": lambda draw: s.Simplify("f"),

@@ -123,6 +123,7 @@ MADE_OF_EXAMPLES = {
     "decompose_reduction": (["i.init"], {}),
     "double_buffer": (["T"], {"buffer": "T"}),
     "fission": (["i", "i.rest"], {"first": "i", "rest": "i.rest"}),
+    "fold_storage": (["T"], {"buffer": "T"}),
     "fuse_loops": (["i"], {"loop": "i", "fronts": [], "backs": []}),
     "inline": ([], {}),
     "normalize": ([], {}),

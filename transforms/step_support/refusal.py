@@ -45,9 +45,9 @@ def refuse_dependence(
 
     `what` says what would happen to the pair (`swapped`, `run at the same time` …).
     """
-    witness = dependences.witness(pairs, dependence)
+    witness = dependences.witness(pairs, dependence.source, dependence.sink)
     reason = (
-        f"{_access_text(dependence.sink)} must come after {_access_text(dependence.source)}: "
+        f"{access_text(dependence.sink)} must come after {access_text(dependence.source)}: "
         f"{dependence.describe()}; iterations {witness} would be {what}"
     )
     source, sink = dependence.source.buffer, dependence.sink.buffer
@@ -73,7 +73,8 @@ def repr_of(value: object) -> str:
     return repr(value)
 
 
-def _access_text(access: Access) -> str:
+def access_text(access: Access) -> str:
+    """An access as messages name it: `the store to '%T' (file:line:column)`."""
     verb = "the store to" if access.is_write else "the load of"
     name = loop.buffer_name(access.buffer) or "a buffer"
     where = location_of(access.op)

@@ -324,6 +324,14 @@ class StepMethods:
         `alloc : memref<8x65xf32>`.
         """
 
+    def fold_storage(self, buffer: str | Named, axis: int, factor: int) -> OneBuffer:
+        """
+        Keep `factor` elements along an axis of a scratch buffer, in turn (a circular buffer): element i is at `i mod factor`.
+
+        Before: `for i: T[i + 1] = f(A[i + 1]); B[i] = g(T[i], T[i + 1])`. After `fold_storage("f/T", axis=0, factor=2)`:
+        `for i: T[(i + 1) mod 2] = f(A[i + 1]); B[i] = g(T[i mod 2], T[(i + 1) mod 2])`.
+        """
+
     def tensorize(self, loop: str | Named, kernel: str) -> Nothing:
         """
         Replace a nest by a call of a function of the module that computes the same (a micro-kernel).
