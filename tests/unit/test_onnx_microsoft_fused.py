@@ -60,6 +60,7 @@ WITHOUT_RUNTIME = ("NhwcConv", "NhwcFusedConv")
 """What ONNX Runtime has no kernel for on an x86-64 processor."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_it_computes_what_its_formula_says(case):
     attributes, arrays, expected = CASES[case]

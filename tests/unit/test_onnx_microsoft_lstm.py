@@ -46,7 +46,7 @@ def expected(x, w, r, b, h, c, lengths, w_scale, r_scale):
     return ys
 
 
-@pytest.mark.parametrize("lengths", [None, [2, 4]])
+@pytest.mark.parametrize("lengths", [pytest.param(None, marks=pytest.mark.slow), [2, 4]])
 def test_states_are_quantized_in_each_step(lengths):
     x, w, r, b = floats(T, B, INPUT), weights(INPUT), weights(H), floats(1, 8 * H)
     h, c = floats(1, B, H), floats(1, B, H)
