@@ -9,12 +9,11 @@ read as they come: `name = [0, 1]`, `name = [0] x [1]`, words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     StringAttr,
@@ -28,23 +27,18 @@ from xdsl.ir import (
     ParametrizedAttribute,
     Region,
     SpacedOpaqueSyntaxAttribute,
-    SSAValue,
 )
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
     traits_def,
-    var_operand_def,
-    var_region_def,
-    var_result_def,
 )
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
-from ..resources import elements_to_numpy
+from .plain_operation import PlainOp
 
 # Attributes
 
@@ -134,55 +128,11 @@ def _plain(value: Attribute) -> str:
     return value.data if isinstance(value, StringAttr) else str(value)
 
 
-def plain_value(attribute: Attribute) -> Any:
-    """An attribute of these operations as Python numbers, words and lists of them."""
-    if isinstance(attribute, IntegerAttr):
-        return cast("IntegerAttr[Any]", attribute).value.data
-    if isinstance(attribute, ArrayAttr):
-        return [plain_value(item) for item in cast("ArrayAttr[Attribute]", attribute)]
-    if isinstance(attribute, StringAttr):
-        return attribute.data
-    if isinstance(attribute, _NumbersAttr):
-        return plain_value(attribute.numbers)
-    if isinstance(attribute, DictionaryAttr):
-        return {name: plain_value(value) for name, value in attribute.data.items()}
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return elements_to_numpy(cast("DenseIntOrFPElementsAttr[Any]", attribute))
-    get_values = getattr(attribute, "get_values", None)
-    return attribute if get_values is None else list(get_values())
-
-
 # Operations
 
 
-class HloOp(IRDLOperation):
+class HloOp(PlainOp):
     """An operation of StableHLO or CHLO. This base reads `name %a, %b, word, name = [..] {..} : types`."""
-
-    arguments = var_operand_def()
-    outputs = var_result_def()
-    bodies = var_region_def()
-
-    @classmethod
-    def made(
-        cls,
-        operands: Sequence[SSAValue],
-        types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute],
-        regions: Sequence[Region] = (),
-    ) -> HloOp:
-        return cls.build(
-            operands=[operands],
-            result_types=[types],
-            attributes=dict(attributes),
-            regions=[list(regions)],
-        )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What the attributes say, as numbers, words and lists of them."""
-        return {
-            name: plain_value(value) for name, value in (self.properties | self.attributes).items()
-        }
 
     @classmethod
     def parse(cls, parser: Parser) -> HloOp:
@@ -206,35 +156,7 @@ class HloOp(IRDLOperation):
             parser.parse_punctuation(")")
         if words:
             attributes["words"] = ArrayAttr(words)
-        return cls._with_types(parser, names, attributes)
-
-    @classmethod
-    def _with_types(
-        cls, parser: Parser, names: Sequence[UnresolvedOperand], attributes: dict[str, Attribute]
-    ) -> HloOp:
-        """The operation, whose attributes in braces and types come next."""
-        attributes |= parser.parse_optional_attr_dict()
-        position = parser.pos
-        if parser.parse_optional_punctuation(":") is None:
-            return cls.made((), (), attributes)
-        inputs, outputs = cls._types(parser, len(names))
-        return cls.made(parser.resolve_operands(names, inputs, position), outputs, attributes)
-
-    @classmethod
-    def _types(cls, parser: Parser, count: int) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
-        """Of the operands and of the results: a type of a function, or one type where they are all the same."""
-        function = parser.parse_optional_function_type()
-        if function is not None:
-            return function.inputs.data, function.outputs.data
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        if parser.parse_optional_punctuation("->") is not None:
-            results = parser.parse_optional_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_type
-            )
-            return types, [parser.parse_type()] if results is None else results
-        if len(types) == 1:
-            return types * count, types
-        return [*types[:-1], *types[-1:] * (count - len(types) + 1)], types[-1:]
+        return cls.with_types(parser, names, attributes)
 
 
 def _setting(parser: Parser) -> Attribute:
@@ -311,7 +233,7 @@ class ConvolutionOp(HloOp):
         parser.parse_punctuation(",")
         parser.parse_keyword("window")
         parser.parse_punctuation("=")
-        return cls._with_types(parser, names, {"layouts": layouts, "window": _setting(parser)})
+        return cls.with_types(parser, names, {"layouts": layouts, "window": _setting(parser)})
 
 
 @irdl_op_definition
@@ -340,7 +262,7 @@ class ReduceOp(HloOp):
         parser.parse_punctuation("=")
         attributes["dimensions"] = _number_or_list(parser)
         names = [value for value, _ in pairs] + [start for _, start in pairs]
-        op = cls._with_types(parser, names, attributes)
+        op = cls.with_types(parser, names, attributes)
         if parser.parse_optional_keyword("reducer") is not None:
             op.add_region(_reducer(parser, len(pairs)))
         return op
@@ -397,7 +319,9 @@ class ReturnOp(HloOp):
     traits = traits_def(IsTerminator())
 
     @classmethod
-    def _types(cls, parser: Parser, count: int) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
+    def types_of(
+        cls, parser: Parser, count: int
+    ) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
         return parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type), ()
 
 

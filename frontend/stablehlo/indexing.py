@@ -9,8 +9,9 @@ import numpy as np
 
 from ..numpy import elementwise as ew
 from ..numpy import joining, manipulation, padding, scatter, selection
+from ..upstream.operations import Node, Value
 from .operators import reducer_of
-from .registry import Node, Value, hlo
+from .registry import hlo
 
 
 def _clamped(start: Value, most: int) -> Value:
@@ -211,5 +212,5 @@ def scatter_(x: Value, starts: Value, updates: Value, *, node: Node) -> Value:
 
 
 def _is_replacing(node: Node) -> bool:
-    block = node.op.bodies[0].block
+    block = node.op.regions[0].block
     return block.last_op is not None and list(block.last_op.operands) == [block.args[1]]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,11 @@ from ..nn import convolution
 from ..numpy import einsum, joining, manipulation, padding, products, reductions, sorting
 from ..numpy import elementwise as ew
 from ..public import public
-from ..recording import as_tensor, cast_to, dtype_of, record
+from ..recording import as_tensor, dtype_of, record
 from ..tensor import Tensor
-from .registry import Node, Value, hlo, known
+from ..upstream.arrays import cast_value, divide_towards_zero, enter_public, flipped
+from ..upstream.operations import Node, Value, known
+from .registry import hlo
 
 # Functions of single elements
 
@@ -70,23 +71,7 @@ _SAME = {
 """Operations that are one of our public functions."""
 
 
-def _enter_same() -> None:
-    for name, ours in _SAME.items():
-        function = public(ours)
-        assert function is not None, ours
-
-        def same(*values: Value, node: Node, function: Callable[..., Any] = function) -> Value:
-            try:
-                inspect.signature(function).bind(*values)
-            except TypeError:
-                count = len(values)
-                raise node.refuse(f"of {count} operands", "another number; mend the list") from None
-            return function(*values)
-
-        hlo(name)(same)
-
-
-_enter_same()
+enter_public(hlo, _SAME)
 
 
 @hlo("divide")
@@ -94,8 +79,7 @@ def divide(x: Value, y: Value, *, node: Node) -> Value:
     """Of integers towards zero."""
     if node.dtype.kind == "f":
         return ew.divide(x, y)
-    quotient = ew.floor_divide(ew.abs(x), ew.abs(y))
-    return ew.multiply(quotient, ew.multiply(ew.sign(x), ew.sign(y)))
+    return divide_towards_zero(x, y)
 
 
 @hlo("remainder")
@@ -141,14 +125,7 @@ def compare(x: Value, y: Value, *, node: Node) -> Value:
 
 @hlo("convert")
 def convert(x: Value, *, node: Node) -> Value:
-    return _cast(x, node.dtype)
-
-
-def _cast(x: Value, dtype: np.dtype) -> Value:
-    if isinstance(x, Tensor):
-        return cast_to(x, dtype)
-    with np.errstate(all="ignore"):
-        return np.asarray(x).astype(dtype)
+    return cast_value(x, node.dtype)
 
 
 @hlo("optimization_barrier")
@@ -198,11 +175,7 @@ def concatenate(*values: Value, node: Node) -> Value:
 
 @hlo("reverse")
 def reverse(x: Value, *, node: Node) -> Value:
-    return _flipped(x, node.settings["dims"])
-
-
-def _flipped(x: Value, axes: Sequence[int]) -> Value:
-    return x[tuple(slice(None, None, -1 if a in axes else None) for a in range(len(x.shape)))]
+    return flipped(x, node.settings["dims"])
 
 
 @hlo("slice")
@@ -257,7 +230,7 @@ def dot_general(x: Value, y: Value, *, node: Node) -> Value:
     kept += [left[axis] for axis in left if axis not in (*batch[0], *contracted[0])]
     kept += [right[axis] for axis in right if axis not in shared]
     text = f"{_letters(left.values())},{_letters(right.values())}->{_letters(kept)}"
-    return einsum.einsum(text, _cast(x, node.dtype), _cast(y, node.dtype))
+    return einsum.einsum(text, cast_value(x, node.dtype), cast_value(y, node.dtype))
 
 
 def _letters(labels: Any) -> str:
@@ -268,7 +241,7 @@ def _letters(labels: Any) -> str:
 
 @hlo("dot")
 def dot(x: Value, y: Value, *, node: Node) -> Value:
-    return products.matmul(_cast(x, node.dtype), _cast(y, node.dtype))
+    return products.matmul(cast_value(x, node.dtype), cast_value(y, node.dtype))
 
 
 @hlo("convolution")
@@ -286,14 +259,14 @@ def convolve(x: Value, w: Value, *, node: Node) -> Value:
         x = _dilated(x, axis + 2, factor, zero)
     flips = [n + 2 for n, word in enumerate(window.get("reverse", [])) if word in ("true", True, 1)]
     if flips:
-        w = _flipped(w, flips)
+        w = flipped(w, flips)
     pads = window.get("pad", [[0, 0]] * count)
     cut = tuple(
         slice(max(0, -a), e - max(0, -b)) for (a, b), e in zip(pads, x.shape[2:], strict=True)
     )
     y = convolution.conv(
-        _cast(x[(slice(None), slice(None), *cut)], node.dtype),
-        _cast(w, node.dtype),
+        cast_value(x[(slice(None), slice(None), *cut)], node.dtype),
+        cast_value(w, node.dtype),
         stride=window.get("stride", [1] * count),
         dilation=window.get("rhs_dilate", [1] * count),
         padding=[(max(0, a), max(0, b)) for a, b in pads],
@@ -320,7 +293,7 @@ def reducer_of(node: Node) -> str | None:
     """The name of the only operation of a reducer on its two arguments."""
     if "applies" in node.settings:
         return node.settings["applies"].partition(".")[2]
-    block = node.op.bodies[0].block
+    block = node.op.regions[0].block
     first, last = block.first_op, block.last_op
     if first is None or last is None or first.next_op is not last or len(first.operands) != 2:
         return None
@@ -340,7 +313,7 @@ def reduce(*values: Value, node: Node) -> Value:
     whole, pair = _REDUCTIONS[name]
     if not axes:
         return pair(x, start)
-    reduced = _cast(whole(x, axis=axes), node.dtype)
+    reduced = cast_value(whole(x, axis=axes), node.dtype)
     return reduced if _is_identity(name, start) else pair(reduced, start)
 
 
@@ -360,7 +333,7 @@ def _best_and_index(x: Value, index: Value, axis: int, node: Node) -> list[Value
     numbers = known(index, node, "indices")
     column = [-1 if n == axis else 1 for n in range(numbers.ndim)]
     along = np.reshape(np.arange(int(numbers.shape[axis])), column)
-    compared = [op for op in node.op.bodies[0].block.ops if op.name == "stablehlo.compare"]
+    compared = [op for op in node.op.regions[0].block.ops if op.name == "stablehlo.compare"]
     words = [op.settings["words"][0] for op in compared if isinstance(op, HloOp)]
     if not np.all(numbers == along) or not words or words[0] not in ("GT", "GE", "LT", "LE"):
         raise node.refuse(
@@ -369,7 +342,7 @@ def _best_and_index(x: Value, index: Value, axis: int, node: Node) -> list[Value
     is_most = words[0] in ("GT", "GE")
     best = (reductions.max if is_most else reductions.min)(x, axis=axis)
     where = (reductions.argmax if is_most else reductions.argmin)(x, axis=axis)
-    return [best, _cast(where, numbers.dtype)]
+    return [best, cast_value(where, numbers.dtype)]
 
 
 @hlo("reduce_window")
@@ -410,7 +383,7 @@ def sort(*values: Value, node: Node) -> list[Value]:
 
 def _sorting_key(node: Node) -> tuple[int, bool]:
     """Which operand is compared, and whether the greater one comes first."""
-    block = node.op.bodies[0].block
+    block = node.op.regions[0].block
     last = block.last_op
     compared = last.operands[0].owner if last is not None else None
     if not isinstance(compared, HloOp) or compared.name != "stablehlo.compare":
@@ -436,7 +409,7 @@ def top_k(x: Value, *, node: Node) -> list[Value]:
     function = public("topk")
     assert function is not None
     values, indices = function(x, node.settings["k"], axis=-1)
-    return [values, _cast(indices, np.dtype(np.int32))]
+    return [values, cast_value(indices, np.dtype(np.int32))]
 
 
 # Control flow
@@ -453,7 +426,7 @@ def while_(*state: Value, node: Node) -> list[Value]:
 @hlo("case", "if")
 def case(index: Value, *, node: Node) -> list[Value]:
     """One of the regions by number, the last one for any other number; of `if` the first where it holds."""
-    branches = len(node.op.bodies)
+    branches = len(node.op.regions)
     if node.op.name == "stablehlo.if":
         return list(cond(index, lambda: tuple(node.run(0, ())), lambda: tuple(node.run(1, ()))))
 
