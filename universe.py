@@ -32,6 +32,7 @@ _EXTENDED = {
     "memref": "dialects.upstream.memref:MemRef",
     "stablehlo": "dialects.upstream.stablehlo:StableHlo",
     "tensor": "dialects.upstream.tensor:Tensor",
+    "tosa": "dialects.upstream.tosa:Tosa",
 }
 """Upstream dialects of which xDSL lacks an operation that we need, or has a part only of what upstream's text says."""
 
@@ -98,6 +99,7 @@ _PASSES: dict[str, str] = {
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "convert-stablehlo-to-graph": "frontend.stablehlo.convert:ConvertStablehloToGraphPass",
+    "convert-tosa-to-graph": "frontend.tosa.convert:ConvertTosaToGraphPass",
     "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",

@@ -14,6 +14,7 @@ from ..universe import make_context, multiverse
 _WAYS_IN = {
     "stablehlo": "convert-stablehlo-to-graph",
     "chlo": "convert-stablehlo-to-graph",
+    "tosa": "convert-tosa-to-graph",
     "linalg": "convert-linalg-to-te",
     "tensor": "convert-linalg-to-te",
     "arith": "convert-linalg-to-te",

@@ -1,0 +1,1 @@
+"""TOSA 1.0, as mlir-opt prints it, brought to the graph level."""
