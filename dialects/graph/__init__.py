@@ -97,6 +97,7 @@ from .unary import (
     HardSigmoidOp,
     LeakyReluOp,
     LogOp,
+    MishOp,
     NegOp,
     NotOp,
     ReciprocalOp,

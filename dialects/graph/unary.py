@@ -289,6 +289,35 @@ class SiluOp(UnaryElementwiseOp):
 
 
 @graph_op
+class MishOp(UnaryElementwiseOp):
+    """
+    x · tanh(softplus(x)) (Misra, arXiv:1908.08681), with one exponential and no logarithm.
+
+    tanh(log(1 + e)) is n / (n + 2) with e = exp(x) and n = e · (e + 2). Where x is positive, both sides of that fraction
+    are divided by e², so that nothing overflows.
+    """
+
+    name = "graph.mish"
+    ELEMENTS: ClassVar = FLOATS
+
+    def numpy(self, x: Array) -> Array:
+        decay = np.exp(-np.abs(x))
+        positive = x > 0
+        above = np.where(positive, 1 + 2 * decay, decay * (decay + 2))
+        rest = np.where(positive, 2 * (decay * decay), x.dtype.type(2))
+        return x * (above / (above + rest))
+
+    def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
+        one, two = b.constant(1), b.constant(2)
+        decay = b.exp(b.neg(b.abs(x)), is_nonpositive=True)
+        positive = b.compare("gt", x, b.constant(0))
+        large = b.add(one, b.mul(two, decay))
+        above = b.select(positive, large, b.mul(decay, b.add(decay, two)))
+        rest = b.select(positive, b.mul(two, b.mul(decay, decay)), two)
+        return b.mul(x, b.div(above, b.add(above, rest)))
+
+
+@graph_op
 class NotOp(UnaryElementwiseOp):
     """Every bit inverted (`numpy.invert`): logical not on i1."""
 

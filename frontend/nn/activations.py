@@ -12,6 +12,7 @@ from ..traceable import traceable
 relu = unary(graph.ReluOp)
 sigmoid = unary(graph.SigmoidOp)
 silu = unary(graph.SiluOp)
+mish = unary(graph.MishOp)
 
 
 @traceable
@@ -78,13 +79,6 @@ def softsign(x: TensorLike, /) -> Tensor:
     """x / (1 + |x|)"""
     tensor = floating(x)
     return tensor / (absolute(tensor) + 1)
-
-
-@traceable
-def mish(x: TensorLike, /) -> Tensor:
-    """x · tanh(softplus(x)) (Misra, arXiv:1908.08681)."""
-    tensor = floating(x)
-    return tensor * record(graph.TanhOp, softplus(tensor))
 
 
 @traceable

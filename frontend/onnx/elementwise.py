@@ -236,7 +236,7 @@ def softplus(x: Value) -> Value:
 
 @onnx_op("Mish")
 def mish(x: Value) -> Value:
-    return elementwise.multiply(x, elementwise.tanh(softplus(x)))
+    return activations.mish(x)
 
 
 @onnx_op("Softsign")

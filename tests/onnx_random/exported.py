@@ -39,8 +39,11 @@ def gate(b: Builder) -> None:
         inner = b.node("Tanh", b.node("Softplus", x))
     else:
         ends = b.scalar(0), constant(b, 6)
-        clipped = b.node("Clip", b.node("Add", x, constant(b, 3)), *ends)
-        inner = b.node("Div", clipped, constant(b, 6))
+        inner = b.node("Clip", b.node("Add", x, constant(b, 3)), *ends)
+        if b.chance(0.5):
+            b.node("Div", b.node("Mul", x, inner), constant(b, 6), shape=b.shapes[x])
+            return
+        inner = b.node("Div", inner, constant(b, 6))
     pair = (x, inner) if b.chance(0.5) else (inner, x)
     b.node("Mul", *pair, shape=b.shapes[x])
 
@@ -63,6 +66,21 @@ def norm(b: Builder) -> None:
     root = b.node("Sqrt", b.node("Add", variance, b.scalar(1e-3)))
     normal = b.node("Div", centred, root)
     b.node("Mul", normal, b.random(shape[-1]), shape=shape)
+
+
+def group_norm(b: Builder) -> None:
+    """By an instance normalization of groups of channels, which do not always have the same number of them."""
+    x = b.value(3)
+    shape = b.shapes[x]
+    channels = shape[1]
+    groups = b.pick(*(n for n in range(1, channels + 1) if np.prod(shape[1:]) % n == 0))
+    ones, zeros = (b.weight(np.full(groups, number, np.float32)) for number in (1, 0))
+    grouped = b.node("Reshape", x, b.integers(shape[0], groups, -1))
+    normal = b.node("InstanceNormalization", grouped, ones, zeros, epsilon=1e-3)
+    back = b.node("Reshape", normal, b.integers(*shape))
+    by_channel = (channels, *[1] * (len(shape) - 2))
+    scaled = b.node("Mul", back, b.random(*by_channel))
+    b.node("Add", scaled, b.random(*by_channel), shape=shape)
 
 
 def attention(b: Builder) -> None:
@@ -133,6 +151,7 @@ RULES: tuple[Rule, ...] = (
         gate,
         softmax,
         norm,
+        group_norm,
         attention,
         chain,
         layer,

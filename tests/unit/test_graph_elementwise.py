@@ -103,6 +103,7 @@ UNARY: dict[str, tuple[Make, tuple[Any, ...]]] = {
     "gelu": (graph.GeluOp, FLOATS),
     "gelu_tanh": (lambda x: graph.GeluOp(x, "tanh"), FLOATS),
     "silu": (graph.SiluOp, FLOATS),
+    "mish": (graph.MishOp, FLOATS),
     "hard_sigmoid": (graph.HardSigmoidOp, FLOATS),
     "clip": (lambda x: graph.ClipOp(x, 1, 6), NUMBERS),
     "clip_min": (lambda x: graph.ClipOp(x, min=2), NUMBERS),
@@ -238,6 +239,7 @@ def test_activations_hold_for_large_arguments(dtype: Any) -> None:
     for make, expected in [
         (graph.SigmoidOp, logistic),
         (graph.SiluOp, wide * logistic),
+        (graph.MishOp, wide * np.tanh(np.logaddexp(wide, 0))),
         (graph.GeluOp, wide * normal),
         (graph.TanhOp, np.tanh(wide)),
         (graph.ErfOp, np.array([math.erf(v) for v in wide])),

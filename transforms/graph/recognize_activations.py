@@ -8,7 +8,21 @@ from math import pi
 from typing import ClassVar
 
 from ..numerics import NumericalEffect
-from .functions import clip, erf, exp, gelu, hard_sigmoid, sigmoid, silu, tanh
+from .functions import (
+    absolute,
+    clip,
+    erf,
+    exp,
+    gelu,
+    hard_sigmoid,
+    log,
+    log1p,
+    mish,
+    relu,
+    sigmoid,
+    silu,
+    tanh,
+)
 from .rules import EquationsPass, Rule
 from .terms import Variable
 
@@ -21,6 +35,14 @@ TANH_CUBE = 0.044715
 """Of gelu by tanh: Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415."""
 
 in_any_order = partial(Rule, any_order=True)
+
+SOFTPLUS = (
+    log(1 + exp(x)),
+    log1p(exp(x)),
+    relu(x) + log(1 + exp(-absolute(x))),
+    relu(x) + log1p(exp(-absolute(x))),
+)
+"""log(1 + exp(x)), as it is written plainly and without overflow."""
 
 ACTIVATIONS = (
     in_any_order(1 / (1 + exp(-x)), sigmoid(x)),
@@ -45,6 +67,9 @@ ACTIVATIONS = (
     in_any_order(
         x * sigmoid(2 * TANH_SCALE * (x + TANH_CUBE * x * x * x)), gelu(x, approximate="tanh")
     ),
+    *(in_any_order(x * tanh(softplus), mish(x)) for softplus in SOFTPLUS),
+    # Hard swish is a product with a hard sigmoid, and no operation of its own: they are one kernel.
+    in_any_order(x * clip(x + 3, min=0, max=6) / 6, x * hard_sigmoid(x, alpha=1 / 6, beta=0.5)),
     in_any_order(clip(x + 3, min=0, max=6) / 6, hard_sigmoid(x, alpha=1 / 6, beta=0.5)),
     in_any_order(clip(x / 6 + 0.5, min=0, max=1), hard_sigmoid(x, alpha=1 / 6, beta=0.5)),
     in_any_order(clip(0.2 * x + 0.5, min=0, max=1), hard_sigmoid(x, alpha=0.2, beta=0.5)),
@@ -53,7 +78,7 @@ ACTIVATIONS = (
 
 @dataclass(frozen=True)
 class GraphRecognizeActivationsPass(EquationsPass):
-    """Recognize sigmoid, silu, gelu and hard_sigmoid in primitive operations; not under `fp=strict`."""
+    """Recognize sigmoid, silu, gelu, mish and hard_sigmoid in primitive operations; not under `fp=strict`."""
 
     name = "graph-recognize-activations"
     numerics: ClassVar[NumericalEffect] = "reassociates"

@@ -86,3 +86,47 @@ func.func @rms_norm(%x: tensor<2x8xf32>, %scale: tensor<8xf32>) -> tensor<2x8xf3
   %6 = graph.mul %scale, %5 : tensor<8xf32>, tensor<2x8xf32> -> tensor<2x8xf32>
   func.return %6 : tensor<2x8xf32>
 }
+
+// As PyTorch exports it: an instance normalization of groups, its own scale of ones and bias of zeros left out.
+// CHECK-LABEL: func.func @group_norm
+// CHECK-NEXT:    %[[SCALE:.*]] = graph.reshape %scale
+// CHECK-NEXT:    %[[BIAS:.*]] = graph.reshape %bias
+// CHECK-NEXT:    %y = graph.group_norm %x, %[[SCALE]], %[[BIAS]] groups = 2 epsilon
+// CHECK-NEXT:    func.return %y
+func.func @group_norm(%x: tensor<3x6x5x5xf32>, %scale: tensor<6x1x1xf32>, %bias: tensor<1x6x1x1xf32>) -> tensor<3x6x5x5xf32> {
+  %epsilon = graph.constant dense<1.0e-5> : tensor<f32>
+  %r = graph.reshape %x : tensor<3x6x5x5xf32> -> tensor<3x2x75xf32>
+  %mean = graph.mean %r axes = [2] keepdims : tensor<3x2x75xf32> -> tensor<3x2x1xf32>
+  %0 = graph.sub %r, %mean : tensor<3x2x75xf32>, tensor<3x2x1xf32> -> tensor<3x2x75xf32>
+  %1 = graph.mul %0, %0 : tensor<3x2x75xf32>, tensor<3x2x75xf32> -> tensor<3x2x75xf32>
+  %2 = graph.mean %1 axes = [2] keepdims : tensor<3x2x75xf32> -> tensor<3x2x1xf32>
+  %3 = graph.add %2, %epsilon : tensor<3x2x1xf32>, tensor<f32> -> tensor<3x2x1xf32>
+  %4 = graph.rsqrt %3 : tensor<3x2x1xf32>
+  %5 = graph.mul %0, %4 : tensor<3x2x75xf32>, tensor<3x2x1xf32> -> tensor<3x2x75xf32>
+  %6 = graph.reshape %5 : tensor<3x2x75xf32> -> tensor<3x6x5x5xf32>
+  %7 = graph.mul %scale, %6 : tensor<6x1x1xf32>, tensor<3x6x5x5xf32> -> tensor<3x6x5x5xf32>
+  %y = graph.add %7, %bias : tensor<3x6x5x5xf32>, tensor<1x6x1x1xf32> -> tensor<3x6x5x5xf32>
+  func.return %y : tensor<3x6x5x5xf32>
+}
+
+// Groups that cut channels, a scale along the last axis, and a normalized value that is needed itself.
+// CHECK-LABEL: func.func @other_groups
+// CHECK-NOT:     graph.group_norm
+// CHECK:         func.return
+func.func @other_groups(%x: tensor<3x6x4x6xf32>, %c: tensor<6x1x1xf32>, %w: tensor<6xf32>) -> (tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>) {
+  %r = graph.reshape %x : tensor<3x6x4x6xf32> -> tensor<3x4x36xf32>
+  %0 = graph.layer_norm %r axis = 2 epsilon = 1.0e-5 : tensor<3x4x36xf32> -> tensor<3x4x36xf32>
+  %1 = graph.reshape %0 : tensor<3x4x36xf32> -> tensor<3x6x4x6xf32>
+  %2 = graph.mul %1, %c : tensor<3x6x4x6xf32>, tensor<6x1x1xf32> -> tensor<3x6x4x6xf32>
+  %3 = graph.add %2, %c : tensor<3x6x4x6xf32>, tensor<6x1x1xf32> -> tensor<3x6x4x6xf32>
+  %s = graph.reshape %x : tensor<3x6x4x6xf32> -> tensor<3x2x72xf32>
+  %4 = graph.layer_norm %s axis = 2 epsilon = 1.0e-5 : tensor<3x2x72xf32> -> tensor<3x2x72xf32>
+  %5 = graph.reshape %4 : tensor<3x2x72xf32> -> tensor<3x6x4x6xf32>
+  %6 = graph.mul %5, %w : tensor<3x6x4x6xf32>, tensor<6xf32> -> tensor<3x6x4x6xf32>
+  %7 = graph.add %6, %c : tensor<3x6x4x6xf32>, tensor<6x1x1xf32> -> tensor<3x6x4x6xf32>
+  %8 = graph.layer_norm %s axis = 2 epsilon = 1.0e-3 : tensor<3x2x72xf32> -> tensor<3x2x72xf32>
+  %9 = graph.reshape %8 : tensor<3x2x72xf32> -> tensor<3x6x4x6xf32>
+  %10 = graph.mul %9, %c : tensor<3x6x4x6xf32>, tensor<6x1x1xf32> -> tensor<3x6x4x6xf32>
+  %11 = graph.add %10, %c : tensor<3x6x4x6xf32>, tensor<6x1x1xf32> -> tensor<3x6x4x6xf32>
+  func.return %3, %7, %9, %11 : tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>, tensor<3x6x4x6xf32>
+}
