@@ -16,6 +16,28 @@ func.func @if_true(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %y : tensor<4xf32>
 }
 
+// A branch that is never taken goes with what only it used, as does one inside the branch that is taken.
+// CHECK-LABEL: func.func @if_false
+// CHECK-NEXT:    %e = graph.exp %x
+// CHECK-NEXT:    func.return %e
+func.func @if_false(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %no = graph.constant dense<false> : tensor<i1>
+  %yes = graph.not %no : tensor<i1>
+  %unused = graph.tanh %x : tensor<4xf32>
+  %y = graph.if %no : tensor<i1> -> tensor<4xf32> {
+    graph.yield %unused : tensor<4xf32>
+  } else {
+    %z = graph.if %yes : tensor<i1> -> tensor<4xf32> {
+      %e = graph.exp %x : tensor<4xf32>
+      graph.yield %e : tensor<4xf32>
+    } else {
+      graph.yield %x : tensor<4xf32>
+    }
+    graph.yield %z : tensor<4xf32>
+  }
+  func.return %y : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @if_unknown
 // CHECK:         graph.if %flag
 func.func @if_unknown(%flag: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {

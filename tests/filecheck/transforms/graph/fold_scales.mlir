@@ -56,3 +56,53 @@ func.func @conv(%x: tensor<3x1x5xf32>) -> tensor<3x2x5xf32> {
   %1 = graph.batch_norm %0, %b, %b, %b, %variance axis = 1 epsilon = 2.500000e-01 : tensor<3x2x5xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   func.return %1 : tensor<3x2x5xf32>
 }
+
+// A factor for each channel behind a convolution with a bias, a summand behind that, and a quotient behind all.
+// CHECK-LABEL: func.func @conv_factor_and_summand
+// CHECK-NEXT:    %[[WEIGHTS:.*]] = graph.constant dense<{{.*}}1.000000e+00{{.*}}3.000000e+00{{.*}}> : tensor<2x1x1xf32>
+// CHECK-NEXT:    %[[CONV:.*]] = graph.conv %x, %[[WEIGHTS]]
+// CHECK-NEXT:    %[[SUMMAND:.*]] = graph.constant dense<{{.*}}1.500000e+00{{.*}}3.500000e+00{{.*}}> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = graph.add %[[CONV]], %[[SUMMAND]]
+// CHECK-NEXT:    func.return %[[SUM]]
+func.func @conv_factor_and_summand(%x: tensor<3x1x5xf32>) -> tensor<3x2x5xf32> {
+  %w = graph.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %b = graph.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %s = graph.constant dense<[[[2.0], [3.0]]]> : tensor<1x2x1xf32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %0 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %1 = graph.add %0, %b : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %2 = graph.mul %s, %1 : tensor<1x2x1xf32>, tensor<3x2x5xf32> -> tensor<3x2x5xf32>
+  %3 = graph.add %one, %2 : tensor<f32>, tensor<3x2x5xf32> -> tensor<3x2x5xf32>
+  %4 = graph.div %3, %two : tensor<3x2x5xf32>, tensor<f32> -> tensor<3x2x5xf32>
+  func.return %4 : tensor<3x2x5xf32>
+}
+
+// Factors along an axis of the image, a quotient by the convolution, summands along an axis of the image, a
+// convolution that is needed itself, and a normalization whose numbers are not known.
+// CHECK-LABEL: func.func @other_convs
+// CHECK:         graph.conv
+// CHECK-NEXT:    graph.mul
+// CHECK:         graph.div
+// CHECK:         graph.add
+// CHECK-NEXT:    graph.add
+// CHECK:         graph.mul
+// CHECK:         graph.batch_norm
+func.func @other_convs(%x: tensor<3x1x2xf32>, %v: tensor<2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) {
+  %w = graph.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %columns = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = graph.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %0 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x2xf32>, tensor<2x1x1xf32> -> tensor<3x2x2xf32>
+  %1 = graph.mul %0, %columns : tensor<3x2x2xf32>, tensor<2xf32> -> tensor<3x2x2xf32>
+  %2 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x2xf32>, tensor<2x1x1xf32> -> tensor<3x2x2xf32>
+  %3 = graph.div %two, %2 : tensor<f32>, tensor<3x2x2xf32> -> tensor<3x2x2xf32>
+  %4 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x2xf32>, tensor<2x1x1xf32> -> tensor<3x2x2xf32>
+  %5 = graph.add %4, %b : tensor<3x2x2xf32>, tensor<2x1xf32> -> tensor<3x2x2xf32>
+  %6 = graph.add %5, %columns : tensor<3x2x2xf32>, tensor<2xf32> -> tensor<3x2x2xf32>
+  %7 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x2xf32>, tensor<2x1x1xf32> -> tensor<3x2x2xf32>
+  %8 = graph.mul %7, %two : tensor<3x2x2xf32>, tensor<f32> -> tensor<3x2x2xf32>
+  %9 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x2xf32>, tensor<2x1x1xf32> -> tensor<3x2x2xf32>
+  %10 = graph.batch_norm %9, %v, %v, %v, %v axis = 1 epsilon = 2.500000e-01 : tensor<3x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  func.return %1, %3, %6, %7, %8, %10 : tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>
+}
