@@ -62,6 +62,10 @@ def group_query_attention(
     ):
         if found != known:
             raise Unsupported(f"{name}={found}")
+    if (key is None) != (value is None):
+        raise Unsupported("one of 'key' and 'value' alone")
+    if do_rotary and (cos_cache is None or sin_cache is None):
+        raise Unsupported("do_rotary=1 without 'cos_cache' and 'sin_cache'")
     if key is None:
         size = query.shape[-1] // (num_heads + 2 * kv_num_heads)
         ends = [num_heads * size, (num_heads + kv_num_heads) * size]

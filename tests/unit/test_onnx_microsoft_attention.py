@@ -104,11 +104,13 @@ def test_groups_of_heads_share_keys_and_values(case):
         np.testing.assert_allclose(found[0], results[0], rtol=1e-4, atol=1e-5)
 
 
-def test_a_local_window_is_refused():
-    node = {"num_heads": N, "kv_num_heads": KV, "local_window_size": 3}
+@pytest.mark.parametrize("attribute", ["local_window_size=3", "do_rotary=1 without 'cos_cache'"])
+def test_what_it_cannot_do_is_refused_by_name(attribute):
+    name, number = attribute.split()[0].split("=")
+    node = {"num_heads": N, "kv_num_heads": KV, name: int(number)}
     lengths = [np.array([4, 4], np.int32), np.array(5, np.int32)]
     model, inputs = model_of("GroupQueryAttention", node, [*new(5), None, None, *lengths])
-    with pytest.raises(StepwellError, match="local_window_size=3"):
+    with pytest.raises(StepwellError, match=attribute):
         found_of(model, inputs)
 
 
