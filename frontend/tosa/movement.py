@@ -11,7 +11,7 @@ from ..numpy import elementwise as ew
 from ..numpy import joining, manipulation, padding, reductions, scatter, selection
 from ..upstream.arrays import cast_value, flipped
 from ..upstream.operations import Node, Value, known
-from .registry import refuse_ignored_nan, tosa
+from .registry import refuse_ignored_nan, require_ranks, tosa
 
 
 @tosa("const", "const_shape")
@@ -38,7 +38,10 @@ def transpose(x: Value, *, node: Node) -> Value:
 
 @tosa("reverse")
 def reverse(x: Value, *, node: Node) -> Value:
-    return flipped(x, [node.settings["axis"]])
+    axis, rank = node.settings["axis"], len(x.shape)
+    if not 0 <= axis < rank:
+        raise node.refuse(f"with axis = {axis}", f"one of the {rank} axes; mend the number")
+    return flipped(x, [axis])
 
 
 @tosa("concat")
@@ -111,19 +114,26 @@ def _of_rows(indices: Value, channels: int) -> Value:
 @tosa("gather")
 def gather(x: Value, indices: Value, *, node: Node) -> Value:
     """Of rows (n, k, c) those that the indices (n, w) name."""
+    require_ranks(node, (3, 2), x, indices)
     return selection.take_along_axis(x, _of_rows(indices, x.shape[2]), axis=1)
 
 
 @tosa("scatter")
 def scatter_(x: Value, indices: Value, updates: Value, *, node: Node) -> Value:
     """Rows (n, k, c) with those that the indices (n, w) name replaced."""
+    require_ranks(node, (3, 2, 3), x, indices, updates)
     return scatter.scatter_elements(x, _of_rows(indices, x.shape[2]), updates, axis=1)
 
 
 @tosa("resize")
 def resize(x: Value, scale: Value, offset: Value, border: Value, *, node: Node) -> Value:
     """Images (n, h, w, c), first their rows and then their columns. Integers keep the sum of the weights as a factor."""
+    require_ranks(node, (4,), x)
     scales, offsets = _extents(scale, node), _extents(offset, node)
+    if len(scales) != 4 or len(offsets) != 2 or min(scales) < 1 or len(node.shape) != 4:
+        raise node.refuse(
+            f"with scale {scales} and offset {offsets}", "four numbers above 0, and two"
+        )
     mode = node.settings["mode"]
     if mode == "BILINEAR":
         x = cast_value(x, node.dtype)

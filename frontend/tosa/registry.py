@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...dialects.upstream.tosa import ShapeType
@@ -30,3 +32,18 @@ def refuse_ignored_nan(node: Node) -> None:
     """Raises StepwellError where NaN is to be left out: reductions propagate it here, as in NumPy."""
     if node.settings.get("nan_mode") == "IGNORE":
         raise node.refuse("with nan_mode = IGNORE", "PROPAGATE; replace NaN before")
+
+
+def require_ranks(node: Node, ranks: Sequence[int], *values: Value) -> None:
+    """Raises StepwellError where operands have other numbers of axes than these."""
+    found = [len(value.shape) for value in values]
+    if found != list(ranks):
+        raise node.refuse(f"of operands of ranks {found}", f"ranks {list(ranks)}; mend the types")
+
+
+def numbers_of(node: Node, name: str, count: int) -> list[int]:
+    """A list among the attributes. Raises StepwellError where it has another length."""
+    numbers = list(node.settings[name])
+    if len(numbers) != count:
+        raise node.refuse(f"with {name} of {len(numbers)} numbers", f"{count}; mend the list")
+    return numbers

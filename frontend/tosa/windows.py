@@ -16,7 +16,14 @@ from ..recording import as_tensor, dtype_of, record
 from ..upstream.arrays import cast_value
 from ..upstream.operations import Node, Value
 from .elementwise import saturated
-from .registry import refuse_ignored_nan, tosa, without_zero_point, zero_point_of
+from .registry import (
+    numbers_of,
+    refuse_ignored_nan,
+    require_ranks,
+    tosa,
+    without_zero_point,
+    zero_point_of,
+)
 from .rescaling import reciprocal, scaled
 
 
@@ -61,6 +68,8 @@ def _biased(y: Value, bias: Value, node: Node) -> Value:
 @tosa("conv2d", "conv3d")
 def convolve(x: Value, w: Value, b: Value, x_zp: Value, w_zp: Value, *, node: Node) -> Value:
     """Weights are (channels out, window…, channels in)."""
+    rank = 4 if node.op.name == "tosa.conv2d" else 5
+    require_ranks(node, (rank, rank, 1), x, w, b)
     dtype = _accumulator(node)
     image = _channels_first(without_zero_point(x, x_zp, dtype, node))
     kernel = _channels_first(without_zero_point(w, w_zp, dtype, node))
@@ -70,6 +79,7 @@ def convolve(x: Value, w: Value, b: Value, x_zp: Value, w_zp: Value, *, node: No
 @tosa("depthwise_conv2d")
 def depthwise(x: Value, w: Value, b: Value, x_zp: Value, w_zp: Value, *, node: Node) -> Value:
     """Weights are (window…, channels in, results of each): a group for each channel in."""
+    require_ranks(node, (4, 4, 1), x, w, b)
     dtype = _accumulator(node)
     image = _channels_first(without_zero_point(x, x_zp, dtype, node))
     kernel = without_zero_point(w, w_zp, dtype, node)
@@ -85,7 +95,7 @@ def _convolved(image: Value, kernel: Value, node: Node, groups: int = 1) -> Valu
         kernel,
         stride=node.settings["stride"],
         dilation=node.settings["dilation"],
-        padding=_pairs(node.settings["pad"]),
+        padding=_pairs(numbers_of(node, "pad", 2 * (len(image.shape) - 2))),
         groups=groups,
     )
 
@@ -93,10 +103,11 @@ def _convolved(image: Value, kernel: Value, node: Node, groups: int = 1) -> Valu
 @tosa("transpose_conv2d")
 def transposed(x: Value, w: Value, b: Value, x_zp: Value, w_zp: Value, *, node: Node) -> Value:
     """`out_pad` adds zeros around what the images spread to, and cuts where it is negative."""
+    require_ranks(node, (4, 4, 1), x, w, b)
     dtype = _accumulator(node)
     image = _channels_first(without_zero_point(x, x_zp, dtype, node))
     kernel = manipulation.transpose(without_zero_point(w, w_zp, dtype, node), [3, 0, 1, 2])
-    pads = _pairs(node.settings["out_pad"])
+    pads = _pairs(numbers_of(node, "out_pad", 4))
     cuts = [(max(0, -before), max(0, -after)) for before, after in pads]
     y = convolution.conv_transpose(image, kernel, stride=node.settings["stride"], padding=cuts)
     more = [(max(0, before), max(0, after)) for before, after in pads]
@@ -106,12 +117,12 @@ def transposed(x: Value, w: Value, b: Value, x_zp: Value, w_zp: Value, *, node: 
 # Poolings
 
 
-def _window(node: Node) -> Window:
-    settings = node.settings
-    (top, bottom), (left, right) = _pairs(settings["pad"])
+def _window(x: Value, node: Node) -> Window:
+    require_ranks(node, (4,), x)
+    top, bottom, left, right = numbers_of(node, "pad", 4)
     return Window(
-        (1, *settings["kernel"], 1),
-        (1, *settings["stride"], 1),
+        (1, *numbers_of(node, "kernel", 2), 1),
+        (1, *numbers_of(node, "stride", 2), 1),
         (1, 1, 1, 1),
         (0, top, left, 0),
         (0, bottom, right, 0),
@@ -121,14 +132,14 @@ def _window(node: Node) -> Window:
 @tosa("max_pool2d")
 def max_pool2d(x: Value, *, node: Node) -> Value:
     refuse_ignored_nan(node)
-    return record(graph.MaxPoolOp, as_tensor(x), _window(node))
+    return record(graph.MaxPoolOp, as_tensor(x), _window(x, node))
 
 
 @tosa("avg_pool2d")
 def avg_pool2d(x: Value, x_zp: Value, y_zp: Value, *, node: Node) -> Value:
     """The mean of what lies inside of the image; of integers by the reciprocal that the specification gives, saturated."""
     wide = without_zero_point(x, x_zp, _accumulator(node), node)
-    total = record(graph.SumPoolOp, as_tensor(wide), _window(node))
+    total = record(graph.SumPoolOp, as_tensor(wide), _window(wide, node))
     counts = _counts(x.shape, node)
     if node.dtype.kind not in "iu":
         return cast_value(ew.divide(total, counts.astype(total.dtype)), node.dtype)

@@ -256,6 +256,8 @@ def check(found: Sequence[np.ndarray], program: Program) -> None:
         ("tanh %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>", "of 2 operands"),
         ("exp %x : (tensor<4xf32>) -> tensor<5xf32>", "of shape [4]"),
         ("reduce_max %x {axis = 0 : i32, nan_mode = IGNORE} : (tensor<4xf32>) -> tensor<1xf32>", "nan_mode = IGNORE"),
+        ("gather %x, %i : (tensor<4xf32>, tensor<4xi8>) -> tensor<4xf32>", "of operands of ranks [1, 1]"),
+        ("reverse %x {axis = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>", "with axis = 1"),
         ("argmax %x : (tensor<4xf32>) -> tensor<i32>", "without 'axis'"),
     ],
 )  # fmt: skip
