@@ -30,6 +30,7 @@ from .numpy import (
     fourier,
     introspection,
     joining,
+    keys,
     linalg,
     manipulation,
     mathematics,
@@ -144,6 +145,7 @@ _PUBLIC: dict[str, Any] = {
     **introspection.FUNCTIONS,
     "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
     "fft": Namespace("stepwell.fft", fourier.FFT, fourier.__doc__ or "", fourier.MISSING),
+    "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", {}),
     "nn": Namespace("stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", {}),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import stepwell as sw
+from stepwell.frontend.public import Namespace
 
 VERSION = ".".join(np.__version__.split(".")[:2])
 """Of NumPy, whose names differ from release to release."""
@@ -67,8 +68,8 @@ def _is_here(namespace: Any, name: str) -> bool:
 def _summary(value: Any) -> str:
     if isinstance(value, type | ModuleType):
         return "NumPy's own"
-    if not callable(value):
-        return "a constant, or a namespace: see below"
+    if not callable(value) and not isinstance(value, Namespace):
+        return "a constant"
     first = (value.__doc__ or "").strip().partition("\n\n")[0]
     return " ".join(first.split()).partition(". ")[0].rstrip(".").replace("|", "\\|")
 

@@ -1,4 +1,4 @@
-"""Linear algebra: norms, powers and products of matrices; and what `factorizations` has of systems of equations."""
+"""Linear algebra: norms, powers, products and factorizations of matrices, and systems of equations."""
 
 from __future__ import annotations
 

@@ -87,7 +87,6 @@ MISSING: dict[str, str] = {
     ),
     "little_endian": "arrays have the processor's byte order",
     "ndindex": "it counts in Python; use sw.indices, or loops over Python's ranges",
-    "random": "use sw.random_uniform(seed, shape), sw.random_normal, sw.bernoulli and sw.multinomial",
     "copyto": f"{_IN_PLACE}; use sw.where(mask, values, x)",
     "place": f"{_IN_PLACE}; use sw.where, or sw.put",
     "putmask": f"{_IN_PLACE}; use sw.where(mask, values, x)",

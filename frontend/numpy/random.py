@@ -39,30 +39,40 @@ def _rotated(x: Tensor, bits: int) -> Tensor:
     return (x << np.uint32(bits)) | (x >> np.uint32(32 - bits))
 
 
-def threefry(key: Sequence[int], first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+def threefry(
+    key: Sequence[int] | Sequence[Tensor], first: Tensor, second: Tensor
+) -> tuple[Tensor, Tensor]:
     """The two words that Threefry-2x32-20 makes of the words of a counter, uint32, by a key of two words."""
-    words = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
-    x, y = first + np.uint32(words[0]), second + np.uint32(words[1])
+    k0, k1 = (word if isinstance(word, Tensor) else np.uint32(word) for word in key)
+    words = (k0, k1, k0 ^ k1 ^ np.uint32(_PARITY))
+    x, y = first + words[0], second + words[1]
     for turn in range(5):
         for rotation in _ROTATIONS[turn % 2]:
             x = x + y
             y = _rotated(y, rotation) ^ x
-        x = x + np.uint32(words[(turn + 1) % 3])
-        y = y + np.uint32((words[(turn + 2) % 3] + turn + 1) % 2**32)
+        x = x + words[(turn + 1) % 3]
+        y = y + words[(turn + 2) % 3] + np.uint32(turn + 1)
     return x, y
 
 
-def _words(seed: int, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Two words of 32 random bits for each element of a shape."""
+def words_of_seed(seed: int) -> tuple[int, int]:
+    """The key of a seed: its words of 32 bits, the lower one first."""
     (number,) = integers(seed, "seed")
     number %= 2**64
+    return number % 2**32, number >> 32
+
+
+def random_words(
+    key: Sequence[int] | Sequence[Tensor], shape: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """Two words of 32 random bits for each element of a shape."""
     counter = iota((prod(shape),))
     low, high = astype(counter, UINT32), astype(counter >> np.int64(32), UINT32)
-    x, y = threefry((number % 2**32, number >> 32), low, high)
+    x, y = threefry(key, low, high)
     return reshape(x, shape), reshape(y, shape)
 
 
-def _fraction(x: Tensor, y: Tensor, dtype: np.dtype) -> Tensor:
+def fraction(x: Tensor, y: Tensor, dtype: np.dtype) -> Tensor:
     """Numbers from 0 up to, without, 1, in steps of 2**-24, or of 2**-53 in double precision."""
     if dtype == FLOAT64:
         upper, lower = astype(x >> np.uint32(5), FLOAT64), astype(y >> np.uint32(6), FLOAT64)
@@ -70,7 +80,8 @@ def _fraction(x: Tensor, y: Tensor, dtype: np.dtype) -> Tensor:
     return astype(x >> np.uint32(8), FLOAT32) * np.float32(2.0**-24)
 
 
-def _float_named(dtype: Any) -> np.dtype:
+def float_named(dtype: Any) -> np.dtype:
+    """The dtype of that name. Raises StepwellError unless it is a float."""
     found = dtype_named(dtype)
     if not is_float_dtype(found):
         raise StepwellError(f"found dtype {found} for random numbers, expected a float; name one")
@@ -87,9 +98,9 @@ def random_uniform(
     dtype: Any = np.float32,
 ) -> Tensor:
     """Numbers spread evenly from `low` up to `high`."""
-    target = _float_named(dtype)
+    target = float_named(dtype)
     wide = FLOAT64 if target == FLOAT64 else FLOAT32
-    numbers = _fraction(*_words(seed, integers(shape, "shape")), wide)
+    numbers = fraction(*random_words(words_of_seed(seed), integers(shape, "shape")), wide)
     return astype(numbers * wide.type(high - low) + wide.type(low), target)
 
 
@@ -106,16 +117,20 @@ def random_normal(
     Normally distributed numbers of this mean and standard deviation, by the method of Box and Muller: the cosine of a
     random angle times sqrt(-2 log u).
     """
-    target = _float_named(dtype)
+    target = float_named(dtype)
     wide = FLOAT64 if target == FLOAT64 else FLOAT32
-    x, y = _words(seed, integers(shape, "shape"))
+    numbers = normally(*random_words(words_of_seed(seed), integers(shape, "shape")), wide)
+    return astype(numbers * wide.type(scale) + wide.type(mean), target)
+
+
+def normally(x: Tensor, y: Tensor, wide: np.dtype) -> Tensor:
+    """Normally distributed numbers made of two random words each, by the method of Box and Muller."""
     # Of 1 - u, which is not 0. Both words are of 32 bits, which the double precision of the result does not need more of.
     step = 2.0**-24 if wide == FLOAT32 else 2.0**-32
     shift = np.uint32(8 if wide == FLOAT32 else 0)
     u = wide.type(1) - astype(x >> shift, wide) * wide.type(step)
     angle = astype(y >> shift, wide) * wide.type(step * 2 * pi)
-    numbers = sqrt(log(u) * wide.type(-2)) * cos(angle)
-    return astype(numbers * wide.type(scale) + wide.type(mean), target)
+    return sqrt(log(u) * wide.type(-2)) * cos(angle)
 
 
 @traceable
@@ -123,7 +138,7 @@ def bernoulli(p: TensorLike, seed: int, /, *, dtype: Any = None) -> Tensor:
     """1 where a random number from 0 to 1 is below `p`, 0 elsewhere, in the dtype of `p` unless another is given."""
     p = as_tensor(p)
     wide = FLOAT64 if p.dtype == FLOAT64 else FLOAT32
-    numbers = _fraction(*_words(seed, tuple(p.shape)), wide)
+    numbers = fraction(*random_words(words_of_seed(seed), tuple(p.shape)), wide)
     return astype(less(numbers, astype(p, wide)), p.dtype if dtype is None else dtype_named(dtype))
 
 
@@ -144,7 +159,7 @@ def multinomial(
         )
     batch, classes = logits.shape
     ends = cumsum(softmax(logits, 1), 1)
-    numbers = _fraction(*_words(seed, (batch, count)), FLOAT32)
+    numbers = fraction(*random_words(words_of_seed(seed), (batch, count)), FLOAT32)
     below = less_equal(expand_dims(ends, 1), expand_dims(numbers, 2))
     # Rounding may leave the last end below 1.
     chosen = minimum(sum(astype(below, INT64), 2), classes - 1)
