@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def require_ranks(node: Node, ranks: Sequence[int], *values: Value) -> None:
 
 def numbers_of(node: Node, name: str, count: int) -> list[int]:
     """A list among the attributes. Raises StepwellError where it has another length."""
-    numbers = list(node.settings[name])
-    if len(numbers) != count:
-        raise node.refuse(f"with {name} of {len(numbers)} numbers", f"{count}; mend the list")
-    return numbers
+    numbers = node.settings[name]
+    if not isinstance(numbers, list) or len(cast("list[int]", numbers)) != count:
+        raise node.refuse(f"with {name} = {numbers}", f"{count} numbers; mend the list")
+    return cast("list[int]", numbers)

@@ -15,6 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...analysis.levels import Level
 from ...analysis.signature import functions_with_body, is_public
@@ -194,6 +195,8 @@ class _Runner:
             found: Any = function(*operands, node=Node(op, settings_of(op), run))
         except StepwellError as error:
             raise StepwellError(error.message, op=op) from error
+        except VerifyException as error:
+            raise StepwellError(f"in {op.name}: {error}", op=op) from error
         except KeyError as error:
             raise StepwellError(
                 f"found {op.name} without {error}, expected it among its attributes; add it", op=op

@@ -258,11 +258,13 @@ def check(found: Sequence[np.ndarray], program: Program) -> None:
         ("reduce_max %x {axis = 0 : i32, nan_mode = IGNORE} : (tensor<4xf32>) -> tensor<1xf32>", "nan_mode = IGNORE"),
         ("gather %x, %i : (tensor<4xf32>, tensor<4xi8>) -> tensor<4xf32>", "of operands of ranks [1, 1]"),
         ("reverse %x {axis = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>", "with axis = 1"),
+        ("max_pool2d %y {kernel = array<i64: 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32>", "with kernel = [1]"),
+        ("max_pool2d %y {kernel = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 0, 1>} : (tensor<1x4x4x1xf32>) -> tensor<1x4x4x1xf32>", "strides [1, 0, 1, 1]"),
         ("argmax %x : (tensor<4xf32>) -> tensor<i32>", "without 'axis'"),
     ],
 )  # fmt: skip
 def test_refusals_are_one_line_at_their_place(operation: str, message: str):
-    text = f"func.func @main(%x: tensor<4xf32>, %i: tensor<4xi8>) {{\n  %r = tosa.{operation}\n  return\n}}\n"
+    text = f"func.func @main(%x: tensor<4xf32>, %i: tensor<4xi8>, %y: tensor<1x4x4x1xf32>) {{\n  %r = tosa.{operation}\n  return\n}}\n"
     with pytest.raises(StepwellError) as found:
         sw.load(text)
     assert message in str(found.value)
