@@ -100,6 +100,24 @@ rest:
 - `pad`: the last block runs over the end, which is legal when it touches only padding;
 - `perfect`: there is no rest, or the step is refused.
 
+## Sliding windows
+
+`compute_at` computes what neighbouring iterations of a stencil share once for each of them. A sliding window
+computes it once, and keeps as much as the consumer still reads. The producer's first iterations are taken off, so
+that each of the others makes what one iteration of the consumer is the first to read; the two loops become one; and
+`fold_storage` proves that the last few elements, or rows, are enough:
+
+```python
+{sliding}```
+
+prints
+
+```
+{sliding_printed}```
+
+The loop of a window runs in order. For threads, `split` the consumer's loop and `compute_at` its outer part first:
+each block then has a window of its own.
+
 """
 
 PYTHON = """\
@@ -121,6 +139,14 @@ s.parallel(io)
 print([copy.name for copy in ii.copies], j.is_gone)
 """
 
+SLIDING = """\
+s = sw.Schedule(sw.load("docs/schedules/compute_at.mlir"))
+s.peel("i", front=1)
+s.normalize("f")
+s.fuse_loops("i", "j")
+s.fold_storage("T", axis=0, factor=2)
+print(s.outline())
+"""
 
 REMARKS = (
     ("examples/kernels/gauss_seidel.mlir", "loop-polyhedral{tile=8}"),
@@ -300,6 +326,8 @@ def page() -> str:
         handles=HANDLES,
         handles_printed=printed(HANDLES).strip(),
         printed=printed(PYTHON),
+        sliding=SLIDING,
+        sliding_printed=printed(SLIDING),
         question=question,
         refusal=refusal.replace("<string>", "docs/schedules/skew.mlir"),
     )

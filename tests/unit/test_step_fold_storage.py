@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.dialects.schedule import Step
-from stepwell.dialects.schedule.steps import FoldStorage, FuseLoops, Normalize, Peel, Vectorize
+from stepwell.dialects.schedule.steps import (
+    ComputeAt,
+    FoldStorage,
+    FuseLoops,
+    Normalize,
+    Parallel,
+    Peel,
+    Split,
+    Vectorize,
+)
 
 from .loop_nests import applied, check_extents, reason
 
@@ -79,9 +88,8 @@ func.func @f(%A: memref<{n}x7xi32> {stepwell.noalias}, %C: memref<{n}x7xi32> {st
 """All elements are stored to again in each iteration of the outer loop, before they are read."""
 
 
-@pytest.mark.parametrize(("program", "factor"), [(LINE, 3), (ROWS, 4)])
-def test_a_sliding_window(program: str, factor: int) -> None:
-    check_extents(program, *SLIDING, FoldStorage("f/T", 0, factor), extents=(7,))
+def test_a_sliding_window() -> None:
+    check_extents(LINE, *SLIDING, FoldStorage("f/T", 0, 3), extents=(7,))
 
 
 def test_a_sliding_window_of_rows_in_vectors() -> None:
@@ -100,12 +108,26 @@ def test_a_sliding_window_is_what_numpy_computes() -> None:
     s.peel("i", front=2)
     s.normalize("f")
     s.fuse_loops("i", "y")
-    s.fold_storage("T", axis=0, factor=3)
+    s.fold_storage("T", axis=0, factor=4)
     a = np.random.default_rng(0).integers(-9, 9, (11, 13)).astype(np.int32)
     c = np.zeros_like(a)
     s.compile()(a, c)
     t = a[:, :-1] + a[:, 1:]
     np.testing.assert_array_equal(c[:9, :12], t[:-2] * t[1:-1] + t[2:])
+
+
+def test_a_sliding_window_in_each_thread() -> None:
+    """Blocks of rows are computed side by side, each with a window of its own; the last one is smaller."""
+    check_extents(
+        ROWS,
+        Split("f/y", 8),
+        ComputeAt("f/T", "y.outer"),
+        *SLIDING[:2],
+        FuseLoops("f/i", "y.inner"),
+        FoldStorage("f/T", 0, 3),
+        Parallel("f/y.outer"),
+        extents=(33,),
+    )
 
 
 def test_elements_that_are_stored_to_again() -> None:
