@@ -10,77 +10,26 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from stepwell.dialects import graph
-from stepwell.dialects.dtypes import ELEMENT_TYPES, bit_width, is_float
-from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of, tensor_type
-from stepwell.dialects.graph.windows import Window
-from xdsl.dialects.builtin import TensorType, bf16, f16, i1, i64
+from stepwell.dialects.dtypes import bit_width, is_float
+from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-STORED = (f16, bf16)
-"""Types for storage: what rounds where depends on what is fused, which a comparison here does not know."""
-
-COMPUTED_TYPES = tuple(type_ for type_ in ELEMENT_TYPES if type_ not in STORED)
-
-EXTENTS = (0, 1, 2, 3, 5, 7, 17, 31, 33)
-
-
-class Pool(Protocol):
-    """The program so far."""
-
-    rng: Random
-    max_elements: int
-
-    def pick(
-        self, elements: Sequence[Attribute], accept: Callable[[tuple[int, ...]], bool] = ...
-    ) -> SSAValue:
-        """A value, new or there already, of one of these element types and of a shape that is accepted."""
-        ...
-
-    def fresh(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
-        """A new input or constant."""
-        ...
-
-    def constant(self, element: Attribute, shape: Sequence[int]) -> graph.ConstantOp:
-        """A new constant, which is part of the program already."""
-        ...
-
-    def partner(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
-        """A value, new or there already, whose shape broadcasts with this one."""
-        ...
-
-
-Maker = Callable[[Pool], GraphOp]
-"""Raises VerifyException when what it happened to choose is no operation."""
-
-
-def element_of(value: SSAValue) -> Attribute:
-    return tensor_type(value).get_element_type()
-
-
-def has_axes(shape: Sequence[int]) -> bool:
-    return len(shape) > 0
-
-
-def random_shape(rng: Random, max_elements: int, rank: int | None = None) -> tuple[int, ...]:
-    """Extents from `EXTENTS`, with at most this many elements; one in eight has none."""
-    rank = rng.randint(0, 4) if rank is None else rank
-    extents = EXTENTS if rng.random() < 0.125 else EXTENTS[1:]
-    shape: list[int] = []
-    for _ in range(rank):
-        room = max_elements // max(1, prod(shape))
-        shape.append(rng.choice([extent for extent in extents if extent <= room]))
-    rng.shuffle(shape)
-    return tuple(shape)
-
-
-def broadcast_partner_shape(rng: Random, shape: Sequence[int]) -> tuple[int, ...]:
-    """A shape that broadcasts to this one."""
-    kept = shape[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
-    return tuple(1 if rng.random() < 0.2 else extent for extent in kept)
-
+from .random_layers import batch_norm, conv, group_norm, layer_norm, pool, rms_norm
+from .random_operands import (
+    COMPUTED_TYPES,
+    EXTENTS,
+    STORED,
+    Maker,
+    Pool,
+    broadcast_partner_shape,
+    element_of,
+    has_axes,
+    random_shape,
+)
 
 # Families.
 
@@ -396,75 +345,6 @@ def _broadcast_to(pool: Pool) -> GraphOp:
     return graph.BroadcastToOp(x, shape)
 
 
-def _conv(pool: Pool) -> GraphOp:
-    """Of any image, by few new weights."""
-    rng = pool.rng
-    x = pool.pick(COMPUTED_TYPES, lambda shape: len(shape) >= 3 and 0 < prod(shape) <= 256)
-    channels, rank = shape_of(x)[1], len(shape_of(x)) - 2
-    groups = rng.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
-    taps = [rng.choice([1, min(2, extent), min(3, extent)]) for extent in shape_of(x)[2:]]
-    strides, before, after = (
-        [rng.choice(c) for _ in range(rank)] for c in ((1, 2), (0, 1), (0, 2))
-    )
-    if rng.random() < 0.3:
-        w = pool.fresh(element_of(x), (channels, rng.randint(1, 2), *taps))
-        return graph.ConvTransposeOp(x, w, strides, groups=groups)
-    w = pool.fresh(element_of(x), (groups * rng.randint(1, 2), channels // groups, *taps))
-    return graph.ConvOp(x, w, strides, None, before, after, groups)
-
-
-def _layer_norm(pool: Pool) -> GraphOp:
-    rng = pool.rng
-    x = pool.pick(FLOATS, has_axes)
-    axis = rng.randrange(len(shape_of(x)))
-    normalized = shape_of(x)[axis:]
-    parameters = [
-        pool.fresh(element_of(x), broadcast_partner_shape(rng, normalized))
-        for _ in range(rng.randint(0, 2))
-    ]
-    return graph.LayerNormOp(x, *parameters, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
-
-
-def _rms_norm(pool: Pool) -> GraphOp:
-    rng = pool.rng
-    x = pool.pick(FLOATS, has_axes)
-    axis = rng.randrange(len(shape_of(x)))
-    scale = pool.fresh(element_of(x), broadcast_partner_shape(rng, shape_of(x)[axis:]))
-    return graph.RmsNormOp(x, scale, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
-
-
-def _batch_norm(pool: Pool) -> GraphOp:
-    x = pool.pick(FLOATS, has_axes)
-    axis = pool.rng.randrange(len(shape_of(x)))
-    parameters = [pool.fresh(element_of(x), (shape_of(x)[axis],)) for _ in range(4)]
-    return graph.BatchNormOp(x, *parameters, axis=axis, epsilon=5.0)
-
-
-def _group_norm(pool: Pool) -> GraphOp:
-    x = pool.pick(FLOATS, lambda shape: len(shape) > 1)
-    channels = shape_of(x)[1]
-    groups = pool.rng.choice([n for n in range(1, max(channels, 1) + 1) if channels % n == 0])
-    parameters = [pool.fresh(element_of(x), (channels,)) for _ in range(2)]
-    return graph.GroupNormOp(x, *parameters, groups=groups, epsilon=1e-3)
-
-
-def random_window(rng: Random, shape: Sequence[int]) -> Window:
-    """A window over some axes; it may not fit."""
-    extents = [rng.choice((1, 1, 2, 3)) if extent > 1 else 1 for extent in shape]
-    pads = [[rng.randint(0, extent - 1) for extent in extents] for _ in range(2)]
-    strides, dilations = ([rng.choice((1, 1, 2, 3)) for _ in shape] for _ in range(2))
-    lists = (extents, strides, dilations, *pads)
-    return Window(*(tuple(values) for values in lists), ceil=rng.random() < 0.3)
-
-
-def _pool(op: type[graph.PoolOp]) -> Maker:
-    def make(pool: Pool) -> GraphOp:
-        x = pool.pick(tuple(type_ for type_ in op.ELEMENTS if type_ not in STORED))
-        return op(x, random_window(pool.rng, shape_of(x)))
-
-    return make
-
-
 def _of_fresh(op: Any) -> Maker:
     """Of two inputs: what depends on the sign of a zero, or of integers alone, is not put behind what is rounded."""
 
@@ -479,17 +359,17 @@ def _of_fresh(op: Any) -> Maker:
 MAKERS: dict[type[Operation], Maker] = {
     **{op: _of_squares(op) for op in (graph.CholeskyOp, graph.LuOp, graph.QrOp)},
     **{op: _of_fresh(op) for op in (graph.Atan2Op, graph.CopysignOp, graph.GcdOp)},
-    graph.BatchNormOp: _batch_norm,
-    graph.GroupNormOp: _group_norm,
-    graph.RmsNormOp: _rms_norm,
+    graph.BatchNormOp: batch_norm,
+    graph.GroupNormOp: group_norm,
+    graph.RmsNormOp: rms_norm,
     graph.BitcastOp: _bitcast,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
     graph.ClipOp: _clip,
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
-    graph.ConvOp: _conv,
-    graph.ConvTransposeOp: _conv,
+    graph.ConvOp: conv,
+    graph.ConvTransposeOp: conv,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
@@ -497,7 +377,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.GeluOp: _gelu,
     graph.HardSigmoidOp: _hard_sigmoid,
     graph.IotaOp: _iota,
-    graph.LayerNormOp: _layer_norm,
+    graph.LayerNormOp: layer_norm,
     graph.LeakyReluOp: _leaky_relu,
     graph.MatmulOp: _matmul,
     graph.NonMaxSuppressionOp: _non_max_suppression,
@@ -528,7 +408,7 @@ def maker_of(op: type[Operation]) -> Maker | None:
     if issubclass(op, graph.ArgReductionOp):
         return _arg_reduction(op)
     if issubclass(op, graph.PoolOp):
-        return _pool(op)
+        return pool(op)
     if issubclass(op, graph.CumulativeOp):
         return _scan(op)
     if issubclass(op, graph.SoftmaxOp | graph.LogSoftmaxOp):

@@ -25,14 +25,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from . import monte_carlo
 from .monte_carlo import Value
-from .random_operations import (
+from .random_operands import (
     STORED,
     Maker,
     broadcast_partner_shape,
     element_of,
-    maker_of,
     random_shape,
 )
+from .random_operations import maker_of
 
 Array = np.ndarray[Any, Any]
 

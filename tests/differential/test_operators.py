@@ -10,7 +10,8 @@ from random import Random
 
 import pytest
 from differential.agreement import QUICK, check_agreement
-from differential.operator_cases import element_types_of, operator_program
+from differential.operator_cases import element_types_of
+from differential.operator_programs import operator_program
 from differential.random_operations import maker_of
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import ELEMENT_TYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from differential.agreement import descend
 from differential.example_programs import NAMES, digits_example, example
-from differential.operator_cases import operator_program
+from differential.operator_programs import operator_program
 from stepwell.analysis.levels import Level
 from stepwell.dialects.graph.base import OPERATIONS, GraphOp
 from stepwell.frontend.text import parse_text

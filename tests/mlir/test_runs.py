@@ -7,7 +7,8 @@ import pytest
 from differential.agreement import descend
 from differential.example_programs import NAMES, example
 from differential.monte_carlo import disagreement
-from differential.operator_cases import element_types_of, operator_program
+from differential.operator_cases import element_types_of
+from differential.operator_programs import operator_program
 from stepwell.analysis.levels import Level
 from stepwell.dialects import graph
 from stepwell.driver.pipelines import lower_to

@@ -178,7 +178,7 @@ def test_it_computes_what_its_formula_says(case):
 
 
 def test_zero_points_that_are_left_out_are_zero():
-    """ONNX Runtime aborts on this node, which its own schema allows."""
+    """ONNX Runtime refuses this node, which its own schema allows."""
     model, inputs = model_of("QLinearMul", {}, [I8, SA, None, I8, SB, None, SC])
     (found,) = found_of(model, inputs)
     expected = quantized(numbers(I8, SA, 0) * numbers(I8, SB, 0), SC, np.int8(0))

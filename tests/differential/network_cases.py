@@ -1,0 +1,103 @@
+"""Cases of the operations that networks are made of: convolutions, pooling, normalization. See `operator_cases`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepwell.dialects.graph.windows import Window
+from xdsl.ir import Attribute
+
+from .operator_case import Case, Shape, case
+
+_WINDOWS: tuple[tuple[Shape, Shape, Shape, Shape, Shape, Shape, int], ...] = (
+    ((1, 1, 3), (1, 1, 1), (1,), (1,), (0,), (0,), 1),
+    ((2, 3, 9), (4, 3, 3), (2,), (1,), (1,), (2,), 1),
+    ((1, 4, 7, 6), (6, 2, 3, 2), (1, 2), (2, 1), (1, 0), (2, -1), 2),
+    ((2, 3, 5, 5), (3, 1, 3, 3), (2, 2), (1, 1), (1, 1), (1, 1), 3),
+    ((1, 2, 4, 5, 3), (3, 2, 2, 3, 1), (1, 1, 2), (1, 2, 1), (0, 2, -1), (1, 0, 1), 1),
+)
+"""Image, weights, strides, dilations, pads before and after, and groups."""
+
+
+def conv(op: Any, element: Attribute) -> list[Case]:
+    names = ("strides", "dilations", "before", "after", "groups")
+    return [
+        case(op, image, weights, **dict(zip(names, numbers, strict=True)))
+        for image, weights, *numbers in _WINDOWS
+    ]
+
+
+def conv_transpose(op: Any, element: Attribute) -> list[Case]:
+    """Weights have the image's channels first, and its groups' outputs behind."""
+    names = ("strides", "dilations", "before", "after", "groups")
+    return [
+        case(
+            op,
+            image,
+            (image[1], weights[0] // numbers[-1], *weights[2:]),
+            **dict(zip(names, numbers, strict=True)),
+        )
+        for image, weights, *numbers in _WINDOWS
+    ]
+
+
+def layer_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        case(op, (1,), axis=0),
+        case(op, (3, 17), (17,), axis=1),
+        case(op, (3, 17), (17,), (17,), axis=1, epsilon=1e-3),
+        case(op, (2, 3, 5), (3, 5), (5,), axis=1),
+        case(op, (2, 7), (), (1,), axis=0),
+        case(op, (0, 3), (3,), axis=1),
+    ]
+
+
+def rms_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        case(op, (1,), axis=0),
+        case(op, (3, 17), (17,), axis=1),
+        case(op, (2, 3, 5), (3, 5), axis=1, epsilon=1e-3),
+        case(op, (0, 3), (3,), axis=1),
+    ]
+
+
+def batch_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        case(op, (2, 3), *[(3,)] * 4, axis=1, epsilon=5.0),
+        case(op, (1, 3, 5, 7), *[(3,)] * 4, axis=1, epsilon=5.0),
+        case(op, (5, 3, 2), *[(2,)] * 4, axis=2, epsilon=5.0),
+        case(op, (0, 1, 4), *[(1,)] * 4, axis=1, epsilon=5.0),
+    ]
+
+
+def group_norm(op: Any, element: Attribute) -> list[Case]:
+    return [
+        case(op, (2, 6, 5), (6,), (6,), groups=2),
+        case(op, (1, 3, 5, 7), (3,), (3,), groups=3),
+        case(op, (2, 4, 3, 1, 2), (4,), (4,), groups=1, epsilon=1e-3),
+        case(op, (3, 4), (4,), (4,), groups=2),
+        case(op, (0, 2, 3), (2,), (2,), groups=2),
+    ]
+
+
+WINDOWS: tuple[tuple[Shape, Window], ...] = (
+    ((5,), Window((1,), (2,), (1,), (0,), (0,))),
+    ((19,), Window((3,), (2,), (1,), (1,), (1,))),
+    ((3, 7), Window((2, 3), (1, 2), (1, 2), (1, 0), (0, 2))),
+    (
+        (1, 2, 7, 8),
+        Window((1, 1, 3, 2), (1, 1, 2, 3), (1, 1, 1, 1), (0, 0, 1, 0), (0, 0, 1, 0), True),
+    ),
+    ((2, 0, 5), Window((1, 1, 2), (1, 1, 1), (1, 1, 1), (0, 0, 0), (0, 0, 0))),
+)
+
+
+def pool(op: Any, element: Attribute) -> list[Case]:
+    return [case(op, shape, window=window) for shape, window in WINDOWS]
+
+
+def average_pool(op: Any, element: Attribute) -> list[Case]:
+    return [
+        *pool(op, element),
+        *[case(op, shape, window=window, count_padding=True) for shape, window in WINDOWS],
+    ]

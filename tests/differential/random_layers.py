@@ -1,0 +1,90 @@
+"""How to make the operations of networks at random. See `random_operations`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from random import Random
+
+from stepwell.dialects import graph
+from stepwell.dialects.graph.base import FLOATS, GraphOp, shape_of
+from stepwell.dialects.graph.windows import Window
+
+from .random_operands import (
+    COMPUTED_TYPES,
+    STORED,
+    Maker,
+    Pool,
+    broadcast_partner_shape,
+    element_of,
+    has_axes,
+)
+
+
+def conv(pool: Pool) -> GraphOp:
+    """Of any image, by few new weights."""
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, lambda shape: len(shape) >= 3 and 0 < prod(shape) <= 256)
+    channels, rank = shape_of(x)[1], len(shape_of(x)) - 2
+    groups = rng.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
+    taps = [rng.choice([1, min(2, extent), min(3, extent)]) for extent in shape_of(x)[2:]]
+    strides, before, after = (
+        [rng.choice(c) for _ in range(rank)] for c in ((1, 2), (0, 1), (0, 2))
+    )
+    if rng.random() < 0.3:
+        w = pool.fresh(element_of(x), (channels, rng.randint(1, 2), *taps))
+        return graph.ConvTransposeOp(x, w, strides, groups=groups)
+    w = pool.fresh(element_of(x), (groups * rng.randint(1, 2), channels // groups, *taps))
+    return graph.ConvOp(x, w, strides, None, before, after, groups)
+
+
+def layer_norm(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(FLOATS, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    normalized = shape_of(x)[axis:]
+    parameters = [
+        pool.fresh(element_of(x), broadcast_partner_shape(rng, normalized))
+        for _ in range(rng.randint(0, 2))
+    ]
+    return graph.LayerNormOp(x, *parameters, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
+
+
+def rms_norm(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(FLOATS, has_axes)
+    axis = rng.randrange(len(shape_of(x)))
+    scale = pool.fresh(element_of(x), broadcast_partner_shape(rng, shape_of(x)[axis:]))
+    return graph.RmsNormOp(x, scale, axis=axis, epsilon=rng.choice([1e-5, 1e-3]))
+
+
+def batch_norm(pool: Pool) -> GraphOp:
+    x = pool.pick(FLOATS, has_axes)
+    axis = pool.rng.randrange(len(shape_of(x)))
+    parameters = [pool.fresh(element_of(x), (shape_of(x)[axis],)) for _ in range(4)]
+    return graph.BatchNormOp(x, *parameters, axis=axis, epsilon=5.0)
+
+
+def group_norm(pool: Pool) -> GraphOp:
+    x = pool.pick(FLOATS, lambda shape: len(shape) > 1)
+    channels = shape_of(x)[1]
+    groups = pool.rng.choice([n for n in range(1, max(channels, 1) + 1) if channels % n == 0])
+    parameters = [pool.fresh(element_of(x), (channels,)) for _ in range(2)]
+    return graph.GroupNormOp(x, *parameters, groups=groups, epsilon=1e-3)
+
+
+def random_window(rng: Random, shape: Sequence[int]) -> Window:
+    """A window over some axes; it may not fit."""
+    extents = [rng.choice((1, 1, 2, 3)) if extent > 1 else 1 for extent in shape]
+    pads = [[rng.randint(0, extent - 1) for extent in extents] for _ in range(2)]
+    strides, dilations = ([rng.choice((1, 1, 2, 3)) for _ in shape] for _ in range(2))
+    lists = (extents, strides, dilations, *pads)
+    return Window(*(tuple(values) for values in lists), ceil=rng.random() < 0.3)
+
+
+def pool(op: type[graph.PoolOp]) -> Maker:
+    def make(pool: Pool) -> GraphOp:
+        x = pool.pick(tuple(type_ for type_ in op.ELEMENTS if type_ not in STORED))
+        return op(x, random_window(pool.rng, shape_of(x)))
+
+    return make
