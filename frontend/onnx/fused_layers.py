@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ..nn import activations, convolution
 from ..numpy import elementwise, manipulation
 from .contraction import gemm
-from .convolutions import window_of
 from .registry import Unsupported, Value, onnx_op
+from .windows import WindowAttributes, with_window
 
 DOMAIN = "com.microsoft"
 
@@ -59,6 +59,7 @@ def fused_gemm(
 
 
 @onnx_op("FusedConv", domain=DOMAIN)
+@with_window()
 def fused_conv(
     x: Value,
     w: Value,
@@ -67,20 +68,16 @@ def fused_conv(
     *,
     activation: str = "",
     activation_params: Sequence[float] = (),
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
     """The activation of a convolution plus `z`."""
-    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
-    y = convolution.conv(x, w, b, *window, group)
+    y = convolution.conv(x, w, b, *window.of_convolution(w), group)
     return _activated(y if z is None else elementwise.add(y, z), activation, activation_params)
 
 
 @onnx_op("NhwcFusedConv", domain=DOMAIN)
+@with_window()
 def nhwc_fused_conv(
     x: Value,
     w: Value,
@@ -89,36 +86,29 @@ def nhwc_fused_conv(
     *,
     activation: str = "",
     activation_params: Sequence[float] = (),
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
     """A FusedConv of images (n, …, c) and of `z` with the channels last; the weights are (f, c / group, …)."""
-    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
-    y = _channels_last(convolution.conv(_channels_first(x), w, b, *window, group))
+    around = window.of_convolution(w)
+    y = _channels_last(convolution.conv(_channels_first(x), w, b, *around, group))
     return _activated(y if z is None else elementwise.add(y, z), activation, activation_params)
 
 
 @onnx_op("NhwcConv", domain=DOMAIN)
+@with_window()
 def nhwc_conv(
     x: Value,
     w: Value,
     b: Value = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
     """A convolution of images (n, …, c) by weights (f, …, c / group), as ONNX Runtime's optimizer writes them."""
     w = _channels_first(w)
-    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
-    return _channels_last(convolution.conv(_channels_first(x), w, b, *window, group))
+    around = window.of_convolution(w)
+    return _channels_last(convolution.conv(_channels_first(x), w, b, *around, group))
 
 
 def _channels_first(x: Value) -> Value:

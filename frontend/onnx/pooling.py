@@ -5,59 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..nn import pooling, unpooling
-from ..nn.windows import Extents, Padding
 from ..numpy import reductions
 from .node import Node
 from .registry import Value, integers, onnx_op
-from .windows import padding, pairs
-
-
-def _window(
-    kernel_shape: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-) -> tuple[Sequence[int], Extents, Padding, Extents]:
-    """kernel_size, stride, padding and dilation, as pooling functions take them."""
-    return kernel_shape, strides or 1, padding(auto_pad, pads, len(kernel_shape)), dilations or 1
+from .windows import WindowAttributes, pairs, with_window
 
 
 @onnx_op("MaxPool")
+@with_window("kernel_shape")
 def max_pool(
     x: Value,
     *,
-    kernel_shape: Sequence[int],
-    strides: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
-    auto_pad: str = "NOTSET",
+    window: WindowAttributes,
     storage_order: int = 0,
     node: Node,
 ) -> list[Value]:
     """The greatest elements and, where they are used, their numbers among all elements."""
-    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
-    ceil = bool(ceil_mode)
-    results = [pooling.max_pool(x, *window, ceil_mode=ceil)]
+    moved, ceil = window.of_pooling(), bool(ceil_mode)
+    results = [pooling.max_pool(x, *moved, ceil_mode=ceil)]
     if node.uses(1):
-        results.append(pooling.argmax_pool(x, *window, ceil_mode=ceil, storage_order=storage_order))
+        results.append(pooling.argmax_pool(x, *moved, ceil_mode=ceil, storage_order=storage_order))
     return results
 
 
 @onnx_op("MaxUnpool")
+@with_window("kernel_shape")
 def max_unpool(
     x: Value,
     indices: Value,
     output_shape: Value = None,
     *,
-    kernel_shape: Sequence[int],
-    strides: Sequence[int] = (),
-    pads: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
     shape = None if output_shape is None else integers(output_shape, "the shape")
-    window = _window(kernel_shape, strides, pads, (), "NOTSET")[:3]
-    return unpooling.max_unpool(x, indices, *window, output_size=shape)
+    return unpooling.max_unpool(x, indices, *window.of_pooling()[:3], output_size=shape)
 
 
 @onnx_op("Col2Im")
@@ -76,36 +58,30 @@ def col2im(
 
 
 @onnx_op("AveragePool")
+@with_window("kernel_shape")
 def average_pool(
     x: Value,
     *,
-    kernel_shape: Sequence[int],
-    strides: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
-    auto_pad: str = "NOTSET",
+    window: WindowAttributes,
     count_include_pad: int = 0,
 ) -> Value:
-    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
+    moved = window.of_pooling()
     whole = bool(count_include_pad)
-    return pooling.average_pool(x, *window, ceil_mode=bool(ceil_mode), count_include_pad=whole)
+    return pooling.average_pool(x, *moved, ceil_mode=bool(ceil_mode), count_include_pad=whole)
 
 
 @onnx_op("LpPool")
+@with_window("kernel_shape")
 def lp_pool(
     x: Value,
     *,
-    kernel_shape: Sequence[int],
-    strides: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    dilations: Sequence[int] = (),
     ceil_mode: int = 0,
-    auto_pad: str = "NOTSET",
+    window: WindowAttributes,
     p: float = 2,
 ) -> Value:
-    window = _window(kernel_shape, strides, pads, dilations, auto_pad)
-    return pooling.lp_pool(x, *window, ceil_mode=bool(ceil_mode), p=p)
+    moved = window.of_pooling()
+    return pooling.lp_pool(x, *moved, ceil_mode=bool(ceil_mode), p=p)
 
 
 def _spatial(x: Value) -> tuple[int, ...]:

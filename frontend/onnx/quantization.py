@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..nn import quantization
-from .convolutions import window_of
 from .registry import Value, onnx_op
 from .tensors import required_dtype
+from .windows import WindowAttributes, with_window
 
 
 @onnx_op("QuantizeLinear")
@@ -76,24 +75,23 @@ def qlinear_matmul(
 
 
 @onnx_op("ConvInteger")
+@with_window()
 def conv_integer(
     x: Value,
     w: Value,
     x_zero_point: Value = None,
     w_zero_point: Value = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
-    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
-    return quantization.conv_integer(x, w, x_zero_point, w_zero_point, *window, group)
+    return quantization.conv_integer(
+        x, w, x_zero_point, w_zero_point, *window.of_convolution(w), group
+    )
 
 
 @onnx_op("QLinearConv")
+@with_window()
 def qlinear_conv(
     x: Value,
     x_scale: Value,
@@ -105,13 +103,8 @@ def qlinear_conv(
     y_zero_point: Value,
     b: Value = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
-    window = window_of(w, auto_pad, dilations, kernel_shape, pads, strides)
     scales = (x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point)
-    return quantization.qlinear_conv(x, *scales, b, *window, group)
+    return quantization.qlinear_conv(x, *scales, b, *window.of_convolution(w), group)

@@ -7,7 +7,7 @@ once at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..nn.quantization import (
 from ..numpy import elementwise, joining, manipulation, products, reductions
 from .reductions import flattened
 from .registry import Maybe, Unsupported, Value, onnx_op
-from .windows import padding
+from .windows import WindowAttributes, with_window
 
 DOMAIN = "com.microsoft"
 
@@ -138,6 +138,7 @@ def qlinear_softmax(
 
 
 @onnx_op("QLinearAveragePool", domain=DOMAIN)
+@with_window("kernel_shape")
 def qlinear_average_pool(
     x: Value,
     x_scale: Value,
@@ -145,19 +146,14 @@ def qlinear_average_pool(
     y_scale: Value,
     y_zero_point: Value = None,
     *,
-    kernel_shape: Sequence[int],
-    strides: Sequence[int] = (),
-    pads: Sequence[int] = (),
     ceil_mode: int = 0,
-    auto_pad: str = "NOTSET",
     count_include_pad: int = 0,
     channels_last: int = 0,
+    window: WindowAttributes,
 ) -> Value:
     y = pooling.average_pool(
         dequantize_linear(x, x_scale, x_zero_point),
-        kernel_shape,
-        strides or 1,
-        padding(auto_pad, pads, len(kernel_shape)),
+        *window.of_pooling(),
         count_include_pad=bool(count_include_pad),
         ceil_mode=bool(ceil_mode),
         channels_last=bool(channels_last),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
 
 from ..nn.sampling import affine_grid, deform_conv, grid_sample, roi_align
-from .convolutions import require_kernel
 from .registry import Unsupported, Value, integers, known, onnx_op
-from .windows import pairs
+from .windows import WindowAttributes, with_window
 
 MODES = {"bilinear": "linear", "bicubic": "cubic"}
 """What modes were called before version 20 of the operator set."""
@@ -92,6 +90,7 @@ def roi_align_of_corners(
 
 
 @onnx_op("DeformConv")
+@with_window()
 def deform_conv_(
     x: Value,
     w: Value,
@@ -99,14 +98,8 @@ def deform_conv_(
     b: Value = None,
     mask: Value = None,
     *,
-    dilations: Sequence[int] = (),
     group: int = 1,
-    kernel_shape: Sequence[int] = (),
     offset_group: int = 1,
-    pads: Sequence[int] = (),
-    strides: Sequence[int] = (),
+    window: WindowAttributes,
 ) -> Value:
-    around = pairs(pads, len(require_kernel(w, kernel_shape)))
-    return deform_conv(
-        x, w, offset, b, mask, strides or 1, around, dilations or 1, group, offset_group
-    )
+    return deform_conv(x, w, offset, b, mask, *window.of_convolution(w), group, offset_group)
