@@ -8,26 +8,22 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
-from ...errors import StepwellError
 from ..promotion import FLOAT64
 from ..recording import as_tensor, cast_to
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike
 from .elementwise import maximum, sqrt, where
-from .manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from .predicates import isnan
 from .reductions import all, argmax, argmin, count_nonzero, max, min, prod, sum
 from .scans import cumprod, cumsum
-from .sorting import sort
 from .statistics import (
+    at_fractions,
     averaged,
-    between,
     fraction_of,
-    interpolated,
     kept_as_ones,
-    last_of,
     quantile,
+    sorted_rows,
     var,
 )
 
@@ -166,19 +162,10 @@ def nanquantile(
     tensor = as_tensor(x)
     if not is_float_dtype(tensor.dtype):
         return quantile(tensor, q, axis, method=method, keepdims=keepdims)
-    if method not in ("linear", "lower", "higher", "nearest", "midpoint"):
-        raise StepwellError(
-            f"found method {method!r:.30}, expected linear, lower, higher, nearest or midpoint"
-        )
     # NaN comes last, so that the others are a row from the first on.
-    row = sort(last_of(interpolated(tensor, q, method), axis), -1)
-    fractions = cast_to(as_tensor(q), FLOAT64)
-    flat = reshape(fractions, (-1,))
-    count = expand_dims(count_nonzero(~isnan(row), -1), -1)
-    last = cast_to(maximum(count - 1, np.int64(0)), FLOAT64)
-    position = broadcast_to(last * flat, (*row.shape[:-1], flat.shape[0]))
-    found = moveaxis(between(row, position, method), -1, 0)
-    found = reshape(found, (*fractions.shape, *found.shape[1:]))
+    row = sorted_rows(tensor, q, axis, method)
+    count = count_nonzero(~isnan(row), -1, keepdims=True)
+    found = at_fractions(row, q, cast_to(maximum(count - 1, np.int64(0)), FLOAT64), method)
     return kept_as_ones(found, tensor, axis, keepdims)
 
 

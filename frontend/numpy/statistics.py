@@ -171,6 +171,24 @@ def interpolated(x: Tensor, q: TensorLike, method: str) -> Tensor:
     return cast_to(x, result_dtype([averaged(x).dtype, q if is_scalar(q) else dtype_of(q)]))
 
 
+def sorted_rows(x: Tensor, q: TensorLike, axis: AxisLike, method: str) -> Tensor:
+    """The reduced axes as one, the last, sorted, in the dtype of the quantiles. Raises StepwellError for other methods."""
+    if method not in _METHODS:
+        raise StepwellError(
+            f"found method {method!r:.30}, expected one of {', '.join(_METHODS)}; name one"
+        )
+    return sort(last_of(interpolated(x, q, method), axis), -1)
+
+
+def at_fractions(row: Tensor, q: TensorLike, last: TensorLike, method: str) -> Tensor:
+    """The values at fractions `q` of the way to the position `last` of sorted rows, with the axes of `q` in front."""
+    fractions = cast_to(as_tensor(q), FLOAT64)
+    flat = reshape(fractions, (-1,))
+    position = broadcast_to(flat * last, (*row.shape[:-1], flat.shape[0]))
+    found = moveaxis(between(row, position, method), -1, 0)
+    return reshape(found, (*fractions.shape, *found.shape[1:]))
+
+
 @traceable
 def quantile(
     x: TensorLike,
@@ -185,23 +203,14 @@ def quantile(
     The values that the fractions `q` of the elements are below, the axes of `q` in front; NaN where an element is NaN.
     `method` is one of linear, lower, higher, nearest and midpoint.
     """
-    if method not in _METHODS:
-        raise StepwellError(
-            f"found method {method!r:.30}, expected one of {', '.join(_METHODS)}; name one"
-        )
     tensor = as_tensor(x)
-    row = sort(last_of(interpolated(tensor, q, method), axis), -1)
+    row = sorted_rows(tensor, q, axis, method)
     if not row.shape[-1]:
         raise StepwellError("found no elements to take a quantile of, expected at least one")
-    fractions = cast_to(as_tensor(q), FLOAT64)
-    flat = reshape(fractions, (-1,))
-    position = broadcast_to(flat * float(row.shape[-1] - 1), (*row.shape[:-1], flat.shape[0]))
-    found = between(row, position, method)
+    found = at_fractions(row, q, float(row.shape[-1] - 1), method)
     if is_float_dtype(row.dtype):
-        last = take(row, np.array([-1]), -1)
+        last = row[..., -1]
         found = where(isnan(last), last, found)
-    found = moveaxis(found, -1, 0)
-    found = reshape(found, (*fractions.shape, *found.shape[1:]))
     return kept_as_ones(found, tensor, axis, keepdims)
 
 
