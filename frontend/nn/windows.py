@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ...dialects.graph.windows import same_pads
 from ...errors import StepwellError
@@ -66,5 +67,5 @@ def explicit_pads(padding: Extents | Sequence[Sequence[int]], rank: int) -> Pads
                 f"found padding {padding!r:.60}, expected a pair (before, after) for each of {rank} axes"
             )
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
-    both = numbers(padding, rank, "padding")  # pyright: ignore[reportArgumentType]
+    both = numbers(cast("Extents", padding), rank, "padding")
     return both, both

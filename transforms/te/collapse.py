@@ -59,7 +59,9 @@ def collapse(kernel: te.KernelOp, plan: Collapse) -> None:
         runs = plan.tensors.get(inside, ())
         if len(runs) == _rank(inside):
             return passed
-        return views.setdefault(passed, _view(builder, passed, runs))
+        if passed not in views:
+            views[passed] = _view(builder, passed, runs)
+        return views[passed]
 
     inner = kernel.body.block
     pairs = list(zip(kernel.inputs, inner.args, strict=True))
