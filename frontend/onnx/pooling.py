@@ -30,7 +30,7 @@ def max_pool(
 
 
 @onnx_op("MaxUnpool")
-@with_window("kernel_shape")
+@with_window("kernel_shape", without=("auto_pad", "dilations"))
 def max_unpool(
     x: Value,
     indices: Value,

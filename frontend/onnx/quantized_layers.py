@@ -138,7 +138,7 @@ def qlinear_softmax(
 
 
 @onnx_op("QLinearAveragePool", domain=DOMAIN)
-@with_window("kernel_shape")
+@with_window("kernel_shape", without=("dilations",))
 def qlinear_average_pool(
     x: Value,
     x_scale: Value,

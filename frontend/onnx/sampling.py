@@ -90,7 +90,7 @@ def roi_align_of_corners(
 
 
 @onnx_op("DeformConv")
-@with_window()
+@with_window(without=("auto_pad",))
 def deform_conv_(
     x: Value,
     w: Value,

@@ -65,10 +65,10 @@ class WindowAttributes:
         return self.kernel_shape, self.strides or 1, around, self.dilations or 1
 
 
-def with_window(*required: str) -> Callable[[FunctionT], FunctionT]:
+def with_window(*required: str, without: Sequence[str] = ()) -> Callable[[FunctionT], FunctionT]:
     """
     Decorate the function of an operator that takes all attributes of a window as one, the keyword `window`. Those that
-    are `required` have no default.
+    are `required` have no default; the operator does not have those it is `without`.
     """
 
     def decorate(function: FunctionT) -> FunctionT:
@@ -78,7 +78,8 @@ def with_window(*required: str) -> Callable[[FunctionT], FunctionT]:
             return function(*inputs, window=WindowAttributes(**of_window), **attributes)
 
         signature = inspect.signature(function)
-        names = [one.name for one in fields(WindowAttributes)]
+        attributes_here = [one for one in fields(WindowAttributes) if one.name not in without]
+        names = [one.name for one in attributes_here]
         others = [one for name, one in signature.parameters.items() if name != "window"]
         window = [
             Parameter(
@@ -86,7 +87,7 @@ def with_window(*required: str) -> Callable[[FunctionT], FunctionT]:
                 Parameter.KEYWORD_ONLY,
                 default=Parameter.empty if one.name in required else one.default,
             )
-            for one in fields(WindowAttributes)
+            for one in attributes_here
         ]
         vars(called)["__signature__"] = signature.replace(parameters=[*others, *window])
         return cast("FunctionT", called)

@@ -149,6 +149,12 @@ def test_all_that_is_not_supported_is_in_one_message(load):
     assert "own.Fancy (node 'n1', 'n3'); Relu: attribute 'colour' (node 'n4')" in message
 
 
+def test_an_attribute_of_windows_that_the_operator_does_not_have_is_refused(load):
+    nodes = [make_node("MaxUnpool", ["x", "i"], ["y"], "n", kernel_shape=[2], auto_pad="VALID")]
+    message = refused(load, model_of(nodes, {"x": [1, 1, 2], "i": ([1, 1, 2], INT64)}))
+    assert "MaxUnpool: attribute 'auto_pad' (node 'n')" in message
+
+
 @pytest.mark.parametrize(
     ("nodes", "expected"),
     [
