@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.dtypes import numpy_dtype
 from ..errors import StepwellError
 from ..spelling import did_you_mean
+from .array_operators import ArrayOperators
 from .at import At
 from .call_site import call_site_text
 from .operators import call, function_named, hint_of
@@ -26,7 +27,7 @@ VIEW = "which NumPy has as a view of another array"
 ARGUMENT = "an argument, which belongs to the caller"
 
 
-class Tensor:
+class Tensor(ArrayOperators):
     """
     A traced value: what will be an array when the compiled function runs.
 
@@ -189,126 +190,11 @@ class Tensor:
             ) from None
         return own(*args, **kwargs)
 
-    # Operators.
-
-    def __neg__(self) -> Tensor:
-        return call("negative", self)
+    def _applied(self, name: str, *operands: TensorLike) -> Any:
+        return call(name, *operands)
 
     def __pos__(self) -> Tensor:
         return self.copy()
-
-    def __abs__(self) -> Tensor:
-        return call("abs", self)
-
-    def __invert__(self) -> Tensor:
-        return call("invert", self)
-
-    def __add__(self, other: TensorLike) -> Tensor:
-        return call("add", self, other)
-
-    def __radd__(self, other: TensorLike) -> Tensor:
-        return call("add", other, self)
-
-    def __sub__(self, other: TensorLike) -> Tensor:
-        return call("subtract", self, other)
-
-    def __rsub__(self, other: TensorLike) -> Tensor:
-        return call("subtract", other, self)
-
-    def __mul__(self, other: TensorLike) -> Tensor:
-        return call("multiply", self, other)
-
-    def __rmul__(self, other: TensorLike) -> Tensor:
-        return call("multiply", other, self)
-
-    def __truediv__(self, other: TensorLike) -> Tensor:
-        return call("divide", self, other)
-
-    def __rtruediv__(self, other: TensorLike) -> Tensor:
-        return call("divide", other, self)
-
-    def __floordiv__(self, other: TensorLike) -> Tensor:
-        return call("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: TensorLike) -> Tensor:
-        return call("floor_divide", other, self)
-
-    def __mod__(self, other: TensorLike) -> Tensor:
-        return call("mod", self, other)
-
-    def __divmod__(self, other: TensorLike) -> tuple[Tensor, Tensor]:
-        return call("divmod", self, other)
-
-    def __rdivmod__(self, other: TensorLike) -> tuple[Tensor, Tensor]:
-        return call("divmod", other, self)
-
-    def __round__(self, decimals: int = 0) -> Tensor:
-        return call("round", self, decimals)
-
-    def __rmod__(self, other: TensorLike) -> Tensor:
-        return call("mod", other, self)
-
-    def __pow__(self, other: TensorLike) -> Tensor:
-        return call("power", self, other)
-
-    def __rpow__(self, other: TensorLike) -> Tensor:
-        return call("power", other, self)
-
-    def __matmul__(self, other: TensorLike) -> Tensor:
-        return call("matmul", self, other)
-
-    def __rmatmul__(self, other: TensorLike) -> Tensor:
-        return call("matmul", other, self)
-
-    def __and__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_and", self, other)
-
-    def __rand__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_and", other, self)
-
-    def __or__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_or", self, other)
-
-    def __ror__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_or", other, self)
-
-    def __xor__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_xor", self, other)
-
-    def __rxor__(self, other: TensorLike) -> Tensor:
-        return call("bitwise_xor", other, self)
-
-    def __lshift__(self, other: TensorLike) -> Tensor:
-        return call("left_shift", self, other)
-
-    def __rlshift__(self, other: TensorLike) -> Tensor:
-        return call("left_shift", other, self)
-
-    def __rshift__(self, other: TensorLike) -> Tensor:
-        return call("right_shift", self, other)
-
-    def __rrshift__(self, other: TensorLike) -> Tensor:
-        return call("right_shift", other, self)
-
-    def __eq__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
-        return call("equal", self, other)
-
-    def __ne__(self, other: TensorLike) -> Tensor:  # type: ignore[override]
-        return call("not_equal", self, other)
-
-    def __lt__(self, other: TensorLike) -> Tensor:
-        return call("less", self, other)
-
-    def __le__(self, other: TensorLike) -> Tensor:
-        return call("less_equal", self, other)
-
-    def __gt__(self, other: TensorLike) -> Tensor:
-        return call("greater", self, other)
-
-    def __ge__(self, other: TensorLike) -> Tensor:
-        return call("greater_equal", self, other)
-
-    __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
 
     def __getitem__(self, key: Any) -> Tensor:
         part: Tensor = call("__getitem__", self, key)
