@@ -13,9 +13,9 @@ def inputs(rng, n=1000):
 def program(np, image):
     counts, _ = np.histogram(image, bins=256, range=(0, 256))
     level = np.arange(256)
-    below = np.cumsum(counts)
+    below = np.cumsum(counts, 0)
     above = below[-1] - below
-    sums = np.cumsum(counts * level)
+    sums = np.cumsum(counts * level, 0)
     mean_below = sums / np.maximum(below, 1)
     mean_above = (sums[-1] - sums) / np.maximum(above, 1)
     best = np.argmax(below * above * (mean_below - mean_above) ** 2)

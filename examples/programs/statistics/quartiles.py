@@ -8,7 +8,7 @@ def inputs(rng, rows=5000, columns=20):
 
 
 def program(np, x):
-    q1, q2, q3 = np.percentile(x, [25, 50, 75], axis=0)
+    q1, q2, q3 = np.percentile(x, np.array([25, 50, 75]), axis=0)
     width = 1.5 * (q3 - q1)
     outside = (x < q1 - width) | (x > q3 + width)
     return q1, q2, q3, outside.sum(axis=0)
