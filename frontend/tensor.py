@@ -26,6 +26,9 @@ TensorLike: TypeAlias = Any
 VIEW = "which NumPy has as a view of another array"
 ARGUMENT = "an argument, which belongs to the caller"
 
+MOST_PARTS = 64
+"""How many parts Python may take a tensor apart into, in `x, y, z = points` or a loop that is unrolled."""
+
 
 class Tensor(ArrayOperators):
     """
@@ -105,9 +108,14 @@ class Tensor(ArrayOperators):
         raise self._unusable("a tensor made into a NumPy array")
 
     def __iter__(self) -> Iterator[Tensor]:
-        raise self._unusable(
-            "a loop over a tensor (stepwell.unstack gives its parts, stepwell.scan is a real loop)"
-        )
+        """The parts along the first axis, as `x, y, z = points` takes them; a long loop would be unrolled."""
+        if not self.shape:
+            raise TypeError("iteration over a traced value without axes")
+        if len(self) > MOST_PARTS:
+            raise self._unusable(
+                "a loop over a tensor (stepwell.unstack gives its parts, stepwell.scan is a real loop)"
+            )
+        return iter(call("unstack", self))
 
     def __contains__(self, item: object) -> bool:
         raise self._unusable("'in' on a tensor")

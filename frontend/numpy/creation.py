@@ -99,7 +99,13 @@ def asarray(x: TensorLike, /, dtype: Any = None, *, copy: bool | None = None) ->
     return tensor if dtype is None else cast_to(tensor, dtype_named(dtype))
 
 
-array = asanyarray = ascontiguousarray = asfortranarray = asarray
+asanyarray = ascontiguousarray = asfortranarray = asarray
+
+
+@traceable
+def array(x: TensorLike, /, dtype: Any = None, *, copy: bool | None = True) -> Tensor:
+    """As `asarray`, but what it gives may be assigned into: NumPy copies here, and traced values do not change."""
+    return asarray(x, dtype).copy()
 
 
 def _joined(value: Any) -> Tensor:

@@ -126,6 +126,18 @@ def numpy_functions(x):
     ]
 
 
+def taken_apart(x):
+    first, second = x
+    copied = sw.array(x)
+    copied[0] = 7
+    return first, second, x, copied, sw.array([row.sum() for row in x])
+
+
+def test_rows_and_copies_are_numpys():
+    for found, expected in zip(interpreted(taken_apart, X), taken_apart(X), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_numpys_functions_are_stepwells():
     for found, expected in zip(interpreted(numpy_functions, X), numpy_functions(X), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
@@ -133,7 +145,7 @@ def test_numpys_functions_are_stepwells():
 
 NEEDS_ELEMENTS = {
     "a branch on a tensor": lambda x: 1 if x.sum() > 0 else 2,
-    "a loop over a tensor": lambda x: [row for row in x],  # noqa: C416
+    "a loop over a tensor": lambda x: list(sw.tile(x, (40, 1))),
     r"float\(\) of a tensor": lambda x: float(x[0, 0]),
     r"int\(\) of a tensor": lambda x: int(x[0, 0]),
     "a tensor used as a Python integer": lambda x: range(x[0, 0]),
