@@ -105,6 +105,7 @@ _PASSES: dict[str, str] = {
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-bufferize": "transforms.te.bufferize:TeBufferizePass",
     "te-collapse": "transforms.te.collapse:TeCollapsePass",
+    "te-expand": "transforms.te.expand:TeExpandPass",
     "convert-te-to-loop": "lowering.te_to_loop:ConvertTeToLoopPass",
     "schedule-by-rules": "tuning.rules:ScheduleByRulesPass",
     "apply-schedule": "transforms.loop.apply_schedule:ApplySchedulePass",

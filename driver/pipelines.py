@@ -59,6 +59,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "te-fuse",
             "te-bufferize",
+            "te-expand",
             "te-collapse",
             "convert-te-to-loop",
             "loop-merge-kernels",

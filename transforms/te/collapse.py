@@ -8,14 +8,9 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     IndexType,
-    MemRefType,
     ModuleOp,
-    NoneAttr,
-    StridedLayoutAttr,
     TensorType,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -27,6 +22,7 @@ from ...analysis.levels import Level
 from ...dialects import te
 from ...dialects.shaped import Tensor, memref_type, tensor_type
 from ..stepwell_pass import StepwellPass
+from .recast import recast
 
 
 class TeCollapsePass(StepwellPass):
@@ -94,19 +90,7 @@ def _view(builder: Builder, buffer: SSAValue, runs: Runs) -> SSAValue:
     all_strides = type_.get_strides()
     assert all_strides is not None
     strides = [cast(int, all_strides[run[-1]]) for run in runs]
-    element = type_.get_element_type()
-    if isinstance(type_.layout, NoneAttr):
-        found = MemRefType(element, shape)
-    else:
-        found = MemRefType(element, shape, StridedLayoutAttr(strides, None))
-    source, offsets, offset = buffer, list[SSAValue](), 0
-    if isinstance(buffer.owner, memref.ReinterpretCastOp):
-        source, offsets = buffer.owner.source, list(buffer.owner.offsets)
-        (offset,) = buffer.owner.static_offsets.get_values()
-    assert offset != DYNAMIC_INDEX or offsets, "a dynamic offset is an operand"
-    cast_op = memref.ReinterpretCastOp(source, offsets, [], [], [offset], shape, strides, found)
-    cast_op.result.name_hint = buffer.name_hint
-    return builder.insert(cast_op).result
+    return recast(builder, buffer, shape, strides)
 
 
 def _body(kernel: te.KernelOp, plan: Collapse) -> Block:

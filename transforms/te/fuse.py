@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.expandable import find_expansion
 from ...analysis.facts import facts_of_kernel
 from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
 from ...analysis.levels import Level
@@ -24,6 +25,7 @@ from ...dialects.shaped import tensor_type
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from .expand import expand_body
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class TeFusePass(StepwellPass):
     def _seconds(self, plan: KernelPlan) -> float | None:
         """What a kernel would take on the target: it is made, looked at and dropped."""
         kernel = _kernel(plan, {})
+        while (found := find_expansion(kernel)) is not None:
+            expand_body(found)
         cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
         kernel.erase()
         return cost and cost.seconds
