@@ -40,6 +40,9 @@ class Instrumentation:
     def after_verified_pass(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Called after each pass when its result has been verified (or need not be)."""
 
+    def after_pipeline(self, module: ModuleOp) -> None:
+        """Called once, when every pass has run."""
+
     def after_failure(self, pass_: ModulePass, error: Exception) -> None:
         """Called when the pass, an instrumentation or the verifier after it has failed."""
 
@@ -78,6 +81,8 @@ class PassManager:
                 for watcher in self.instrumentations:
                     watcher.after_failure(pass_, error)
                 raise
+        for watcher in self.instrumentations:
+            watcher.after_pipeline(module)
 
     def _run_pass(self, pass_: ModulePass, ctx: Context, module: ModuleOp) -> None:
         for watcher in self.instrumentations:

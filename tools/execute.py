@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import multiprocessing
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -114,6 +116,52 @@ def execute_native(
         cache=options.cache,
     )
     return _outputs(signature, inputs, executable(*inputs))
+
+
+def execute_apart(
+    module: ModuleOp, inputs: Sequence[Array], entry: str | None = None
+) -> list[Array]:
+    """
+    A module of any level, lowered without schedules and compiled by the quick tier, in a process of its own.
+
+    The module is left as it is. Raises StepwellError where the code ends its process, and for what lowering refuses.
+    """
+    from ..runtime.executable import Executable
+    from ..runtime.jit import native_code
+
+    options = Options(threads=1, opt="quick", cache=False)
+    lowered = module.clone()
+    lower_to(lowered, Level.LLVM, options)
+    signature = signature_of(entry_function(lowered, entry))
+    native = native_code(
+        lowered, target=options.machine, constants="external", threads=1, quick=True
+    )
+    native.objects()  # compiled here, so that the process has only to load and run it
+
+    def send() -> None:
+        faulthandler.disable()  # a crash is told by the error
+        try:
+            returned: Any = Executable(signature, native)(*inputs)
+            sender.send(_outputs(signature, inputs, returned))
+        except StepwellError as error:
+            sender.send(error)
+
+    processes = multiprocessing.get_context("fork")  # the module need not be sent
+    receiver, sender = processes.Pipe(duplex=False)
+    process = processes.Process(target=send)
+    process.start()
+    sender.close()
+    try:
+        found = receiver.recv()
+    except EOFError:
+        process.join()
+        raise StepwellError(
+            f"the compiled code ended its process with status {process.exitcode}"
+        ) from None
+    process.join()
+    if isinstance(found, StepwellError):
+        raise found
+    return found
 
 
 def lower(module: ModuleOp, level: Level, ctx: Context, options: Options) -> None:

@@ -117,6 +117,11 @@ class StepwellOptMain(xDSLOptMain):
             action="store_true",
             help="run the IR before and after each pass and stop at the first that changes a result",
         )
+        add(
+            "--check-kernels",
+            action="store_true",
+            help="--check-each for large programs: each kernel by itself too, and long loops compiled",
+        )
         add("--check-seed", type=seed, default=0, help="seed of the inputs of --check-each")
         add(
             "--remarks",
@@ -217,7 +222,11 @@ class StepwellOptMain(xDSLOptMain):
             from .remark_printing import RemarkPrinting
 
             watchers.append(RemarkPrinting())
-        if args.check_each:
+        if args.check_kernels:
+            from .check_kernels import CheckKernels
+
+            watchers.append(CheckKernels(args.check_seed))
+        elif args.check_each:
             from .check_each import CheckEach
 
             watchers.append(CheckEach(args.check_seed))
@@ -238,8 +247,9 @@ class StepwellOptMain(xDSLOptMain):
             options.append("--no-verify-each")
         if self.args.disable_verify:
             options.append("--disable-verify")
-        if self.args.check_each:
-            options += ["--check-each", f"--check-seed={self.args.check_seed}"]
+        if self.args.check_each or self.args.check_kernels:
+            option = "--check-kernels" if self.args.check_kernels else "--check-each"
+            options += [option, f"--check-seed={self.args.check_seed}"]
         return options
 
     def timings(self) -> list[tuple[str, float]]:

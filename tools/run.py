@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, signature_of
@@ -63,6 +64,11 @@ def register(commands: Any) -> None:
         action="store_true",
         help="interpret the program too, or run a model elsewhere, and compare",
     )
+    add(
+        "--check-each",
+        action="store_true",
+        help="run the program, and each kernel by itself, before and after each pass too",
+    )
     add("--interpret", action="store_true", help="interpret the program instead of compiling it")
     add("--print", action="store_true", help="print the outputs in full")
     add("-o", "--output", metavar="DIR", help="save every output as DIR/NAME.npy")
@@ -107,6 +113,8 @@ def _run_model(
     )
     passed = {name: array for name, array in given.items() if name not in constants}
     inputs = make_inputs(signature, passed, {}, args.random)
+    if args.check_each:
+        _check_each(low.module("graph"), signature.name, inputs, make_context(), options)
     executable = executable or low.compile(threads=threads)
     returned: Any = executable(*inputs)
     outputs = list(
@@ -142,8 +150,9 @@ def _outputs(
 
     module, entry = program.module, program.entry
     is_llvm = level_of(module) is Level.LLVM
-    if is_llvm and (args.check or args.interpret):
-        option = "--check" if args.check else "--interpret"
+    asked = {"--check": args.check, "--check-each": args.check_each, "--interpret": args.interpret}
+    if is_llvm and any(asked.values()):
+        option = next(option for option, is_asked in asked.items() if is_asked)
         raise StepwellError(
             f"found {option} for a program of level llvm, which has no interpreter; "
             f"drop {option}, or give a program of a higher level"
@@ -152,6 +161,8 @@ def _outputs(
         args.check and program.model is None
     )  # a model is compared with what other runtimes compute
     expected = execute_interpreted(module, fresh(), entry) if interprets else None
+    if args.check_each:
+        _check_each(module.clone(), signature.name, inputs, ctx, options)
     if args.interpret:
         return execute_interpreted(module, fresh(), entry), expected
     if not is_llvm:
@@ -160,6 +171,21 @@ def _outputs(
     # A tensor function without tensor results is lowered to one that is called in place: natively its
     # arguments are outputs as well, and stand first.
     return outputs[len(outputs) - len(signature.results) :], expected
+
+
+def _check_each(
+    module: ModuleOp,
+    entry: str,
+    inputs: Sequence[Array],
+    ctx: Context,
+    options: Options,
+) -> None:
+    """Lower a module, and see after each pass that it keeps results. Raises StepwellError where one does not."""
+    from ..driver.pipelines import lower_to
+    from .check_kernels import CheckKernels
+
+    checks = CheckKernels(inputs={entry: inputs})
+    lower_to(module, Level.LLVM, options, ctx=ctx, instrumentations=[checks], verify_each=True)
 
 
 # Arguments

@@ -1,8 +1,7 @@
 """
-`--check-each` on real models at reduced sizes: each pass down to te and its buffers keeps what is computed.
+`--check-kernels` on real models at reduced sizes: each pass down to LLVM's dialect keeps what is computed.
 
-The models are those of benchmarks/models.py that `make models` has put into build/models; others are left out. Loops are
-not interpreted, which would take hours: `make test-models` compares what is compiled.
+The models are those of benchmarks/models.py that `make models` has put into build/models; others are left out.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from stepwell.driver.options import Options, make_pass
-from stepwell.driver.pass_manager import PassManager
-from stepwell.driver.pipelines import DEFAULT_STAGES
+from stepwell.analysis.levels import Level
+from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.onnx.importer import import_model
 from stepwell.frontend.onnx.reading import read_model
-from stepwell.tools.check_each import CheckEach
-from stepwell.universe import make_context, multiverse
+from stepwell.tools.check_kernels import CheckKernels
 from xdsl.dialects.builtin import ModuleOp
 
 ROOT = Path(__file__).parents[2]
@@ -40,11 +37,6 @@ SIZES = {
 FIXED = ("vit_b_16", "basic-pitch", "yolox", "text-480x640", "text-736x736")
 """Models that are not smaller for smaller inputs, and those that are there in another size."""
 
-SLACK = 10
-"""Times the tolerance for programs of a few operations: 1e-4 of an output's scale, as beside other runtimes."""
-
-UNTIL = "te-bufferize"
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -54,10 +46,8 @@ def test_each_pass_keeps_the_values_of_a_real_model(model):
     path = ROOT / model.path
     if not path.exists():
         pytest.skip(f"{model.path} is not there: make models")
-    names = [name for stage in DEFAULT_STAGES for name in stage.passes]
-    names = names[: names.index(UNTIL) + 1]
-    passes = [make_pass(multiverse().all_passes[name](), Options()) for name in names]
-    PassManager(passes, [CheckEach(slack=SLACK)]).run(make_context(), reduced(model, path))
+    module = reduced(model, path)
+    lower_to(module, Level.LLVM, instrumentations=[CheckKernels()], verify_each=True)
 
 
 def reduced(model: Model, path: Path) -> ModuleOp:
