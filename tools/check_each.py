@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from .execute import execute, random_inputs
 
 Array = npt.NDArray[Any]
 
+Executor = Callable[[ModuleOp, Sequence[Array], str], Sequence[Array]]
+
 
 @dataclass(eq=False)
 class Checked:
@@ -30,6 +32,8 @@ class Checked:
     slack: float = 1.0
     """How many times the tolerance for programs of a few operations its results may differ."""
     outputs: Sequence[Array] = ()
+    points: int = 0
+    """How many elements its computes go through, where that has been counted."""
     largest: float = 0.0
     """The largest difference there was between two runs, over what it might have been."""
 
@@ -91,8 +95,7 @@ class CheckEach(Instrumentation):
 
     def check(self, pass_: ModulePass, one: Checked) -> None:
         """Run a function after a pass. Raises StepwellError when it gives something else than before."""
-        outputs = self.run(one, f"the IR after pass '{pass_.name}'")
-        difference = self.difference(pass_, one, outputs)
+        outputs, difference = self.run_after(pass_, one)
         if difference is not None:
             raise StepwellError(
                 f"pass '{pass_.name}' changes a result of '{one.name}': {difference}; "
@@ -100,28 +103,28 @@ class CheckEach(Instrumentation):
             )
         one.outputs = outputs
 
-    def run(self, one: Checked, what: str) -> Sequence[Array]:
-        """What a function gives. Raises StepwellError, which says in `what`, when it cannot be run."""
+    def run_after(
+        self, pass_: ModulePass, one: Checked, executor: Executor = execute
+    ) -> tuple[Sequence[Array], Difference | None]:
+        """
+        What a function gives after a pass, and where that differs most from what it gave before, if it does by too
+        much. Raises StepwellError when it cannot be run, or gives arrays of other shapes or types.
+        """
+        outputs = self.run(one, f"the IR after pass '{pass_.name}'", executor)
         try:
-            inputs = [np.array(value) for value in one.inputs]  # copies: memrefs are written
-            return [np.array(output) for output in self.execute(one, inputs)]
+            return outputs, one.worst(outputs)
+        except ValueError as error:
+            raise StepwellError(
+                f"pass '{pass_.name}' changes what '{one.name}' returns: {error} (seed {self._seed})"
+            ) from error
+
+    def run(self, one: Checked, what: str, executor: Executor = execute) -> Sequence[Array]:
+        """What a function gives. Raises StepwellError, which says in `what`, when it cannot be run."""
+        inputs = [np.array(value) for value in one.inputs]  # copies: memrefs are written
+        try:
+            return [np.array(output) for output in executor(one.module, inputs, one.name)]
         except StepwellError as error:
             raise StepwellError(
                 f"--check-each cannot run '{one.name}' in {what}: {error.message}",
                 where=error.where or location_of(one.module),
-            ) from error
-
-    def execute(self, one: Checked, inputs: Sequence[Array]) -> list[Array]:
-        """What a function gives for inputs: levels 1 to 4 are interpreted."""
-        return execute(one.module, inputs, one.name)
-
-    def difference(
-        self, pass_: ModulePass, one: Checked, outputs: Sequence[Array]
-    ) -> Difference | None:
-        """The worst difference that is too large. Raises StepwellError for other shapes or types."""
-        try:
-            return one.worst(outputs)
-        except ValueError as error:
-            raise StepwellError(
-                f"pass '{pass_.name}' changes what '{one.name}' returns: {error} (seed {self._seed})"
             ) from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +17,8 @@ from ..dialects import te
 from ..driver.pass_manager import apply_pass, module_text
 from ..errors import StepwellError
 from ..universe import make_context
-from .check_each import Array, CheckEach, Checked
+from .check_each import Array, CheckEach, Checked, Executor
+from .differences import Difference
 from .execute import execute, execute_apart
 from .kernel_programs import kernel_programs, points
 
@@ -30,15 +32,20 @@ SLACK = 10.0
 """Times the tolerance for programs of a few operations: 1e-4 of a result's scale, as beside other runtimes."""
 
 
+class _Kernel(Checked):
+    """A kernel of the program, in a module by itself."""
+
+
 class CheckKernels(CheckEach):
     """
     As `CheckEach`, for programs whose loops would take hours to interpret, like models.
 
     From `te-fuse` on each pass is also run over each distinct kernel as a program by itself, on what the program gives
-    that kernel. Loops of more than MOST_INTERPRETED points are compiled instead of interpreted: by the default passes
-    below, without schedules, and LLVM's quick tier, in a process of its own. Where a compiled result differs, the
-    kernel is interpreted to say whether this pass is wrong or one below; if it is one below, the kernel is interpreted
-    from there on. What was checked how is written to `stream` at the end.
+    that kernel. Loops of more than MOST_INTERPRETED points are not interpreted after each pass. They are compiled after
+    the last one: by the default passes below, without schedules, and LLVM's quick tier, in a process of its own. Where
+    that differs, what each pass left is compiled in turn, and interpreted from the first that differs on: the wrong pass
+    may be that one, or one below that compiled it. Where a pass changes nothing, nothing is run. What was checked how
+    is written to `stream` at the end.
     """
 
     def __init__(
@@ -51,13 +58,13 @@ class CheckKernels(CheckEach):
         super().__init__(seed, slack, inputs)
         self._stream = stream or sys.stderr
         self._ctx = make_context()
-        self._kernels: list[Checked] = []
+        self._is_apart = False
+        self._kernels: list[_Kernel] = []
         self._left_out: list[str] = []
-        self._points: dict[Checked, int] = {}
         self._texts: dict[Checked, str] = {}
         """What was run last: a pass that changes nothing needs no run."""
-        self._differing: dict[Checked, str] = {}
-        """Of what is interpreted because compiled it differs: the message."""
+        self._left_by: defaultdict[Checked, list[tuple[ModulePass, Checked]]] = defaultdict(list)
+        """What passes have made of long loops, in order: to be compiled at the end."""
         self._ways: Counter[tuple[bool, str]] = Counter()
 
     def after_verified_pass(self, pass_: ModulePass, module: ModuleOp) -> None:
@@ -66,76 +73,78 @@ class CheckKernels(CheckEach):
             verify(kernel.module)
             self.check(pass_, kernel)
         super().after_verified_pass(pass_, module)
-        if not self._points and any(isinstance(op, te.KernelOp) for op in module.walk()):
+        if not self._is_apart and any(isinstance(op, te.KernelOp) for op in module.walk()):
+            self._is_apart = True
             for one in self._functions:
                 self._take_apart(one)
 
     def after_pipeline(self, module: ModuleOp) -> None:
-        if self._differing:
-            raise StepwellError(
-                f"{next(iter(self._differing.values()))}; interpreted it does not: mend what compiles it"
-            )
-        for is_kernel in (False, True):
-            self._say(self._kernels if is_kernel else self._functions, is_kernel)
+        for one in (*self._kernels, *self._functions):
+            if self._left_by[one]:
+                self._compile(self._left_by[one])
+        self._say("the program", self._functions)
+        left = f", without {', '.join(self._left_out)}" if self._left_out else ""
+        self._say(f"{len(self._kernels)} kernels by themselves{left}", self._kernels)
+
+    def run(self, one: Checked, what: str, executor: Executor = execute) -> Sequence[Array]:
+        if level_of(one.module) is Level.LLVM:
+            executor = execute_apart
+        way = "compiled" if executor is execute_apart else "interpreted"
+        self._ways[isinstance(one, _Kernel), way] += 1
+        return super().run(one, what, executor)
 
     def check(self, pass_: ModulePass, one: Checked) -> None:
         text = module_text(one.module)
         if text == self._texts.get(one):
             return
         self._texts[one] = text
-        if self._is_compiled(one):
-            self._ways[one in self._kernels, "compiled"] += 1
-            outputs = self.run(one, f"the IR after pass '{pass_.name}'")
-            difference = self.difference(pass_, one, outputs)
-            if difference is None:
-                one.outputs = outputs
-                return
-            message = (
-                f"pass '{pass_.name}' changes a result of '{one.name}' as compiled: {difference}"
-            )
-            if self._points[one] > MOST_CONFIRMED:
-                raise StepwellError(f"{message}; mend the pass, or one below it that compiled it")
-            print(f"{message}; it is interpreted to find the wrong pass", file=self._stream)
-            self._differing[one] = message
-        self._ways[one in self._kernels, "interpreted"] += 1
-        super().check(pass_, one)
+        if one.points > MOST_INTERPRETED and level_of(one.module) not in (Level.GRAPH, Level.TE):
+            self._left_by[one].append((pass_, replace(one, module=one.module.clone())))
+        else:
+            super().check(pass_, one)
 
-    def execute(self, one: Checked, inputs: Sequence[Array]) -> list[Array]:
-        run = execute_apart if self._is_compiled(one) else execute
-        return run(one.module, inputs, one.name)
+    def _compile(self, left_by: Sequence[tuple[ModulePass, Checked]]) -> None:
+        """Compile what the last pass has left, and look for the wrong pass where that differs."""
+        if self._compiled_difference(*left_by[-1]) is None:
+            return
+        pass_, one, difference, left = next(
+            (pass_, one, difference, left_by[number:])
+            for number, (pass_, one) in enumerate(left_by)
+            if (difference := self._compiled_difference(pass_, one))
+        )
+        message = f"pass '{pass_.name}' changes a result of '{one.name}' as compiled: {difference}"
+        if one.points > MOST_CONFIRMED:
+            raise StepwellError(f"{message}; mend the pass, or one below it that compiled it")
+        print(f"{message}; it is interpreted to find the wrong pass", file=self._stream)
+        for pass_, one in left:
+            super().check(pass_, one)
+        raise StepwellError(f"{message}; interpreted it does not: mend what compiles it")
 
-    def _is_compiled(self, one: Checked) -> bool:
-        level = level_of(one.module)
-        if level is Level.LLVM:
-            return one not in self._differing
-        is_long = self._points.get(one, 0) > MOST_INTERPRETED
-        return level in (Level.LOOP, Level.CORE) and is_long and one not in self._differing
+    def _compiled_difference(self, pass_: ModulePass, one: Checked) -> Difference | None:
+        return self.run_after(pass_, one, execute_apart)[1]
 
     def _take_apart(self, one: Checked) -> None:
         """Add the kernels of a function, which stands at te."""
-        self._points[one] = points(one.module)
+        one.points = points(one.module)
         for program in kernel_programs(one.module, one.name, one.inputs, self._seed):
-            kernel = Checked(program.name, program.module, program.inputs)
+            kernel = _Kernel(
+                program.name, program.module, program.inputs, points=points(program.module)
+            )
             try:
                 kernel.outputs = self.run(kernel, "the kernel by itself")
             except StepwellError:
                 self._left_out.append(kernel.name)  # for random inputs that it is never given
                 continue
-            self._points[kernel] = points(kernel.module)
             self._kernels.append(kernel)
 
-    def _say(self, checked: Sequence[Checked], is_kernel: bool) -> None:
-        if not checked:
-            return
-        what = f"{len(checked)} kernels by themselves" if is_kernel else "the program"
-        left = f", {len(self._left_out)} left out" if is_kernel and self._left_out else ""
+    def _say(self, what: str, checked: Sequence[Checked]) -> None:
+        is_kernel = bool(checked) and isinstance(checked[0], _Kernel)
         ways = " and ".join(
-            f"{count} times {way}"
-            for (kernel, way), count in self._ways.items()
-            if kernel is is_kernel
+            f"{count} times {way}" for (one, way), count in self._ways.items() if one is is_kernel
         )
-        share = max(one.largest for one in checked)
+        runs = [*checked, *(run for one in checked for _, run in self._left_by[one])]
+        share = max((one.largest for one in runs), default=0.0)
         print(
-            f"--check-kernels: {what}{left}: {ways}; largest difference {share:.2g} of the tolerance",
+            f"--check-kernels: {what}: {ways}; largest difference {share:.2g} of the tolerance",
             file=self._stream,
         )
