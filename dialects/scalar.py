@@ -51,6 +51,12 @@ Attribute of an operation on floats that keeps its rounding whatever `fp` says: 
 floats are right only when each step is.
 """
 
+ANY_ORDER = "stepwell.any_order"
+"""
+Attribute of an addition by which loops of a definition sum numbers up in no particular order: it may be reassociated
+where `fp` lets reductions be.
+"""
+
 
 class ScalarBuilder:
     """
@@ -107,6 +113,12 @@ class ScalarBuilder:
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
         integer = arith.OrIOp if self.is_bool else arith.AddiOp
         return self._binary(arith.AddfOp if self.is_float else integer, a, b)
+
+    def accumulate(self, total: SSAValue, part: SSAValue) -> SSAValue:
+        """The next total of a sum of floats whose order does not matter."""
+        op = arith.AddfOp(total, part)
+        op.attributes[ANY_ORDER] = UnitAttr()
+        return self.emit(op)
 
     def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._binary(arith.SubfOp if self.is_float else arith.SubiOp, a, b)

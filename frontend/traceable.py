@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from ..errors import StepwellError
 from .call_site import call_site_text
 from .recording import EagerRecording, active_recording, records_constants
+from .structure import flatten, unflatten
 from .tensor import VIEW, Tensor
 
 _PUBLIC = "__stepwell_public__"
@@ -93,11 +94,9 @@ def _any_tensor(args: Iterable[Any]) -> bool:
 
 
 def _computed(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """What the operations that `function` records compute: an array, or a list or tuple of them for that of Tensors."""
+    """What the operations that `function` records compute: an array, or as many of them in what holds its Tensors."""
     recording = EagerRecording()
     with recording:
-        result = function(*args, **kwargs)
-        if isinstance(result, list | tuple):
-            arrays = map(recording.value, cast("list[Tensor] | tuple[Tensor, ...]", result))
-            return list(arrays) if isinstance(result, list) else tuple(arrays)
-        return recording.value(result)
+        leaves: list[tuple[str, Any]] = []
+        structure = flatten(function(*args, **kwargs), "result", leaves)
+        return unflatten(structure, (recording.value(tensor) for _, tensor in leaves))

@@ -36,7 +36,7 @@ from .te_loop_order import LoopOrder, choose_order
 STACK_LIMIT_BYTES = 16 * 1024
 """Larger accumulator buffers do not go on the stack; half of a usual L1 data cache."""
 
-_COMBINE_FLAGS = {
+COMBINE_FLAGS = {
     "strict": None,
     "contract": arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT]),
     "fast": arith.FastMathFlagsAttr("fast"),
@@ -306,7 +306,7 @@ class _Nest:
             # x86 asks the first operand alone whether it is NaN, which need not wait for the update before.
             flags = _EXTREME_FLAGS["contract" if self.fp == "fast" else self.fp]
             return (combiner.combine(scope.builder, new[0], old[0], flags),)
-        return (combiner.combine(scope.builder, old[0], new[0], _COMBINE_FLAGS[self.fp]),)
+        return (combiner.combine(scope.builder, old[0], new[0], COMBINE_FLAGS[self.fp]),)
 
     def _totals(
         self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]

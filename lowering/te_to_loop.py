@@ -32,6 +32,7 @@ from ..analysis.constants import constant_global, globals_of
 from ..analysis.levels import Level
 from ..analysis.structure import Structure, kernel_structure
 from ..dialects import loop, te
+from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
@@ -39,7 +40,7 @@ from ..transforms.stepwell_pass import StepwellPass
 from ..transforms.te.bufferize import bufferize
 from ..transforms.te.constant_globals import ConstantGlobals
 from ..transforms.te.places import buffer_type
-from .te_nests import NestBuilder, NestGroup
+from .te_nests import COMBINE_FLAGS, NestBuilder, NestGroup
 
 
 @dataclass
@@ -260,7 +261,14 @@ class _KernelBody:
         mapping: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, buffers, strict=True))
         for inner in op.body.block.ops:
             if not isinstance(inner, te.YieldOp):
-                self.builder.insert(inner.clone(mapping))
+                self._let_reassociate(self.builder.insert(inner.clone(mapping)))
+
+    def _let_reassociate(self, outer: Operation) -> None:
+        """Additions in any order get the flags that say so under this contract."""
+        flags = COMBINE_FLAGS[self.nests.fp]
+        for op in outer.walk():
+            if isinstance(op, arith.AddfOp) and op.attributes.pop(ANY_ORDER, None) and flags:
+                op.fastmath = flags
 
     def _convert_nested(self, op: te.KernelOp) -> None:
         """A kernel in a kernel is a function that this one calls."""

@@ -41,6 +41,7 @@ from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import BitcastOp, CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from .divisors import GcdOp
+from .eigh import EighOp
 from .elementary import (
     AcoshOp,
     AcosOp,
@@ -70,6 +71,7 @@ from .lu import LuOp
 from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from .normalization import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
+from .orthogonal_rows import OrthogonalRowsOp
 from .pooling import ArgmaxPoolOp, AveragePoolOp, MaxPoolOp, PoolOp, SumPoolOp
 from .qr import QrOp
 from .reductions import (

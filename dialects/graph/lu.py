@@ -16,6 +16,7 @@ from ..shaped import Tensor, memref_type, shape_of, tensor_type
 from ..te.builder import TeBuilder
 from ..te.loop_builder import Cell, LoopBuilder
 from .base import GraphOp, Value, graph_op
+from .matrix_loops import exchange
 from .shapes import element_count, require_square
 
 
@@ -97,9 +98,9 @@ class LuOp(GraphOp, DefinedInTe):
                     is_swapped = w.index.compare("ne", pivot, k)
                     with w.when("swapped", is_swapped):
                         exchanges.set(real.neg(exchanges.get()))
-                        _exchange(w, order, [*lane, k], [*lane, pivot])
+                        exchange(w, order, [*lane, k], [*lane, pivot])
                         with w.loop("swap", 0, size) as column:
-                            _exchange(w, packed, [*lane, k, column], [*lane, pivot, column])
+                            exchange(w, packed, [*lane, k, column], [*lane, pivot, column])
                     _eliminate(w, packed, lane, k, following)
                 w.store(exchanges.get(), sign, lane)
 
@@ -131,14 +132,6 @@ class LuOp(GraphOp, DefinedInTe):
         count = element_count(shape_of(self.operand))
         size = shape_of(self.operand)[-1]
         return None if count is None else 2 * count * size // 3
-
-
-def _exchange(
-    w: LoopBuilder, buffer: SSAValue, one: Sequence[SSAValue], other: Sequence[SSAValue]
-) -> None:
-    first, second = w.load(buffer, one), w.load(buffer, other)
-    w.store(first, buffer, other)
-    w.store(second, buffer, one)
 
 
 def _eliminate(

@@ -123,7 +123,7 @@ class QrOp(GraphOp, DefinedInTe):
         total = w.cell(element, real.mul(share, share), "total")
         with w.loop("below", following, rows) as row:
             share = real.div(w.load(work, [row, k]), scale)
-            total.set(real.add(total.get(), real.mul(share, share)))
+            total.set(real.accumulate(total.get(), real.mul(share, share)))
         norm = real.mul(scale, real.sqrt(total.get()))
         signed = real.select(real.compare("lt", head, zero), norm, real.neg(norm))
         left = real.select(is_done, head, signed)
@@ -157,7 +157,7 @@ def _reflect(
     product = w.cell(element, w.load(target, [*lane, k, column]), "product")
     with w.loop("below", following, rows) as row:
         part = real.mul(w.load(work, [row, k]), w.load(target, [*lane, row, column]))
-        product.set(real.add(product.get(), part))
+        product.set(real.accumulate(product.get(), part))
     taken = real.mul(tau, product.get())
     w.store(real.sub(w.load(target, [*lane, k, column]), taken), target, [*lane, k, column])
     with w.loop("below", following, rows) as row:

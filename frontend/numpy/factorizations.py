@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod as product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,21 @@ from .reductions import prod, sum
 from .selection import take_along_axis
 
 
-def _working_dtype(*tensors: Tensor) -> np.dtype:
+class QRResult(NamedTuple):
+    """What `qr` gives."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def working_dtype(*tensors: Tensor) -> np.dtype:
     """The dtype in which matrices are factored: float32 for narrower floats."""
     return FLOAT64 if _dtype_of_results(*tensors) == FLOAT64 else FLOAT32
 
@@ -36,10 +51,10 @@ def _dtype_of_results(*tensors: Tensor) -> np.dtype:
     return division_dtype(result_dtype([tensor.dtype for tensor in tensors]))
 
 
-def _matrices(x: TensorLike) -> tuple[Tensor, np.dtype]:
+def matrices_of(x: TensorLike) -> tuple[Tensor, np.dtype]:
     """The operand in the dtype in which it is factored, and the dtype of the results."""
     tensor = as_tensor(x)
-    return cast_to(tensor, _working_dtype(tensor)), _dtype_of_results(tensor)
+    return cast_to(tensor, working_dtype(tensor)), _dtype_of_results(tensor)
 
 
 def _lu(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -50,22 +65,21 @@ def _lu(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 @traceable
 def det(x: TensorLike, /) -> Tensor:
     """The determinant of each square matrix, by elimination with partial pivoting; 0 of a singular one."""
-    matrices, dtype = _matrices(x)
+    matrices, dtype = matrices_of(x)
     packed, _, sign_of_order = _lu(matrices)
     return cast_to(sign_of_order * prod(_diagonal(packed), -1), dtype)
 
 
 @traceable
-def slogdet(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+def slogdet(x: TensorLike, /) -> SlogdetResult:
     """
     The sign of the determinant of each square matrix, and the logarithm of its magnitude; 0 and -inf of a singular one.
-    They are a plain pair, where NumPy's has names.
     """
-    matrices, dtype = _matrices(x)
+    matrices, dtype = matrices_of(x)
     packed, _, sign_of_order = _lu(matrices)
     pivots = _diagonal(packed)
     found = sign_of_order * prod(sign(pivots), -1), sum(log(absolute(pivots)), -1)
-    return cast_to(found[0], dtype), cast_to(found[1], dtype)
+    return SlogdetResult(cast_to(found[0], dtype), cast_to(found[1], dtype))
 
 
 def _diagonal(x: Tensor) -> Tensor:
@@ -82,7 +96,7 @@ def solve(a: TensorLike, b: TensorLike, /) -> Tensor:
     """
     left, right = as_tensor(a), as_tensor(b)
     is_vector = right.ndim == 1
-    working = _working_dtype(left, right)
+    working = working_dtype(left, right)
     dtype = _dtype_of_results(left, right)
     columns = cast_to(expand_dims(right, 1) if is_vector else right, working)
     if left.ndim < 2 or columns.ndim < 2 or left.shape[-1] != columns.shape[-2]:
@@ -152,7 +166,7 @@ def cholesky(x: TensorLike, /, *, upper: bool = False) -> Tensor:
     Where NumPy raises LinAlgError, for one that is not positive definite, the column that shows it and those after it
     are NaN on and below the diagonal.
     """
-    matrices, dtype = _matrices(x)
+    matrices, dtype = matrices_of(x)
     if upper:
         return cast_to(
             matrix_transpose(record(graph.CholeskyOp, matrix_transpose(matrices))), dtype
@@ -161,19 +175,18 @@ def cholesky(x: TensorLike, /, *, upper: bool = False) -> Tensor:
 
 
 @traceable
-def qr(x: TensorLike, /, mode: str = "reduced") -> tuple[Tensor, Tensor] | Tensor:
+def qr(x: TensorLike, /, mode: str = "reduced") -> QRResult | Tensor:
     """
     Each m by n matrix as `q @ r` by Householder's reflections: q with min(m, n) orthonormal columns, or all m in the mode
-    "complete", and r upper triangular, which is all there is in the mode "r". The signs are LAPACK's. They are a plain
-    pair, where NumPy's has names.
+    "complete", and r upper triangular, which is all there is in the mode "r". The signs are LAPACK's.
     """
     if mode not in ("reduced", "complete", "r"):
         raise StepwellError(
             f"found mode {mode!r:.20} of qr, expected 'reduced', 'complete' or 'r'; name one of them"
         )
-    matrices, dtype = _matrices(x)
+    matrices, dtype = matrices_of(x)
     q, r = record_all(graph.QrOp, matrices, complete=mode == "complete")
-    return cast_to(r, dtype) if mode == "r" else (cast_to(q, dtype), cast_to(r, dtype))
+    return cast_to(r, dtype) if mode == "r" else QRResult(cast_to(q, dtype), cast_to(r, dtype))
 
 
 FACTORIZATIONS = (det, slogdet, solve, inv, tensorsolve, tensorinv, cholesky, qr)

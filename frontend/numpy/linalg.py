@@ -14,11 +14,14 @@ from ..recording import as_tensor, cast_to
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, integers, normalized
-from .elementwise import absolute, power, sqrt
+from .decompositions import DECOMPOSITIONS, svdvals
+from .elementwise import absolute, logical_and, logical_not, power, sqrt, where
 from .factorizations import FACTORIZATIONS, inv
-from .manipulation import broadcast_to, matrix_transpose, moveaxis, ravel
+from .manipulation import broadcast_to, expand_dims, matrix_transpose, moveaxis, ravel
 from .matrices import diagonal, eye, trace
+from .predicates import isnan
 from .products import cross, matmul, outer, tensordot, vecdot
+from .reductions import any as any_of
 from .reductions import count_nonzero, max, min, sum
 
 
@@ -49,21 +52,51 @@ def vector_norm(
 def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor:
     """
     The norm of matrices along the last two axes: "fro", the root of the sum of squares; 1 and -1, the greatest and least
-    sum of the magnitudes of a column; inf and -inf, of a row.
+    sum of the magnitudes of a column; inf and -inf, of a row; 2 and -2, the greatest and least singular value; "nuc", the
+    sum of the singular values.
+
+        sw.linalg.matrix_norm(x, ord=2)
     """
-    size = absolute(_floats(x))
-    if size.ndim < 2:
-        raise StepwellError(f"found a tensor of {size.ndim} axes, expected matrices; reshape it")
+    tensor = _floats(x)
+    if tensor.ndim < 2:
+        raise StepwellError(f"found a tensor of {tensor.ndim} axes, expected matrices; reshape it")
+    found = _norms_of_matrices(tensor, ord)
+    return expand_dims(found, (-2, -1)) if keepdims else found
+
+
+def _norms_of_matrices(x: Tensor, ord: float | str) -> Tensor:
     if ord == "fro":
-        return sqrt(sum(size * size, (-2, -1), keepdims=keepdims))
+        return sqrt(sum(x * x, (-2, -1)))
+    if ord == "nuc":
+        return sum(svdvals(x), -1)
+    if ord in (2, -2):
+        return (max if ord == 2 else min)(svdvals(x), -1)
     if ord not in (1, -1, np.inf, -np.inf):
         raise StepwellError(
-            f"found ord {ord!r:.20} of a matrix, expected 'fro', 1, -1, inf or -inf; take singular values for others"
+            f"found ord {ord!r:.20} of a matrix, expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf; name one of them"
         )
-    added, compared = (-2, -1) if ord in (1, -1) else (-1, -2)
-    totals = sum(size, added, keepdims=True)
-    found = (max if float(ord) > 0 else min)(totals, compared, keepdims=True)
-    return found if keepdims else found[..., 0, 0]
+    totals = sum(absolute(x), -2 if ord in (1, -1) else -1)
+    return (max if float(ord) > 0 else min)(totals, -1)
+
+
+@traceable
+def cond(x: TensorLike, /, p: float | str | None = None) -> Tensor:
+    """
+    The condition number of each matrix in a norm, see `matrix_norm`: by default the greatest singular value divided by
+    the least, of any matrix; in other norms `norm(x) * norm(inv(x))`, of square ones. Infinity of a singular matrix.
+
+        sw.linalg.cond([[1.0, 0.0], [0.0, 4.0]])  # 4
+    """
+    tensor = _floats(x)
+    if p in (None, 2, -2):
+        values = svdvals(tensor)
+        greatest, least = values[..., 0], values[..., -1]
+        ratio = least / greatest if p == -2 else greatest / least
+    else:
+        ratio = matrix_norm(tensor, ord=p) * matrix_norm(inv(tensor), ord=p)  # pyright: ignore[reportArgumentType]
+    # 0 / 0, and the inverse of a singular matrix, are NaN; so is what is computed of NaN, and stays so.
+    has_nan = any_of(isnan(tensor), (-2, -1))
+    return where(logical_and(isnan(ratio), logical_not(has_nan)), np.inf, ratio)
 
 
 @traceable
@@ -164,19 +197,14 @@ def _product(
 MEMBERS = {
     function.__name__: function
     for function in (
-        *(norm, vector_norm, matrix_norm, matrix_power, multi_dot, *FACTORIZATIONS),
+        *(norm, vector_norm, matrix_norm, cond, matrix_power, multi_dot),
+        *(*FACTORIZATIONS, *DECOMPOSITIONS),
         *(cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot),
     )
 }
 
-_NO_LOOPS = "there is no operation for this factorization yet; call numpy.linalg's outside of the traced function"
-
-MISSING = {
-    **dict.fromkeys(
-        ("eigh", "eigvalsh", "svd", "svdvals", "pinv", "lstsq", "matrix_rank", "cond"), _NO_LOOPS
-    ),
-    **dict.fromkeys(
-        ("eig", "eigvals"),
-        "eigenvalues of general matrices are complex; use eigh of symmetric ones",
-    ),
-}
+MISSING: dict[str, str] = dict.fromkeys(
+    ("eig", "eigvals"),
+    "there is no operation for the eigenvalues of general matrices; use eigh of symmetric ones, or call numpy.linalg's on "
+    "results",
+)

@@ -126,6 +126,10 @@ def _squares(op: Any, element: Attribute) -> list[Case]:
     return [case(op, shape) for shape in _SQUARES]
 
 
+def _eigh(op: Any, element: Attribute) -> list[Case]:
+    return [case(op, shape, values_only=flag) for shape in _SQUARES for flag in (False, True)]
+
+
 def _qr(op: Any, element: Attribute) -> list[Case]:
     shapes = (*_SQUARES, (5, 3), (2, 2, 4), (3, 0))
     return [case(op, shape, complete=flag) for shape in shapes for flag in (False, True)]
@@ -364,6 +368,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
     graph.ConvTransposeOp: conv_transpose,
+    graph.EighOp: _eigh,
     graph.ExpandDimsOp: _expand_dims,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
@@ -377,6 +382,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.LuOp: _squares,
     graph.MatmulOp: _matmul,
     graph.NonMaxSuppressionOp: _non_max_suppression,
+    graph.OrthogonalRowsOp: _squares,
     graph.PadOp: _pad,
     graph.QrOp: _qr,
     graph.ReshapeOp: _reshape,

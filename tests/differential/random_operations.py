@@ -358,6 +358,7 @@ def _of_fresh(op: Any) -> Maker:
 
 MAKERS: dict[type[Operation], Maker] = {
     **{op: _of_squares(op) for op in (graph.CholeskyOp, graph.LuOp, graph.QrOp)},
+    **{op: _of_squares(op) for op in (graph.EighOp, graph.OrthogonalRowsOp)},
     **{op: _of_fresh(op) for op in (graph.Atan2Op, graph.CopysignOp, graph.GcdOp)},
     graph.BatchNormOp: batch_norm,
     graph.GroupNormOp: group_norm,

@@ -50,5 +50,14 @@ func.func @factorizations(%x: tensor<2x3x3xf32>, %y: tensor<2x3x5xf32>) {
   // CHECK-NEXT: %q, %r = graph.qr %y complete : tensor<2x3x5xf32> -> tensor<2x3x3xf32>, tensor<2x3x5xf32>
   // TE: te.loops "qr"
   %q, %r = graph.qr %y complete : tensor<2x3x5xf32> -> tensor<2x3x3xf32>, tensor<2x3x5xf32>
+  // CHECK-NEXT: %values, %vectors = graph.eigh %x : tensor<2x3x3xf32> -> tensor<2x3xf32>, tensor<2x3x3xf32>
+  // TE: te.loops "eigh"
+  // TE: arith.addf %{{.*}}, %{{.*}} {stepwell.any_order} : f32
+  %values, %vectors = graph.eigh %x : tensor<2x3x3xf32> -> tensor<2x3xf32>, tensor<2x3x3xf32>
+  // CHECK-NEXT: %only = graph.eigh %x values_only : tensor<2x3x3xf32> -> tensor<2x3xf32>
+  %only = graph.eigh %x values_only : tensor<2x3x3xf32> -> tensor<2x3xf32>
+  // CHECK-NEXT: %u, %lengths, %rows = graph.orthogonal_rows %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>
+  // TE: te.loops "orthogonal_rows"
+  %u, %lengths, %rows = graph.orthogonal_rows %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>
   func.return
 }

@@ -1,0 +1,97 @@
+"""Parts of algorithms on matrices, as loops over buffers: rotations, magnitudes, vectors in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+
+from ..scalar import ScalarBuilder
+from ..shaped import memref_type
+from ..te.loop_builder import Index, LoopBuilder
+
+
+def real_of(w: LoopBuilder, buffer: SSAValue) -> ScalarBuilder:
+    """A builder of computations with the elements of a buffer."""
+    return w.scalar(memref_type(buffer).get_element_type())
+
+
+def signed(real: ScalarBuilder, magnitude: SSAValue, like: SSAValue) -> SSAValue:
+    """The magnitude, or its negative beside a negative number."""
+    is_negative = real.compare("lt", like, real.constant(0))
+    return real.select(is_negative, real.neg(magnitude), magnitude)
+
+
+def greatest_magnitude(
+    w: LoopBuilder, matrix: SSAValue, lane: Sequence[SSAValue], extents: Sequence[int]
+) -> SSAValue:
+    """The greatest magnitude in a matrix, NaN where there is one; 1 of a matrix of zeros."""
+    real = real_of(w, matrix)
+    greatest = w.cell(real.type, real.constant(0), "greatest")
+    with w.loops(extents, ("row", "column")) as at:
+        size = real.abs(w.load(matrix, [*lane, *at]))
+        greatest.set(real.maximum(greatest.get(), size))
+    is_zero = real.compare("eq", greatest.get(), real.constant(0))
+    return real.select(is_zero, real.constant(1), greatest.get())
+
+
+def rotate_rows(
+    w: LoopBuilder,
+    matrix: SSAValue,
+    rows: tuple[Index, Index],
+    cosine: SSAValue,
+    sine: SSAValue,
+) -> None:
+    """Rows x and y of a matrix become `c x - s y` and `s x + c y`."""
+    real = real_of(w, matrix)
+    with w.loop("along", 0, memref_type(matrix).get_shape()[-1]) as at:
+        x, y = (w.load(matrix, [row, at]) for row in rows)
+        first = real.sub(real.mul(cosine, x), real.mul(sine, y))
+        second = real.add(real.mul(sine, x), real.mul(cosine, y))
+        w.store(first, matrix, [rows[0], at])
+        w.store(second, matrix, [rows[1], at])
+
+
+def sort_rows(
+    w: LoopBuilder, keys: SSAValue, matrices: Sequence[SSAValue], *, descending: bool = False
+) -> None:
+    """The keys in order by exchanges, each of the rows of the matrices with its key."""
+    real, index = real_of(w, keys), w.index
+    (count,) = memref_type(keys).get_shape()
+    with w.loop("place", 0, count) as place:
+        best = w.cell(real.type, w.load(keys, [place]), "best")
+        chosen = w.cell(IndexType(), place, "chosen")
+        with w.loop("later", index.add(place, index.constant(1)), count) as later:
+            key = w.load(keys, [later])
+            is_before = real.compare("gt" if descending else "lt", key, best.get())
+            best.set(real.select(is_before, key, best.get()))
+            chosen.set(index.select(is_before, later, chosen.get()))
+        row = chosen.get()
+        with w.when("moves", index.compare("ne", row, place)):
+            exchange(w, keys, [place], [row])
+            for matrix in matrices:
+                with w.loop("along", 0, memref_type(matrix).get_shape()[-1]) as at:
+                    exchange(w, matrix, [place, at], [row, at])
+
+
+def exchange(
+    w: LoopBuilder, buffer: SSAValue, one: Sequence[SSAValue], other: Sequence[SSAValue]
+) -> None:
+    """Two elements in each other's place."""
+    first, second = w.load(buffer, one), w.load(buffer, other)
+    w.store(first, buffer, other)
+    w.store(second, buffer, one)
+
+
+def sign_of_greatest(w: LoopBuilder, matrix: SSAValue, row: Index) -> SSAValue:
+    """-1 where the first of the elements of greatest magnitude of a row is negative, else 1."""
+    real = real_of(w, matrix)
+    greatest = w.cell(real.type, real.constant(0), "greatest")
+    sign = w.cell(real.type, real.constant(1), "sign")
+    with w.loop("along", 0, memref_type(matrix).get_shape()[-1]) as at:
+        element = w.load(matrix, [row, at])
+        is_greater = real.compare("gt", real.abs(element), greatest.get())
+        greatest.set(real.select(is_greater, real.abs(element), greatest.get()))
+        sign.set(real.select(is_greater, signed(real, real.constant(1), element), sign.get()))
+    return sign.get()
