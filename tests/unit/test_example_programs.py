@@ -8,13 +8,13 @@ import pytest
 import stepwell as sw
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-from corpus import differences, leaves, programs  # noqa: E402
-from programs_page import page  # noqa: E402
+from corpus import differences, leaves, programs
+from programs_page import page
 
 PROGRAMS = programs()
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_agrees_with_numpy(name):
     program = PROGRAMS[name]
