@@ -94,6 +94,8 @@ _BEFORE_SHOWING = {Level.TE: ("te-fuse",)}
 
 _ORDER = tuple(Level)
 
+_SCHEDULING = tuple(name for stage in DEFAULT_STAGES for name in stage.scheduling)
+
 
 def passes_to(level_in: Level, level_out: Level, *, schedule: bool = True) -> tuple[str, ...]:
     """The passes that lead from one level down to another, with or without those of `scheduling`."""
@@ -117,11 +119,13 @@ def lower_to(
     ctx: Context | None = None,
     instrumentations: Sequence[Instrumentation] = (),
     verify_each: bool = False,
+    unscheduled: bool = False,
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
-    `options` are what it is compiled for, by default this machine. Raises StepwellError when the module stands
+    `options` are what it is compiled for, by default this machine. `unscheduled` says that the module's kernels are
+    loops whose schedules rules have not chosen yet. Raises StepwellError when the module stands
     below `level` already, or when a pass refuses.
     """
     options = options or Options()
@@ -131,7 +135,10 @@ def lower_to(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"
         )
     available = multiverse().all_passes
-    names = passes_to(found, level, schedule=options.schedule and not options.is_quick)
+    schedule = options.schedule and not options.is_quick
+    names = passes_to(found, level, schedule=schedule)
+    if unscheduled and schedule:
+        names = (*_SCHEDULING, *names)
     passes = [make_pass(available[name](), options) for name in names]
     manager = PassManager(passes, instrumentations, verify_each)
     with collector_paused():

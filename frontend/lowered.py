@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.memory_plan import MemoryPlan
     from ..runtime.engine import NativeCode
     from ..runtime.executable import Executable
+    from ..runtime.kernels import CompiledKernels
     from ..runtime.program_record import ProgramPlace
     from ..targets.target import Target
 
@@ -90,15 +91,12 @@ class Lowered:
         Raises StepwellError when it starts below that level.
         """
         from ..dialects import loop
-        from ..driver.pipelines import lower_to
         from ..tuning.rules import kernels
-        from ..universe import make_context
 
         with lowering_lock:
             if self.level not in (Level.GRAPH, Level.TE):
                 return self._at(Level.LOOP).clone()
-            module = self._at(Level.TE).clone()
-            lower_to(module, Level.LOOP, replace(self.options, schedule=False), ctx=make_context())
+            module, _ = self._loops()
             for kernel in kernels(module):
                 loop.name_apart(kernel)  # steps call buffers by their names
             return module
@@ -208,7 +206,11 @@ class Lowered:
                     return found
             from ..runtime.jit import compile_module
 
-            module, steps = self._for_threads(threads)
+            kernels: CompiledKernels | None = None
+            if self._is_scheduled_by_rules():
+                module, kernels, steps = self._with_kernels(chosen, threads)
+            else:
+                module, steps = self._for_threads(threads)
             start = time.perf_counter()
             executable = compile_module(
                 module,
@@ -217,6 +219,7 @@ class Lowered:
                 quick=self.options.is_quick,
                 cache=self.options.cache,
                 place=place,
+                kernels=kernels,
             )
             seconds = time.perf_counter() - start
             self._compilation = [*steps, ("llvm", seconds)]
@@ -257,6 +260,44 @@ class Lowered:
             seconds=self._seconds[self.level],
             place_for=self._place_for,
         )
+
+    def _is_scheduled_by_rules(self) -> bool:
+        """Whether kernels are compiled each by itself. Who listens to remarks is told in the order of the program."""
+        from ..transforms.remarks import is_listening
+
+        is_full = self.options.schedule and not self.options.is_quick
+        return is_full and self.level in (Level.GRAPH, Level.TE) and not is_listening()
+
+    def _with_kernels(
+        self, target: Target, threads: int | None
+    ) -> tuple[ModuleOp, CompiledKernels, list[tuple[str, float]]]:
+        """The program at level 5, the kernels that it declares, and the steps that led there."""
+        from ..cache.folder import compiled_store
+        from ..driver.pipelines import lower_to
+        from ..runtime.codegen import CodeGenerator
+        from ..runtime.kernels import compile_kernels, kernel_workers
+        from ..runtime.threads import checked_threads
+
+        number = checked_threads(threads)
+        options = replace(self.options, threads=number) if number else self.options
+        store = compiled_store() if options.cache else None
+        with kernel_workers(self._at(self.level)) as workers:
+            module, steps = self._loops()
+            start = time.perf_counter()
+            kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
+            steps.append(("kernels", time.perf_counter() - start))
+        kernels.declare(module)
+        steps += lower_to(module, Level.LLVM, options, unscheduled=True)
+        return module, kernels, steps
+
+    def _loops(self) -> tuple[ModuleOp, list[tuple[str, float]]]:
+        """The program at the loop level before rules schedule its kernels, and the steps that led there."""
+        from ..driver.pipelines import lower_to
+
+        module = self._at(self.level).clone()
+        options = replace(self.options, schedule=False)
+        seconds = lower_to(module, Level.LOOP, options)
+        return module, self._seconds[self.level] + seconds
 
     def _for_threads(self, threads: int | None) -> tuple[ModuleOp, list[tuple[str, float]]]:
         """The program at level 5 for a number of threads, and the steps that led there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from xdsl.dialects import llvm
 
@@ -14,7 +15,7 @@ _C_NAMES_FOR_LOOPS = ("memcpy", "memmove", "memset")
 
 
 def check_names(
-    functions: Iterable[llvm.FuncOp], intrinsics: Iterable[str], generated: set[str]
+    functions: Iterable[llvm.FuncOp], intrinsics: Iterable[str], generated: AbstractSet[str]
 ) -> None:
     """
     Refuse a function that code generation would call in place of the C library's.

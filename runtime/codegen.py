@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
@@ -16,6 +17,9 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from ..errors import StepwellError
 from ..lowering.llvm_text import has_vectors, is_on_vectors
 from ..targets.llvm import target_machine
+
+if TYPE_CHECKING:
+    from ..targets.target import Target
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class CodeGenerator:
     cpu: str
     features: str
     quick: bool = False
+
+    @staticmethod
+    def of(target: Target, *, quick: bool = False) -> CodeGenerator:
+        return CodeGenerator(target.triple, target.cpu, target.features, quick)
 
     def llvm_ir(self, text: str) -> str:
         """The optimised LLVM IR."""

@@ -54,12 +54,14 @@ class NativeCode:
         *,
         quick: bool = False,
         store: Store | None = None,
+        objects: Mapping[str, bytes] | None = None,
     ):
-        """`quick` is as for `CodeGenerator`."""
+        """`quick` is as for `CodeGenerator`; `objects` is the code of some of the modules, by their text."""
         self.source = source
         self.target = target
-        self._generator = CodeGenerator(target.triple, target.cpu, target.features, quick)
+        self._generator = CodeGenerator.of(target, quick=quick)
         self._store = store
+        self._known = objects
         self.llvm_cpu_seconds = 0.0
         """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
@@ -82,7 +84,10 @@ class NativeCode:
         with self._lock:
             if self._objects is None:
                 start = time.thread_time()
-                self._objects = objects_of(self.source.modules, self._generator, self._store)
+                self._objects = objects_of(
+                    self.source.modules, self._generator, self._store, self._known
+                )
+                self._known = None
                 self.llvm_cpu_seconds = time.thread_time() - start
             return self._objects
 

@@ -21,6 +21,7 @@ from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
 from .executable import Executable
+from .kernels import CompiledKernels
 from .program_record import ProgramPlace
 from .threads import checked_threads
 
@@ -34,6 +35,7 @@ def compile_module(
     quick: bool = False,
     cache: bool = True,
     place: ProgramPlace | None = None,
+    kernels: CompiledKernels | None = None,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
@@ -41,7 +43,8 @@ def compile_module(
     `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
     many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
     processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. `cache` says whether
-    object code is taken from the store on disk, and kept there; the whole program is kept in `place`. Raises StepwellError when there is no such function, when the module
+    object code is taken from the store on disk, and kept there; the whole program is kept in `place`. `kernels` are
+    compiled already, and declared in the module. Raises StepwellError when there is no such function, when the module
     has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
@@ -57,7 +60,13 @@ def compile_module(
     if isinstance(function, func.FuncOp):
         _check_layouts(function)
     native = native_code(
-        module, target=target, constants="external", threads=threads, quick=quick, cache=cache
+        module,
+        target=target,
+        constants="external",
+        threads=threads,
+        quick=quick,
+        cache=cache,
+        kernels=kernels,
     )
     source = native.source  # loading lets go of constants
     executable = Executable(signature, native)
@@ -74,11 +83,12 @@ def native_code(
     threads: int | None = None,
     quick: bool = False,
     cache: bool = False,
+    kernels: CompiledKernels | None = None,
 ) -> NativeCode:
     """
     The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
 
-    `threads`, `quick` and `cache` are as for `compile_module`. Code for running in this process, with its constants
+    `threads`, `quick`, `cache` and `kernels` are as for `compile_module`. Code for running in this process, with its constants
     outside, has its kernels in modules of their own. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
@@ -89,8 +99,11 @@ def native_code(
             triple=target.triple,
             constants=constants,
             kernels_apart=constants == "external" and not quick,
+            compiled=None if kernels is None else kernels.emitted,
         )
-    return NativeCode(source, target, quick=quick, store=compiled_store() if cache else None)
+    store = compiled_store() if cache else None
+    objects = None if kernels is None else kernels.objects
+    return NativeCode(source, target, quick=quick, store=store, objects=objects)
 
 
 def _lowered(module: ModuleOp, threads: int) -> ModuleOp:

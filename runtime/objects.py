@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from .codegen import CodeGenerator
-from .side_by_side import compile_modules
+from .side_by_side import process_count, progress, workers
 
 KIND = "objects"
 
+START_BYTES = 1 << 16
+"""
+Text that LLVM compiles in about the time that a process takes to start, about 0.2 s: both are work of one core.
+There is a process for each so many bytes at most.
+"""
+
 
 def objects_of(
-    modules: Sequence[str], generator: CodeGenerator, store: Store | None = None
+    modules: Sequence[str],
+    generator: CodeGenerator,
+    store: Store | None = None,
+    known: Mapping[str, bytes] | None = None,
 ) -> list[bytes]:
     """
     A relocatable object file of each module, in order. Equal modules are compiled once.
 
-    What is not in the store is put there. Raises StepwellError for text that LLVM refuses.
+    `known` has those of some texts. What is not in the store either is compiled, the largest first, and put there.
+    Raises StepwellError for text that LLVM refuses.
     """
-    keys = {text: object_key(text, generator) for text in modules}
-    found = {text: store.read(KIND, key) if store else None for text, key in keys.items()}
-    objects = {text: code for text, code in found.items() if code is not None}
+    objects = {text: known[text] for text in modules if text in known} if known else {}
+    keys = {text: object_key(text, generator) for text in modules if text not in objects}
+    for text, key in keys.items():
+        code = store.read(KIND, key) if store else None
+        if code is not None:
+            objects[text] = code
+    missing = sorted((text for text in keys if text not in objects), key=len, reverse=True)
+    worth = min(len(missing) - 1, sum(map(len, missing)) // START_BYTES)
+    with progress("compiling kernels", min(worth, 1) * len(missing)) as advance:
 
-    def keep(text: str, code: bytes) -> None:
-        objects[text] = code
-        if store is not None:
-            store.write(KIND, keys[text], code)
+        def keep(text: str, code: bytes) -> None:
+            objects[text] = code
+            if store is not None:
+                store.write(KIND, keys[text], code)
+            advance()
 
-    compile_modules([text for text in keys if text not in objects], generator, keep)
+        with workers(process_count(worth), generator.__module__) as processes:
+            processes.run(generator.object_code, missing, keep)
     return [objects[text] for text in modules]
 
 

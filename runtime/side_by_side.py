@@ -1,150 +1,169 @@
 """
-Several modules of LLVM IR compiled at once, in processes: llvmlite calls LLVM under one lock, so that threads would
-take turns.
+Work done in several processes at once: Python runs in one thread at a time, and llvmlite calls LLVM under one lock.
 
 A process is started by its command line and not by `multiprocessing`, which would run the user's script again.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import os
+import pickle
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from .codegen import CodeGenerator
-from .llvm_worker import receive, send
+from .worker import receive, send
 
-START_BYTES = 1 << 16
-"""
-Text that LLVM compiles in about the time that a process takes to start, about 0.2 s: both are work of one core.
-There is a process for each so many bytes at most.
-"""
-
-Kept = Callable[[str, bytes], None]
-"""What is done with a module and its object code."""
+JobT = TypeVar("JobT")
+AnswerT = TypeVar("AnswerT")
 
 
-def compile_modules(texts: Sequence[str], generator: CodeGenerator, keep: Kept) -> None:
-    """
-    Compile different modules, the largest first, in this process and in others beside it where that pays.
+class Workers:
+    """Processes that work for this one; they end with the block of `workers`."""
 
-    `keep` is called in this thread or in others, one at a time for each module. Raises StepwellError for text that
-    LLVM refuses. An interrupt ends all processes.
-    """
-    left = deque(sorted(texts, key=len, reverse=True))
-    failed: deque[str] = deque()
-    with _progress(texts) as advance:
+    def __init__(self, processes: Sequence[subprocess.Popen[bytes]] = ()):
+        self.processes = tuple(processes)
 
-        def done(text: str, code: bytes) -> None:
-            keep(text, code)
-            advance()
+    def run(
+        self,
+        function: Callable[[JobT], AnswerT],
+        jobs: Sequence[JobT],
+        done: Callable[[JobT, AnswerT], object],
+    ) -> None:
+        """
+        Call a function of a module with each job, in order, here and in the processes.
 
-        with _workers(process_count(texts), generator) as workers, ThreadPoolExecutor() as pool:
+        Jobs and answers can be pickled. `done` is called in this thread or in others. What a process did not answer is
+        done here, where an error is one that says why. An interrupt ends all processes.
+        """
+        work = _Work(function, jobs, done)
+        with ThreadPoolExecutor(max(1, len(self.processes))) as pool:
             try:
-                for worker in workers:
-                    pool.submit(_feed, worker, left, failed, done)
-                _compile_here(left, generator, done)
+                for process in self.processes:
+                    pool.submit(work.feed, process)
+                work.do_here(work.left)
             except BaseException:
-                left.clear()
-                for worker in workers:
-                    worker.kill()
+                work.left.clear()
+                self.kill()
                 raise
-        # What a process did not answer is compiled here, where a refusal is an error that says why.
-        _compile_here(failed, generator, done)
+        work.do_here(work.failed)
+
+    def kill(self) -> None:
+        for process in self.processes:
+            process.kill()
 
 
-def process_count(texts: Sequence[str]) -> int:
-    """How many processes to start: as many as have processors to themselves and enough to do."""
-    if not Path(sys.executable or "").name.startswith(("python", "pypy")):
-        return 0  # Python inside of another program
-    worth = sum(map(len, texts)) // START_BYTES
-    return max(0, min(len(texts) - 1, worth, _free_processors()))
+class _Work(Generic[JobT, AnswerT]):
+    """Jobs that are left, and those that no process has answered."""
 
+    def __init__(
+        self,
+        function: Callable[[JobT], AnswerT],
+        jobs: Sequence[JobT],
+        done: Callable[[JobT, AnswerT], object],
+    ):
+        self._function = function
+        self._done = done
+        self.left = deque(jobs)
+        self.failed: deque[JobT] = deque()
 
-def _free_processors() -> int:
-    """Those that this process may use and that were idle in the last minute."""
-    if not hasattr(os, "sched_getaffinity"):
-        return 0
-    return int(len(os.sched_getaffinity(0)) - os.getloadavg()[0])
+    def do_here(self, jobs: deque[JobT]) -> None:
+        while True:
+            try:
+                job = jobs.popleft()
+            except IndexError:
+                return
+            self._done(job, self._function(job))
 
-
-def _compile_here(left: deque[str], generator: CodeGenerator, done: Kept) -> None:
-    while True:
-        try:
-            text = left.popleft()
-        except IndexError:
-            return
-        done(text, generator.object_code(text))
-
-
-def _feed(
-    worker: subprocess.Popen[bytes], left: deque[str], failed: deque[str], done: Kept
-) -> None:
-    """Let a process compile modules until none are left, or it ends."""
-    assert worker.stdin is not None and worker.stdout is not None
-    while True:
-        try:
-            text = left.popleft()
-        except IndexError:
-            return
-        code = None
-        with suppress(OSError, MemoryError, OverflowError):  # also of a length that is none
-            send(text.encode(), worker.stdin)
-            code = receive(worker.stdout)
-        if code is None:
-            failed.append(text)
-            return
-        done(text, code)
+    def feed(self, process: subprocess.Popen[bytes]) -> None:
+        """Let a process do jobs until none are left, or it ends."""
+        assert process.stdin is not None and process.stdout is not None
+        while True:
+            try:
+                job = self.left.popleft()
+            except IndexError:
+                return
+            try:
+                send(pickle.dumps((self._function, job)), process.stdin)
+                data = receive(process.stdout)
+                answer: AnswerT = pickle.loads(data or b"")
+            except (
+                Exception
+            ):  # whatever it is: the job is done here then, where its error is one to be raised
+                self.failed.append(job)
+                return
+            self._done(job, answer)
 
 
 @contextmanager
-def _workers(count: int, generator: CodeGenerator) -> Generator[list[subprocess.Popen[bytes]]]:
-    """So many processes, or fewer where the system refuses. All have ended afterwards."""
-    workers: list[subprocess.Popen[bytes]] = []
+def workers(count: int, *imports: str) -> Generator[Workers]:
+    """
+    So many processes, or fewer where the system refuses. All have ended afterwards.
+
+    `imports` are modules that they import at once, before there is any work.
+    """
+    processes: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
             with suppress(OSError):
-                workers.append(_started(generator))
-        yield workers
+                processes.append(_started(imports))
+        yield Workers(processes)
     finally:
-        for worker in workers:
-            worker.kill()
+        for process in processes:
+            process.kill()
             with suppress(OSError):
-                worker.communicate()
+                process.communicate()
 
 
-def _started(generator: CodeGenerator) -> subprocess.Popen[bytes]:
+def process_count(wanted: int) -> int:
+    """How many of the processes that there is work for have processors to themselves."""
+    if not Path(sys.executable or "").name.startswith(("python", "pypy")):
+        return 0  # Python inside of another program
+    return max(0, min(wanted, _free_processors()))
+
+
+def _free_processors() -> int:
+    """Those that this process may use, and on which nothing runs at the moment: not this process either."""
+    if not hasattr(os, "sched_getaffinity"):
+        return 0
+    return len(os.sched_getaffinity(0)) - max(1, _running())
+
+
+def _running() -> int:
+    """How many threads of the machine run or wait for a processor, this one among them."""
+    try:
+        return int(Path("/proc/loadavg").read_text().split()[3].split("/")[0])  # see proc(5)
+    except (OSError, ValueError, IndexError):
+        return math.ceil(os.getloadavg()[0])
+
+
+def _started(imports: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process of its own session: an interrupt from the terminal comes to this process alone, which ends it."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", f"{__package__}.llvm_worker"],
+    return subprocess.Popen(
+        [sys.executable, "-m", f"{__package__}.worker", *imports],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
     )
-    assert worker.stdin is not None
-    worker.stdin.write(json.dumps(asdict(generator)).encode() + b"\n")
-    worker.stdin.flush()
-    return worker
 
 
 @contextmanager
-def _progress(texts: Sequence[str]) -> Generator[Callable[[], None]]:
-    """A function to call for each module that is compiled: it moves a bar, on a terminal, where that takes a while."""
-    if not sys.stderr.isatty() or len(texts) < 2 or sum(map(len, texts)) < START_BYTES:
+def progress(what: str, count: int) -> Generator[Callable[[], None]]:
+    """A function to call for each of `count` things that is done: it moves a bar, on a terminal."""
+    if not sys.stderr.isatty() or count < 2:
         yield lambda: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("compiling kernels", total=len(texts))
-        yield lambda: progress.advance(task)
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=count)
+        yield lambda: shown.advance(task)

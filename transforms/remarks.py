@@ -44,6 +44,11 @@ def remark(op: Operation, message: str, *, missed: bool = False) -> None:
         listener(Remark(message, location_of(op), missed))
 
 
+def is_listening() -> bool:
+    """Whether anybody is told what passes decide."""
+    return _listener.get() is not None
+
+
 def listen(listener: Listener | None) -> None:
     """Hand all further remarks to `listener`, or to nobody."""
     _listener.set(listener)

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from stepwell.cache.store import Store
 from stepwell.errors import StepwellError
-from stepwell.runtime import side_by_side
+from stepwell.runtime import objects, side_by_side
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.objects import objects_of
 from stepwell.targets.target import Target
@@ -31,12 +32,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     processes: list[subprocess.Popen[bytes]] = []
     start = side_by_side._started  # pyright: ignore[reportPrivateUsage]
 
-    def watched(generator: CodeGenerator) -> subprocess.Popen[bytes]:
-        processes.append(start(generator))
+    def watched(imports: Sequence[str]) -> subprocess.Popen[bytes]:
+        processes.append(start(imports))
         return processes[-1]
 
     monkeypatch.setattr(side_by_side, "_started", watched)
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(objects, "process_count", lambda _: 2)  # type: ignore[misc]
     return processes
 
 
@@ -54,6 +55,7 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         time.sleep(1 if len(here) == 1 else 0)
         return plain(self, text)
 
+    slow.__name__ = "object_code"  # which other processes call it by
     monkeypatch.setattr(CodeGenerator, "object_code", slow)
     return here
 
@@ -68,11 +70,11 @@ def test_processes_make_the_same_code(
 
 
 def test_what_a_process_does_not_answer_is_compiled_here(monkeypatch: pytest.MonkeyPatch):
-    def dies(_: CodeGenerator) -> subprocess.Popen[bytes]:
+    def dies(_: Sequence[str]) -> subprocess.Popen[bytes]:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         return subprocess.Popen([sys.executable, "-c", "print('no object')"], **pipes)
 
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(objects, "process_count", lambda _: 2)  # type: ignore[misc]
     monkeypatch.setattr(side_by_side, "_started", dies)
     expected = [GENERATOR.object_code(text) for text in TEXTS]
     assert objects_of(TEXTS, GENERATOR) == expected
@@ -97,18 +99,28 @@ def test_an_interrupt_ends_the_processes_and_leaves_no_file(
     assert all(entry.path.suffix != ".new" for entry in Store(tmp_path).entries())
 
 
-def test_small_modules_and_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
-    large = ["x" * side_by_side.START_BYTES] * 3
+def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.5, 0, 0))
-    assert side_by_side.process_count(large) == 2
-    assert side_by_side.process_count(TEXTS) == 0
-    assert side_by_side.process_count([]) == 0
-    monkeypatch.setattr(os, "getloadavg", lambda: (7.5, 0, 0))
-    assert side_by_side.process_count(large) == 0
-    monkeypatch.setattr(os, "getloadavg", lambda: (0, 0, 0))
+    monkeypatch.setattr(side_by_side, "_running", lambda: 1)
+    assert side_by_side.process_count(2) == 2
+    assert side_by_side.process_count(100) == 7
+    assert side_by_side.process_count(-1) == 0
+    monkeypatch.setattr(side_by_side, "_running", lambda: 7)
+    assert side_by_side.process_count(2) == 1
+    monkeypatch.setattr(side_by_side, "_running", lambda: 9)
+    assert side_by_side.process_count(2) == 0
+    monkeypatch.setattr(side_by_side, "_running", lambda: 1)
     monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
-    assert side_by_side.process_count(large) == 0
+    assert side_by_side.process_count(2) == 0
+
+
+def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+    monkeypatch.setattr(objects, "process_count", lambda wanted: asked.append(wanted) or 0)  # type: ignore[misc]
+    objects_of(TEXTS, GENERATOR)
+    monkeypatch.setattr(objects, "START_BYTES", 1)
+    objects_of(TEXTS, GENERATOR)
+    assert asked == [0, len(TEXTS) - 1]
 
 
 class Terminal(io.StringIO):
@@ -117,8 +129,8 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)  # type: ignore[misc]
-    monkeypatch.setattr(side_by_side, "START_BYTES", 1)
+    monkeypatch.setattr(objects, "process_count", lambda _: 0)  # type: ignore[misc]
+    monkeypatch.setattr(objects, "START_BYTES", 1)
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         objects_of(TEXTS, GENERATOR)

@@ -15,28 +15,24 @@ from xdsl.dialects.builtin import (
     FunctionType,
     ModuleOp,
     NoneAttr,
-    StringAttr,
-    UnitAttr,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.calls import calls_in, only_called
-from ...analysis.constants import constant_global, globals_of
+from ...analysis.constants import constant_global
 from ...analysis.levels import Level
 from ...analysis.structure import Structure, structure
 from ...dialects import loop
 from ...dialects.resources import INLINE_LIMIT
 from ...dialects.shaped import memref_type
 from ..remarks import remark
+from ..step_support.load_time import LoadTime, erase_unused
 from ..stepwell_pass import StepwellPass
 
 MOST_GROWTH = 2
 """How many times the elements of the constants a kept buffer may have: padding less than doubles them."""
-
-LOAD_FUNCTION = "load.constants"
-"""With a dot in it, so that it is not the name of a C function."""
 
 
 @dataclass(frozen=True)
@@ -162,24 +158,17 @@ def outline_packing(module: ModuleOp) -> None:
 
 
 class _Outliner:
-    """The symbols of a module, and those that are added: functions that pack, what they fill, the load function."""
+    """The functions of a module, those that pack, and what is done at load."""
 
     def __init__(self, module: ModuleOp):
-        self._module = module
         self._calls = calls_in(module)
         self._private = only_called(module, self._calls)
-        found = (op.properties.get("sym_name") for op in module.ops)
-        self._names = {name.data for name in found if isinstance(name, StringAttr)}
-        self._globals = globals_of(module)
-        functions = (op for op in module.ops if isinstance(op, func.FuncOp))
-        self._load = next((op for op in functions if loop.LOAD in op.attributes), None)
-        self._read_before = _symbols_read(module)
-        first = module.body.block.first_op
-        assert first is not None
-        self._first = first
+        self._load = LoadTime(module)
         self._functions: dict[Structure, str] = {}
-        self._filled: dict[tuple[str, tuple[str, ...]], str] = {}
-        """What a function has filled from these globals"""
+
+    def remove_unused(self) -> None:
+        """Remove the globals that were read once and are not any more."""
+        self._load.remove_unused()
 
     def refusal(self, function: func.FuncOp, packing: Packing) -> str | None:
         """Why what is passed for the constants is not known at load, or None."""
@@ -197,11 +186,7 @@ class _Outliner:
         if isinstance(source, BlockArgument):
             assert call is not None
             source = call.arguments[source.index]
-        get = source.owner
-        if not isinstance(get, memref.GetGlobalOp):
-            return None
-        is_constant = constant_global(source, self._globals) is not None
-        return get.name_.string_value() if is_constant else None
+        return self._load.symbol(source)
 
     def outline(self, function: func.FuncOp, packing: Packing) -> None:
         """Move the nests to a function that is called at load, and read what it has filled."""
@@ -211,10 +196,12 @@ class _Outliner:
         if given:
             place = max(source.index for source in given) + 1
             for call in list(self._calls[function.sym_name.data]):
-                self._pass_filled(call, place, packer, packing)
+                get = self._filled(packer, packing, call)
+                Rewriter.insert_op(get, InsertPoint.before(call))
+                call.operands = [*call.arguments[:place], get.memref, *call.arguments[place:]]
             buffer = _add_argument(function, place, packing)
         else:
-            get = memref.GetGlobalOp(self._fill(packer, packing, None), packing.alloc.buffer.type)
+            get = self._filled(packer, packing, None)
             Rewriter.insert_op(get, InsertPoint.before(packing.alloc))
             buffer = get.memref
         packing.alloc.buffer.replace_all_uses_with(buffer)
@@ -224,7 +211,15 @@ class _Outliner:
             if not source.uses:
                 self._drop_argument(function, source)
         for source in packing.sources:
-            _erase_unused(source)
+            erase_unused(source)
+
+    def _filled(
+        self, packer: str, packing: Packing, call: func.CallOp | None
+    ) -> memref.GetGlobalOp:
+        """What is filled from the constants of a call, yet to be inserted where it is read."""
+        symbols = [self._symbol(source, call) or "" for source in packing.sources]
+        type_ = packing.alloc.buffer.type
+        return self._load.filled(packer, symbols, packing.sources, type_, packing.name)
 
     def _function_for(self, function: func.FuncOp, packing: Packing) -> str:
         """The function with the nests, which are taken out of theirs; a known one when it is equal."""
@@ -243,7 +238,7 @@ class _Outliner:
         builder.insert(func.ReturnOp())
         marks = [loop.CONSTANT] * len(packing.sources) + [loop.RESULT]
         new = func.FuncOp(
-            self._unique(f"{function.sym_name.data}.{packing.name}"),
+            self._load.unique(f"{function.sym_name.data}.{packing.name}"),
             FunctionType.from_lists(block.arg_types, []),
             Region(block),
             visibility="private",
@@ -256,80 +251,18 @@ class _Outliner:
             Rewriter.insert_op(new, InsertPoint.after(function))
         return self._functions[known]
 
-    def _fill(self, packer: str, packing: Packing, call: func.CallOp | None) -> str:
-        """The global that a function fills from the constants, at load."""
-        symbols = tuple(self._symbol(source, call) or "" for source in packing.sources)
-        if (packer, symbols) not in self._filled:
-            type_ = packing.alloc.buffer.type
-            name = self._unique(f"{symbols[0]}_{packing.name}")
-            self._filled[packer, symbols] = name
-            new = memref.GlobalOp.get(StringAttr(name), type_, UnitAttr(), StringAttr("private"))
-            new.attributes[loop.LOAD] = loop.MARK
-            self._globals[name] = new
-            Rewriter.insert_op(new, InsertPoint.before(self._first))
-            self._call_at_load(packer, (*symbols, name), (*packing.sources, packing.alloc.buffer))
-        return self._filled[packer, symbols]
-
-    def _call_at_load(
-        self, packer: str, symbols: Sequence[str], buffers: Sequence[SSAValue]
-    ) -> None:
-        end = self._load_function().body.block.last_op
-        assert end is not None
-        builder = Builder(InsertPoint.before(end))
-        arguments: list[SSAValue] = []
-        for symbol, buffer in zip(symbols, buffers, strict=True):
-            get = builder.insert(memref.GetGlobalOp(symbol, memref_type(buffer)))
-            get.memref.name_hint = loop.buffer_name(buffer)
-            arguments.append(get.memref)
-        builder.insert(func.CallOp(packer, arguments, []))
-
-    def _load_function(self) -> func.FuncOp:
-        if self._load is None:
-            self._load = func.FuncOp(self._unique(LOAD_FUNCTION), ((), ()), visibility="private")
-            self._load.body.block.add_op(func.ReturnOp())
-            self._load.attributes[loop.LOAD] = loop.MARK
-            self._module.body.block.add_op(self._load)
-        return self._load
-
-    def _pass_filled(self, call: func.CallOp, place: int, packer: str, packing: Packing) -> None:
-        """Pass the filled buffer as the argument number `place`, which is a new one."""
-        symbol = self._fill(packer, packing, call)
-        get = memref.GetGlobalOp(symbol, packing.alloc.buffer.type)
-        get.memref.name_hint = packing.name
-        Rewriter.insert_op(get, InsertPoint.before(call))
-        call.operands = [*call.arguments[:place], get.memref, *call.arguments[place:]]
-
     def _drop_argument(self, function: func.FuncOp, argument: BlockArgument) -> None:
         """Take away an argument that the function does not use any more."""
         number = argument.index
         for call in self._calls[function.sym_name.data]:
             passed = call.arguments[number]
             call.operands = [*call.arguments[:number], *call.arguments[number + 1 :]]
-            _erase_unused(passed)
+            erase_unused(passed)
         function.body.block.erase_arg(argument)
         assert function.arg_attrs is not None
         _set_arguments(
             function, [*function.arg_attrs.data[:number], *function.arg_attrs.data[number + 1 :]]
         )
-
-    def _unique(self, wanted: str) -> str:
-        name, number = wanted, 0
-        while name in self._names:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._names.add(name)
-        return name
-
-    def remove_unused(self) -> None:
-        """Remove the globals that were read once and are not any more."""
-        gone = self._read_before - _symbols_read(self._module)
-        for op in list(self._module.ops):
-            if (
-                isinstance(op, memref.GlobalOp)
-                and op.sym_visibility.data == "private"
-                and op.sym_name.data in gone
-            ):
-                Rewriter.erase_op(op)
 
 
 def _constants_outside(nests: Sequence[Operation]) -> list[arith.ConstantOp]:
@@ -356,12 +289,3 @@ def _set_arguments(function: func.FuncOp, marks: Sequence[DictionaryAttr]) -> No
     types, results = function.body.block.arg_types, function.function_type.outputs.data
     function.function_type = FunctionType.from_lists(types, results)
     function.arg_attrs = ArrayAttr(marks)
-
-
-def _erase_unused(buffer: SSAValue) -> None:
-    if isinstance(buffer.owner, memref.GetGlobalOp) and not buffer.uses:
-        Rewriter.erase_op(buffer.owner)
-
-
-def _symbols_read(module: ModuleOp) -> set[str]:
-    return {op.name_.string_value() for op in module.walk() if isinstance(op, memref.GetGlobalOp)}

@@ -117,7 +117,7 @@ def _callees_first(module: ModuleOp, calls: dict[str, list[func.CallOp]]) -> lis
 
 def _function_of(call: func.CallOp) -> Operation | None:
     """The function that a call is in; None where it may run at the same time as others of its function."""
-    if _is_on_threads(call):
+    if is_on_threads(call):
         return None
     around = call.parent_op()
     while around is not None and not isinstance(around, func.FuncOp):
@@ -195,7 +195,7 @@ def _lift_scratch(function: func.FuncOp) -> None:
         inside = [inner for inner in op.walk() if isinstance(inner, loop.AllocOp)]
         for alloc in inside:
             is_arena = alloc.scope.data is loop.Scope.ARENA and not alloc.dynamic_sizes
-            if is_arena and alloc is not op and not _is_on_threads(alloc):
+            if is_arena and alloc is not op and not is_on_threads(alloc):
                 alloc.detach()
                 block.insert_op_before(alloc, op)
 
@@ -204,7 +204,8 @@ _SERIAL = scf.ForOp | scf.WhileOp | scf.IfOp
 """Control flow between kernels, whose iterations run one after another."""
 
 
-def _is_on_threads(op: Operation) -> bool:
+def is_on_threads(op: Operation) -> bool:
+    """Whether an operation may run at the same time as others of its kind: inside of a loop on threads."""
     around = op.parent_op()
     while around is not None:
         if isinstance(around, loop.ForOp):

@@ -1,0 +1,198 @@
+"""
+The kernels of a program, each compiled by itself from its loops to object code: from the store of what was compiled
+before, and otherwise side by side in processes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from ..analysis.levels import Level
+from ..cache.store import Store, key_of
+from ..cache.version import compiler_version
+from ..driver.garbage import collector_paused
+from ..driver.kernel_units import (
+    Interface,
+    declare_kernels,
+    interface_of,
+    passed_numbers,
+    units_of,
+)
+from ..driver.options import Options
+from ..driver.pass_manager import module_text
+from ..driver.pipelines import lower_to
+from ..errors import StepwellError
+from ..lowering.core_to_llvm.parallel import with_team
+from ..lowering.emit import EmittedKernels, emit_kernels
+from ..universe import make_context
+from .codegen import CodeGenerator
+from .objects import KIND as OBJECTS
+from .objects import object_key
+from .side_by_side import Workers, process_count, progress, workers
+
+KIND = "kernels"
+
+_RULES = "stepwell.tuning.rules"
+
+OPERATIONS = 16
+"""
+Operations of a program that make enough kernels to keep a process busy for longer than it takes to start, about a
+second: a kernel is some three operations, and compiled in a quarter of one.
+"""
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel as object code: with what fills its buffers at load, and how it is called."""
+
+    interface: Interface
+    emitted: EmittedKernels
+    objects: Mapping[str, bytes]
+    """by the text of each module"""
+
+
+@dataclass
+class KernelJob:
+    """A module that `units_of` made, and what it is compiled for. Another process is sent its text."""
+
+    text: str
+    options: Options
+    generator: CodeGenerator
+    module: ModuleOp | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "module": None}
+
+    @cached_property
+    def key(self) -> str:
+        """What the compiled kernel is found by in the store: all that it is made from."""
+        options, generator = self.options, self.generator
+        about = (options.fp, str(options.threads), options.machine.profile())
+        return key_of(compiler_version(), *about, *map(str, asdict(generator).values()), self.text)
+
+
+@dataclass
+class CompiledKernels:
+    """What became of the kernels of a program."""
+
+    kernels: dict[func.FuncOp, CompiledKernel] = field(
+        default_factory=dict[func.FuncOp, CompiledKernel]
+    )
+
+    @property
+    def emitted(self) -> EmittedKernels:
+        return EmittedKernels.joined(kernel.emitted for kernel in self.kernels.values())
+
+    @property
+    def objects(self) -> dict[str, bytes]:
+        """Object code by the text of its module."""
+        found = (kernel.objects.items() for kernel in self.kernels.values())
+        return {text: code for items in found for text, code in items}
+
+    def declare(self, module: ModuleOp) -> None:
+        """Leave only declarations of the kernels in their program, and calls of what was compiled."""
+        interfaces = {function: kernel.interface for function, kernel in self.kernels.items()}
+        declare_kernels(make_context(), module, interfaces)
+
+
+@contextmanager
+def kernel_workers(program: ModuleOp) -> Generator[Workers]:
+    """
+    Processes to compile the kernels of a program with, at the graph or te level: as many as it has work for and the
+    machine has free processors for. They start while the program is on its way to loops.
+    """
+    count = sum(isinstance(op.parent_op(), func.FuncOp) for op in program.walk()) // OPERATIONS
+    with workers(process_count(count), __name__, _RULES) as started:
+        yield started
+
+
+def compile_kernels(
+    module: ModuleOp,
+    options: Options,
+    generator: CodeGenerator,
+    store: Store | None,
+    processes: Workers,
+) -> CompiledKernels:
+    """
+    Compile the kernels of a module at the loop level whose schedules are not chosen yet, which is left as it is.
+
+    A kernel that cannot be compiled apart from its program is not among those that are returned.
+    """
+    jobs = {
+        function: KernelJob(module_text(unit), options, generator, unit)
+        for function, unit in units_of(module).items()
+    }
+    found = {job.text: _kept(store, job) for job in jobs.values()} if store else {}
+    compiled = {text: kernel for text, kernel in found.items() if kernel is not None}
+    missing = {job.text: job for job in jobs.values() if job.text not in compiled}
+    ordered = sorted(missing.values(), key=lambda job: len(job.text), reverse=True)
+    with progress("compiling kernels", len(ordered)) as advance:
+
+        def done(job: KernelJob, kernel: CompiledKernel | None) -> None:
+            if kernel is not None:
+                compiled[job.text] = kernel
+                if store is not None:
+                    _keep(store, job, kernel)
+            advance()
+
+        processes.run(compile_kernel, ordered, done)
+    return CompiledKernels(
+        {function: compiled[job.text] for function, job in jobs.items() if job.text in compiled}
+    )
+
+
+def compile_kernel(job: KernelJob) -> CompiledKernel | None:
+    """
+    Compile one kernel; None for one that cannot be compiled apart from its program, or not at all: the error is then
+    found again in the program, where it has a place.
+    """
+    ctx = make_context()
+    unit = Parser(ctx, job.text).parse_module() if job.module is None else job.module
+    try:
+        with collector_paused():
+            passed = passed_numbers(unit)
+            lower_to(unit, Level.CORE, job.options, ctx=ctx, unscheduled=True)
+            interface = interface_of(unit, passed)
+            lower_to(unit, Level.LLVM, job.options, ctx=ctx)
+            threads = job.options.threads
+            lowered = with_team(unit, threads) if threads else unit
+            emitted, names = emit_kernels(lowered, interface.functions, job.generator.triple)
+    except StepwellError:
+        return None
+    if not interface.functions <= names.keys():
+        return None
+    objects = {text: job.generator.object_code(text) for text in emitted.texts.values()}
+    return CompiledKernel(interface.renamed(names), emitted, objects)
+
+
+def _keep(store: Store, job: KernelJob, kernel: CompiledKernel) -> None:
+    record = asdict(replace(kernel, objects={}))
+    store.write(KIND, job.key, json.dumps(record, default=sorted).encode())
+    for text, code in kernel.objects.items():
+        store.write(OBJECTS, object_key(text, job.generator), code)
+
+
+def _kept(store: Store, job: KernelJob) -> CompiledKernel | None:
+    """What an earlier process has kept of the kernel, where all of it is there still."""
+    data = store.read(KIND, job.key)
+    if data is None:
+        return None
+    record = json.loads(data)
+    emitted = EmittedKernels.of(record["emitted"])
+    objects = {
+        text: store.read(OBJECTS, object_key(text, job.generator))
+        for text in emitted.texts.values()
+    }
+    found = {text: code for text, code in objects.items() if code is not None}
+    if len(found) < len(objects):
+        return None
+    return CompiledKernel(Interface.of(record["interface"]), emitted, found)

@@ -1,0 +1,49 @@
+"""
+A process that works for another: `python -m stepwell.runtime.worker [MODULE …]`.
+
+It imports the modules, then reads requests and answers each: both as eight bytes of length, in little-endian order, and
+so many bytes. A request is a function and what it is called with, pickled by the process that has started this one; the
+answer what it returns. It ends with its input, and where the function raises.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+from importlib import import_module
+from typing import IO
+
+LENGTH_BYTES = 8
+
+
+def send(data: bytes, to: IO[bytes]) -> None:
+    to.write(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+    to.flush()
+
+
+def receive(source: IO[bytes]) -> bytes | None:
+    """What the other side has sent; None when it has ended, or ends in the middle."""
+    length = source.read(LENGTH_BYTES)
+    if len(length) < LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "little")
+    data = source.read(size)
+    return data if len(data) == size else None
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        import_module(name)
+    # IR is cyclic: it is collected between requests, while the other side has its answer.
+    gc.disable()
+    gc.freeze()
+    while (request := receive(sys.stdin.buffer)) is not None:
+        function, argument = pickle.loads(request)
+        send(pickle.dumps(function(argument)), sys.stdout.buffer)
+        del function, argument
+        gc.collect()
+
+
+if __name__ == "__main__":
+    main()
