@@ -1,4 +1,4 @@
-"""Sorting along an axis: a stable merge sort, which gives the order too."""
+"""Sorting along an axis, which gives the order too: a stable merge sort of short rows, of long ones by digits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, tensor_type
 from ..te.builder import TeBuilder
 from ..te.loop_builder import LoopBuilder
+from . import radix_sort
 from .base import GraphOp, Value, graph_op
 from .shapes import element_count, normalized_axis, require_canonical_axis
 
@@ -29,7 +30,7 @@ class SortOp(GraphOp, DefinedInTe):
 
     A merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
     of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Two buffers,
-    of elements with their indices, take turns, so that memory is read in order.
+    of elements with their indices, take turns, so that memory is read in order. Long rows are sorted by digits instead.
     """
 
     name = "graph.sort"
@@ -83,6 +84,9 @@ class SortOp(GraphOp, DefinedInTe):
             if element_count(shape) == 0:
                 return
             (x,), (values, order) = sources, results
+            if radix_sort.is_faster(extent, type_.get_element_type()):
+                self._by_digits(w, x, (values, order))
+                return
             keys = w.scratch(type_.get_element_type(), (2, extent), "keys")
             places = w.scratch(i64, (2, extent), "places")
             b = w.index
@@ -101,6 +105,23 @@ class SortOp(GraphOp, DefinedInTe):
                     w.store(w.load(places, [passes % 2, position]), order, at)
 
         return te.loops([self.operand], [type_, TensorType(i64, shape)], body)
+
+    def _by_digits(self, w: LoopBuilder, x: SSAValue, results: tuple[SSAValue, SSAValue]) -> None:
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape, (values, order) = type_.get_shape(), results
+        sort = radix_sort.RadixSort(
+            w, type_.get_element_type(), shape[axis], descending=self.descending is not None
+        )
+        with w.loops([*shape[:axis], *shape[axis + 1 :]]) as lane:
+
+            def at(position: SSAValue) -> list[SSAValue]:
+                return [*lane[:axis], position, *lane[axis:]]
+
+            def write(position: SSAValue, place: SSAValue) -> None:
+                w.store(w.load(x, at(place)), values, at(position))
+                w.store(w.scalar(i64).from_index(place), order, at(position))
+
+            sort.write(lambda position: w.load(x, at(position)), write)
 
     def _merge(
         self,

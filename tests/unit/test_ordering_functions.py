@@ -98,6 +98,23 @@ def test_sort(dtype, shape):
         np.testing.assert_array_equal(order, np.argsort(keys, 0, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u4", "i8"])
+def test_long_rows_are_sorted_by_digits(dtype):
+    x = np.abs(RNG.normal(0, 50, (2, 301))) if dtype == "u4" else RNG.normal(0, 50, (2, 301))
+    x = x.astype(dtype)
+    if x.dtype.kind == "f":
+        x[:, ::40] = np.nan, -np.nan, -np.inf, np.inf, 0.0, -0.0, 5e-8, -5e-8
+
+    def up_and_down(x):
+        return sw.sort(x), sw.argsort(x), sw.argsort(x, descending=True)
+
+    values, order, down = sw.jit(up_and_down, opt="quick")(x)
+    np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, -1))
+    turned = 300 - np.argsort(x[:, ::-1], kind="stable")[:, ::-1]
+    np.testing.assert_array_equal(down, turned)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.0, np.nan, np.inf, -np.inf]), max_size=40))
 def test_sorting_is_stable(values):
