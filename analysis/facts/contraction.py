@@ -301,8 +301,14 @@ def finished_by(facts: KernelFacts, number: int) -> int | None:
         return None
     statements = [facts.statements[n] for n in nest]
     loads = [read for s in statements for read in s.reads if read.buffer == result.buffer]
-    is_element_wise = all(s.combiner is None for s in statements)
+    is_element_wise = all(s.combiner is None or _updates_each_once(s) for s in statements)
     return nest[0] if is_element_wise and all(map(_is_in_order, loads)) else None
+
+
+def _updates_each_once(statement: Statement) -> bool:
+    """Whether what looks like a reduction is work in place, such as `y[i, j] = y[i, j] + c[i, j]` of a residual."""
+    write = statement.write
+    return write.is_permutation and all(map(write.moves_along, range(len(statement.axes))))
 
 
 def _rank(access: Access) -> int:

@@ -205,3 +205,17 @@ def test_an_operand_is_computed_where_it_is_packed(scale: tuple[int, ...]):
         "right",
     }
     assert all(int(rows) < 100 for name, scope, rows in made if scope == "stack")
+
+
+def test_a_residual_that_is_updated_in_place_finishes_the_tiles():
+    """The sum lies where one of its terms did, as in an encoder layer, and is taken tile by tile all the same."""
+    x, w = np.zeros((40, 48), np.float32), np.zeros((48, 48), np.float32)
+
+    def residual(x: Any, w: Any) -> Any:
+        h = sw.tanh(x)
+        return sw.softmax(h + sw.relu(h @ w) @ w, axis=-1)
+
+    text = sw.jit(residual, target=TARGET).lower(x, w).as_text("loop")
+    kernel = next(part for part in text.split("func.func") if "@main.matmul_add" in part)
+    assert re.search(r"loop\.store %\d+, %tanh\[", kernel), "the sum is not in place"
+    assert order(kernel, "i.panel", "k", "i.finish") and '"i.finish" %i_2 = 0 to 8 ' in kernel
