@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .errors import StepwellError
-    from .frontend.control_flow import cond, fori_loop, scan, while_loop
+    from .errors import PerformanceWarning, StepwellError
+    from .frontend.control_flow import cond, fori_loop, map, scan, switch, while_loop
     from .frontend.jit import JitFunction, jit
     from .frontend.load import load
     from .frontend.lowered import Lowered
     from .frontend.schedule import Schedule
+    from .frontend.structure import register_pytree_node
     from .frontend.tensor import Tensor
     from .frontend.torch.export import from_torch
     from .interpreters.harness import interpret
@@ -34,6 +35,7 @@ _PLACES = {
     "Executable": "runtime.executable",
     "JitFunction": "frontend.jit",
     "Lowered": "frontend.lowered",
+    "PerformanceWarning": "errors",
     "Schedule": "frontend.schedule",
     "StepwellError": "errors",
     "Target": "targets.target",
@@ -44,7 +46,10 @@ _PLACES = {
     "interpret": "interpreters.harness",
     "jit": "frontend.jit",
     "load": "frontend.load",
+    "map": "frontend.control_flow",
+    "register_pytree_node": "frontend.structure",
     "scan": "frontend.control_flow",
+    "switch": "frontend.control_flow",
     "while_loop": "frontend.control_flow",
 }
 """Where the public names stand that are not functions of arrays."""
@@ -53,6 +58,7 @@ __all__ = [
     "Executable",
     "JitFunction",
     "Lowered",
+    "PerformanceWarning",
     "Schedule",
     "StepwellError",
     "Target",
@@ -64,7 +70,10 @@ __all__ = [
     "interpret",
     "jit",
     "load",
+    "map",
+    "register_pytree_node",
     "scan",
+    "switch",
     "while_loop",
 ]
 
@@ -75,7 +84,7 @@ def __getattr__(name: str) -> Any:
     elif name.startswith("_"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     else:
-        value = import_module(".frontend.public", __name__).public(name)
+        value = import_module(".frontend.public", __name__).public(name, __all__)
     globals()[name] = value
     return value
 

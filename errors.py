@@ -1,4 +1,4 @@
-"""The one kind of exception a user's mistake raises."""
+"""The one kind of exception a user's mistake raises, and the one kind of warning about what is slow."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ class StepwellError(Exception):
 
     def __str__(self) -> str:
         return f"{printable(self.where)}: {self.message}" if self.where else self.message
+
+
+class PerformanceWarning(UserWarning):
+    """A program that is right and slow to compile, said in one line: what was found, what to write instead."""
 
 
 def location_of(op: Operation) -> str | None:

@@ -127,5 +127,3 @@ class ArrayOperators:
 
     def __ge__(self, other: Any) -> Any:
         return self._applied("greater_equal", self, other)
-
-    __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool

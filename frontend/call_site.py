@@ -80,7 +80,11 @@ def _user_frames() -> Iterator[FrameType]:
 
 def _is_internal(frame: FrameType) -> bool:
     name = cast("Mapping[str, object]", frame.f_globals).get("__name__")
-    return isinstance(name, str) and (name == _PACKAGE or name.startswith(_INTERNAL))
+    if frame.f_code.co_filename.startswith("<frozen"):  # modules of Python's own
+        return True
+    if not isinstance(name, str):
+        return False
+    return name == _PACKAGE or name.startswith(_INTERNAL) or name.partition(".")[0] in ("numpy", "xdsl")
 
 
 def _location(frame: FrameType, instruction: int, line: int) -> FileLineColLoc:

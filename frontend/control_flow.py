@@ -2,66 +2,37 @@
 Control flow on traced values, after JAX's functions of these names: the functions that are given are traced once, and
 run as real loops and branches.
 
-State and results may be nested tuples, lists and dictionaries of tensors. On NumPy arrays alone, outside of a traced
-function, everything is run by Python.
+State and results may be nested tuples, lists, dictionaries, dataclasses and registered classes of tensors. A Python number
+in a state is of the dtype that it becomes. On NumPy arrays alone, outside of a traced function, everything is run by
+Python.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Region
 
 from ..dialects import graph
-from ..errors import StepwellError
-from .call_site import call_site_text
-from .recording import Recording, active_recording, as_tensor, record_all
-from .structure import LEAF, Structure, flatten, unflatten
+from .recording import active_recording, as_tensor, cast_to, promoted_dtype, record_all
+from .regions import (
+    Types,
+    as_state,
+    as_weak,
+    check_function,
+    error_here,
+    leaves_of,
+    next_state,
+    region,
+    settled,
+    types_of,
+    types_text,
+)
+from .structure import LEAF, Structure, arranged, unflatten
 from .tensor import Tensor, TensorLike
-
-
-class UnstableState(StepwellError):
-    """A state that changes its shape, dtype or nesting from step to step."""
-
-
-class RegionRecording(Recording):
-    """The operations of a region, which may use what is recorded around it; constants stand there too."""
-
-    def __init__(self, around: Recording):
-        super().__init__()
-        self.around = around
-
-    def location(self) -> LocationAttr | None:
-        return self.around.location()
-
-    def hint_of(self, value: object) -> str | None:
-        return self.around.hint_of(value)
-
-    def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
-        return self.around.array(value, dtype)
-
-    def scalar(self, array: np.ndarray) -> Tensor:
-        return self.around.scalar(array)
-
-    def sees(self, other: object) -> bool:
-        return other is self or self.around.sees(other)
-
-
-Types = Sequence[tuple[tuple[int, ...], np.dtype]]
-
-
-def region(types: Types, run: Callable[[list[Tensor]], Sequence[Tensor]]) -> Region:
-    """What `run` records when it is given values of these shapes and dtypes, which it returns values of."""
-    around = active_recording()
-    assert around is not None
-    with RegionRecording(around) as inside:
-        arguments = [inside.new_value(shape, dtype, "state") for shape, dtype in types]
-        given = [as_tensor(value) for value in run(arguments)]
-    inside.block.add_op(graph.YieldOp(*(tensor.value for tensor in given)))
-    return Region(inside.block)
 
 
 def scan(
@@ -79,77 +50,122 @@ def scan(
     `length` times with None. `reverse` goes from the last x to the first; what it gives for an x has the x's place.
 
     Raises StepwellError for a state that changes its shape or dtype, and for leading axes of different extents.
+
+    >>> import numpy as np, stepwell as sw
+    >>> sw.jit(lambda xs: sw.scan(lambda total, x: (total + x, total * x), 0, xs))(np.arange(4))
+    (array(6), array([0, 0, 2, 9]))
     """
-    state, nest = _leaves(init, "init")
-    sequences, nest_x = _leaves(xs, "xs") if xs is not None else ([], LEAF)
+    state, nest = leaves_of(init, "init")
+    sequences, nest_x = leaves_of(xs, "xs") if xs is not None else ([], LEAF)
+    x_of = _x_of(nest_x, without=xs is None)
     steps = _steps(sequences, length)
     if active_recording() is None:
-        return _run_scan(f, init, sequences, nest_x, xs is None, range(steps), reverse)
-    state = [as_tensor(leaf) for leaf in state]
-    sequences = [as_tensor(leaf) for leaf in sequences]
-    found: list[Structure | None] = []
+        return _run_scan(f, init, sequences, x_of, range(steps), reverse)
+    rows = [as_tensor(leaf) for leaf in sequences]
+    found: list[Structure] = []
 
-    def step(arguments: list[Tensor]) -> list[Tensor]:
-        now, x = arguments[: len(state)], arguments[len(state) :]
-        given: Any = f(
-            unflatten(nest, iter(now)), None if xs is None else unflatten(nest_x, iter(x))
-        )
-        if not _is_pair(given):
-            raise _error(
-                f"found a step of scan that returns a {type(given).__name__}, expected the next state and what is "
-                "stacked, or None; return both"
-            )
-        following = _same_types(given[0], nest, now, "scan")
-        ys, nest_y = _leaves(given[1], "y") if given[1] is not None else ([], LEAF)
-        found.append(nest_y if given[1] is not None else None)
-        return [*following, *(as_tensor(y) for y in ys)]
+    def record(start: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        def step(arguments: list[Tensor]) -> list[Tensor]:
+            now = [_like(*pair) for pair in zip(arguments, start, strict=False)]
+            before, x = unflatten(nest, iter(now)), x_of(arguments[len(start) :])
+            check_function("scan", "f", f, (before, x))
+            given: Any = f(before, x)
+            if not _is_pair(given):
+                raise error_here(
+                    f"found a step of scan that returns a {type(given).__name__}, expected the next state and what is "
+                    "stacked, or None; return both"
+                )
+            following = next_state(given[0], nest, now, "scan")
+            ys, nest_y = leaves_of(given[1], "y")
+            found[:] = [nest_y]
+            return [*following, *(as_tensor(y) for y in ys)]
 
-    types = [*_types(state), *((one.shape[1:], one.dtype) for one in sequences)]
-    body = region(types, step)
-    results = record_all(graph.ScanOp, steps, state, sequences, body, reverse=reverse)
-    stacked = results[len(state) :]
-    nest_ys = found[0]
-    return (
-        unflatten(nest, iter(results)),
-        None if nest_ys is None else unflatten(nest_ys, iter(stacked)),
-    )
+        types = [*types_of(start), *((row.shape[1:], row.dtype) for row in rows)]
+        body = region(types, step)
+        results = record_all(graph.ScanOp, steps, list(start), rows, body, reverse=reverse)
+        last = [_like(*pair) for pair in zip(results, start, strict=False)]
+        return (*last, *results[len(start) :])
+
+    results: tuple[Tensor, ...] = settled([as_state(leaf) for leaf in state], record)
+    stacked = iter(results[len(state) :])
+    return unflatten(nest, iter(results)), unflatten(found[0], stacked)
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """
+    `f(x)` for each x along the leading axis of `xs`, which may be nested, stacked along a new leading axis: a loop.
+
+    Functions of whole arrays are faster where they can be written.
+
+    >>> import numpy as np, stepwell as sw
+    >>> sw.jit(lambda rows: sw.map(lambda row: row[0] * row, rows))(np.array([[1, 2], [3, 4]]))
+    array([[ 1,  2],
+           [ 9, 12]])
+    """
+    check_function("map", "f", f, (xs,))
+    return scan(lambda _, x: (None, f(x)), None, xs)[1]
 
 
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
-    """`state = body_fun(state)` as long as `cond_fun(state)` holds; the last state."""
+    """
+    `state = body_fun(state)` as long as `cond_fun(state)` holds; the last state.
+
+    >>> import numpy as np, stepwell as sw
+    >>> sw.jit(lambda x: sw.while_loop(lambda s: s[0] < 100, lambda s: (s[0] * 2, s[1] + 1), (x, 0)))(np.float32(3))
+    (array(192., dtype=float32), array(6))
+    """
+    check_function("while_loop", "cond_fun", cond_fun, (init_val,))
+    check_function("while_loop", "body_fun", body_fun, (init_val,))
     if active_recording() is None:
-        while np.all(cond_fun(init_val)):
+        while _holds(cond_fun(init_val), "while_loop"):
             init_val = body_fun(init_val)
         return init_val
-    leaves, nest = _leaves(init_val, "init_val")
-    state = [as_tensor(leaf) for leaf in leaves]
+    leaves, nest = leaves_of(init_val, "init_val")
 
-    def step(arguments: list[Tensor]) -> list[Tensor]:
-        given = body_fun(unflatten(nest, iter(arguments)))
-        following = _same_types(given, nest, arguments, "while_loop")
-        return [flag(cond_fun(unflatten(nest, iter(following)))), *following]
+    def record(start: Sequence[Tensor]) -> list[Tensor]:
+        def step(arguments: list[Tensor]) -> list[Tensor]:
+            now = [_like(*pair) for pair in zip(arguments, start, strict=True)]
+            given = body_fun(unflatten(nest, iter(now)))
+            following = next_state(given, nest, now, "while_loop")
+            return [flag(cond_fun(unflatten(nest, iter(following)))), *following]
 
-    go = flag(cond_fun(unflatten(nest, iter(state))))
-    results = record_all(graph.WhileOp, go, state, region(_types(state), step))
-    return unflatten(nest, iter(results))
+        go = flag(cond_fun(unflatten(nest, iter(start))))
+        results = record_all(graph.WhileOp, go, list(start), region(types_of(start), step))
+        return [_like(*pair) for pair in zip(results, start, strict=True)]
+
+    return unflatten(nest, iter(settled([as_state(leaf) for leaf in leaves], record)))
 
 
 def fori_loop(
     lower: TensorLike, upper: TensorLike, body_fun: Callable[[Any, Any], Any], init_val: Any
 ) -> Any:
-    """`state = body_fun(i, state)` for i from `lower` up to, not including, `upper`; the last state."""
-    if isinstance(lower, int) and isinstance(upper, int):
-        numbers = np.arange(lower, max(lower, upper), dtype=np.int64)
-        return scan(lambda state, i: (body_fun(i, state), None), init_val, numbers)[0]
+    """
+    `state = body_fun(i, state)` for i from `lower` up to, not including, `upper`; the last state.
+
+    Beside arrays, i takes their dtype, as a Python integer does. The bounds may be traced.
+
+    >>> import numpy as np, stepwell as sw
+    >>> sw.jit(lambda x: sw.fori_loop(0, 10, lambda i, total: total + i * x, 0))(np.float32(0.5))
+    array(22.5, dtype=float32)
+    """
+    check_function("fori_loop", "body_fun", body_fun, (lower, init_val))
+    bounds = [_bound(lower, "lower"), _bound(upper, "upper")]
+    first, last = bounds
+    if isinstance(first, int) and isinstance(last, int):
+        if active_recording() is None:
+            for i in range(first, last):
+                init_val = body_fun(i, init_val)
+            return init_val
+        numbers = np.arange(first, max(first, last), dtype=np.int64)
+        return scan(lambda state, i: (body_fun(as_weak(i), state), None), init_val, numbers)[0]
 
     def step(state: Any) -> Any:
         i, value = state
-        return i + np.int64(1), body_fun(i, value)
+        return i + 1, body_fun(i, value)
 
-    first = _as_int64(lower)
-    return while_loop(lambda state: state[0] < upper, step, (first, init_val))[1]
+    return while_loop(lambda state: state[0] < last, step, (_as_number(first), init_val))[1]
 
 
 def cond(
@@ -158,36 +174,116 @@ def cond(
     false_fun: Callable[..., Any],
     *operands: Any,
 ) -> Any:
-    """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`; the other is not run."""
+    """
+    `true_fun(*operands)` where `pred`, of one element, holds, else `false_fun(*operands)`; the other is not run.
+
+    Raises StepwellError for branches that return other shapes, dtypes or nesting than each other.
+
+    >>> import numpy as np, stepwell as sw
+    >>> root = sw.jit(lambda x: sw.cond(x > 0, sw.sqrt, lambda x: 0, x))
+    >>> root(np.float64(9)), root(np.float64(-9))
+    (array(3.), array(0.))
+    """
+    check_function("cond", "true_fun", true_fun, operands)
+    check_function("cond", "false_fun", false_fun, operands)
     if not isinstance(pred, Tensor):
-        return (true_fun if np.all(pred) else false_fun)(*operands)
-    nests: list[Structure] = []
-    types: list[Types] = []
-
-    def branch(function: Callable[..., Any]) -> Region:
-        def run(_: list[Tensor]) -> list[Tensor]:
-            leaves, nest = _leaves(function(*operands), "result")
-            tensors = [as_tensor(leaf) for leaf in leaves]
-            nests.append(nest)
-            types.append(_types(tensors))
-            return tensors
-
-        return region((), run)
-
-    regions = [branch(true_fun), branch(false_fun)]
-    if nests[0] != nests[1] or types[0] != types[1]:
-        raise _error(
-            f"found branches of cond that return {_types_text(types[0])} and {_types_text(types[1])}, expected the "
+        return (true_fun if _holds(pred, "cond") else false_fun)(*operands)
+    first = _Branch(lambda: true_fun(*operands))
+    second = _Branch(lambda: false_fun(*operands), first)
+    if not second.agrees_with(first):
+        common = [_common(*pair) for pair in zip(first.leaves, second.leaves, strict=False)]
+        first.record(common)
+        second.record(common)
+    if not second.agrees_with(first):
+        raise error_here(
+            f"found branches of cond that return {types_text(first.types)} and {types_text(second.types)}, expected the "
             "same shapes, dtypes and nesting; make them agree"
         )
-    return unflatten(nests[0], iter(record_all(graph.IfOp, flag(pred), *regions)))
+    results = record_all(graph.IfOp, flag(pred), first.region, second.region)
+    given = zip(results, first.leaves, second.leaves, strict=True)
+    weak = [as_weak(one) if a.weak and b.weak else one for one, a, b in given]
+    return unflatten(first.nest, iter(weak))
+
+
+def switch(index: TensorLike, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """
+    `branches[index](*operands)`; an index below 0 means the first branch, one above the last the last.
+
+    Raises StepwellError for branches that return other shapes, dtypes or nesting than each other.
+
+    >>> import numpy as np, stepwell as sw
+    >>> chosen = sw.jit(lambda i, x: sw.switch(i, [sw.sin, sw.cos, lambda x: x * 2], x))
+    >>> chosen(np.int64(2), np.float64(4)), chosen(np.int64(-1), np.float64(0))
+    (array(8.), array(0.))
+    """
+    if not _is_list(branches):
+        raise error_here(
+            f"found {branches!r:.60} for branches of switch, expected a list or tuple of at least one function; list them"
+        )
+    for branch in branches:
+        check_function("switch", "a branch", branch, operands)
+    number = _bound(index, "index")
+    if isinstance(number, int):
+        return branches[min(max(number, 0), len(branches) - 1)](*operands)
+    if len(branches) == 1:
+        return branches[0](*operands)
+    middle = len(branches) // 2
+    return cond(
+        number < middle,
+        lambda: switch(number, branches[:middle], *operands),
+        lambda: switch(number - middle, branches[middle:], *operands),
+    )
+
+
+class _Branch:
+    """A branch of `cond` as it is recorded, with its dictionaries in the order of those of `other`."""
+
+    def __init__(self, run: Callable[[], Any], other: _Branch | None = None):
+        self._run = run
+        self._other = other
+        self.nest: Structure = LEAF
+        self.leaves: list[Tensor] = []
+        self.region = self.record(None)
+
+    def record(self, dtypes: Sequence[np.dtype] | None) -> Region:
+        """Record it, with results of these dtypes: its region."""
+
+        def leaves(_: list[Tensor]) -> list[Tensor]:
+            value = self._run()
+            value = arranged(value, self._other.nest) if self._other else value
+            found, self.nest = leaves_of(value, "result")
+            self.leaves = [as_state(leaf) for leaf in found]
+            if dtypes is not None and len(dtypes) == len(found):
+                pairs = zip(self.leaves, dtypes, strict=True)
+                self.leaves = [_converted(leaf, dtype) for leaf, dtype in pairs]
+            return self.leaves
+
+        self.region = region((), leaves)
+        return self.region
+
+    @property
+    def types(self) -> Types:
+        return types_of(self.leaves)
+
+    def agrees_with(self, other: _Branch) -> bool:
+        return self.nest == other.nest and self.types == other.types
+
+
+def _converted(leaf: Tensor, dtype: np.dtype) -> Tensor:
+    """A Python number in another dtype; anything else as it is."""
+    return cast_to(leaf, dtype) if leaf.weak else leaf
+
+
+def _common(first: Tensor, second: Tensor) -> np.dtype:
+    """The dtype that two branches give where one gives a Python number."""
+    return promoted_dtype(first, second) if first.weak or second.weak else first.dtype
 
 
 def flag(value: TensorLike) -> Tensor:
     """A condition of one element as a tensor of bool without axes."""
     tensor = as_tensor(value)
     if tensor.size != 1:
-        raise _error(
+        raise error_here(
             f"found a condition of shape {list(tensor.shape)}, expected one element; reduce it with all() or any()"
         )
     if tensor.dtype != np.bool_:
@@ -195,56 +291,64 @@ def flag(value: TensorLike) -> Tensor:
     return tensor.reshape(()) if tensor.shape else tensor
 
 
+def _holds(value: Any, name: str) -> bool:
+    """A condition that is no traced value."""
+    array = np.asarray(value)
+    if array.size != 1:
+        raise error_here(
+            f"found a condition of {name} of shape {list(array.shape)}, expected one element; reduce it with all() or any()"
+        )
+    return bool(array.reshape(()))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(cast("Sequence[Any]", value)) > 0
+
+
 def _is_pair(value: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(value, tuple) and len(cast("tuple[Any, ...]", value)) == 2
 
 
-def _as_int64(value: TensorLike) -> Any:
-    return value.astype(np.int64) if isinstance(value, Tensor) else np.asarray(value, np.int64)
+def _like(value: Tensor, first: Tensor) -> Tensor:
+    """A state's value, which is a Python number where its first value is."""
+    return as_weak(value) if first.weak else value
 
 
-def _leaves(value: Any, name: str) -> tuple[list[Any], Structure]:
-    leaves: list[tuple[str, Any]] = []
-    structure = flatten(value, name, leaves)
-    return [leaf for _, leaf in leaves], structure
+def _bound(value: TensorLike, name: str) -> int | Tensor:
+    """A Python integer, or a traced one."""
+    if isinstance(value, Tensor):
+        if value.shape or value.dtype.kind not in "iu":
+            raise error_here(
+                f"found {value!r} for {name}, expected one integer; convert it with .astype(int), or index it"
+            )
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise error_here(
+            f"found {value!r:.60} for {name}, expected an integer; convert it with int()"
+        ) from None
 
 
-def _types(tensors: Sequence[Tensor]) -> Types:
-    return [(tensor.shape, tensor.dtype) for tensor in tensors]
+def _as_number(value: int | Tensor) -> Any:
+    """What a loop counts from: a Python integer, or as one."""
+    return as_weak(cast_to(value, np.dtype(np.int64))) if isinstance(value, Tensor) else value
 
 
-def _types_text(types: Types) -> str:
-    return ", ".join(f"{dtype}{list(shape)}" for shape, dtype in types) or "nothing"
-
-
-def _same_types(value: Any, nest: Structure, before: Sequence[Tensor], name: str) -> list[Tensor]:
-    """The next state as tensors, each as the one before."""
-    leaves, structure = _leaves(value, "state")
-    if structure != nest:
-        raise UnstableState(
-            f"found a state of {name} that a step returns in another nesting than it is given, expected the same; "
-            "return it as it comes",
-            where=call_site_text(),
-        )
-    following = [as_tensor(leaf, old.dtype) for leaf, old in zip(leaves, before, strict=True)]
-    if _types(following) != _types(before):
-        raise UnstableState(
-            f"found a state of {name} that becomes {_types_text(_types(following))}, expected "
-            f"{_types_text(_types(before))}, as it starts; keep shapes and dtypes, with astype for instance",
-            where=call_site_text(),
-        )
-    return following
+def _x_of(nest: Structure, *, without: bool) -> Callable[[Sequence[Any]], Any]:
+    """What makes the second argument of a step of its leaves."""
+    return lambda leaves: None if without else unflatten(nest, iter(leaves))
 
 
 def _steps(sequences: Sequence[Any], length: int | None) -> int:
     shapes = [one.shape if isinstance(one, Tensor) else np.shape(one) for one in sequences]
     if not all(shapes):
-        raise _error(
+        raise error_here(
             "found something without axes to scan over, expected a leading axis; give it one"
         )
     extents = {shape[0] for shape in shapes} | ({length} - {None})
     if len(extents) != 1:
-        raise _error(
+        raise error_here(
             f"found leading axes of {sorted(filter(None, extents))} elements to scan over, expected one number of "
             "steps; give equal axes, or length= where there are none"
         )
@@ -257,24 +361,20 @@ def _run_scan(
     f: Callable[[Any, Any], Any],
     state: Any,
     sequences: Sequence[Any],
-    nest_x: Structure,
-    without: bool,
+    x_of: Callable[[Sequence[Any]], Any],
     steps: range,
     reverse: bool,
 ) -> tuple[Any, Any]:
     """A scan on arrays."""
     given: dict[int, list[Any]] = {}
-    nest_y: Structure = LEAF
+    nest: Structure | None = None
+    rows = [np.asarray(one) for one in sequences]
     for index in reversed(steps) if reverse else steps:
-        x = None if without else unflatten(nest_x, (np.asarray(one)[index] for one in sequences))
+        x = x_of([row[index] for row in rows])
+        check_function("scan", "f", f, (state, x))
         state, y = f(state, x)
-        if y is not None:
-            given[index], nest_y = _leaves(y, "y")
-    if not given:
+        given[index], nest = leaves_of(y, "y")
+    if nest is None:
         return state, None
     columns = zip(*(given[index] for index in steps), strict=True)
-    return state, unflatten(nest_y, (np.stack(column) for column in columns))
-
-
-def _error(message: str) -> StepwellError:
-    return StepwellError(message, where=call_site_text())
+    return state, unflatten(nest, (np.stack(column) for column in columns))

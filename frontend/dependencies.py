@@ -142,6 +142,14 @@ _NUMPYS = frozenset(
 )
 """NumPy's functions, besides the universal ones, of which the same is true."""
 
+_PURE = frozenset(
+    (
+        *("cond", "fori_loop", "map", "scan", "switch", "while_loop"),
+        *("PerformanceWarning", "StepwellError", "Tensor", "__version__"),
+    )
+)
+"""Of the package's own names that are no functions of arrays, those that neither read files nor call Python later."""
+
 _ADDRESSES = ("ctypes",)
 """Attributes of arrays that say where they are."""
 
@@ -272,8 +280,8 @@ class _Reader:
     def _module(self, module: types.ModuleType, names: list[str]) -> Iterator[str | bytes]:
         """A module, of which a function can reach what has one of these names."""
         yield module.__name__
-        if module.__name__ == _PACKAGE and not {*names}.isdisjoint(module.__all__):
-            raise _UnknownError  # they load files, or compile
+        if module.__name__ == _PACKAGE and not {*names}.isdisjoint({*module.__all__} - _PURE):
+            raise _UnknownError  # they load files, compile, or call Python while the program runs
         found = vars(module)
         is_ours = module.__name__.partition(".")[0] == _PACKAGE
         for name in names:

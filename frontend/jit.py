@@ -6,15 +6,17 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 from numpy import ndarray
 
 from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
+from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .lock import lowering_lock
+from .pickling import code_of, function_of, is_importable, named
 from .recall import place_of
 from .structure import LEAF, Node, Structure, flatten, static_key, unflatten
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from ..targets.target import Target
     from .lowered import Lowered
     from .tracer import Call, Tracer
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 
 _PLAIN = frozenset((bool, int, float, str, type(None)))
 """The types of arguments that are part of what is compiled, and that calls are quick with."""
@@ -74,7 +79,7 @@ def _as_returned(results: Structure) -> bool:
     return results == Node(tuple, (), (LEAF,) * max(2, len(results.children)))
 
 
-class JitFunction:
+class JitFunction(Generic[P, R]):
     """
     A function that is traced and compiled for the shapes and dtypes it is called with, once for each.
 
@@ -82,14 +87,15 @@ class JitFunction:
     bools and None, and tuples, lists and dictionaries of these. Each different value that is no array is
     compiled for. Arrays that the function captures become constants, read when it is traced.
     Results are arrays, or tuples, lists and dictionaries of them. Called on Tensors, while another
-    function is traced, it becomes a part of that. Safe to call from several threads.
+    function is traced, it becomes a part of that. Safe to call from several threads. Pickled, it is compiled again, or
+    found in the cache, where it is called.
 
     Raises StepwellError for wrong arguments, and for what cannot be traced.
     """
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         target: str | Target = "host",
         threads: int | None = None,
         fp: str = DEFAULT_FP,
@@ -118,7 +124,7 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<jit {self._name}{self._signature}>"
 
-    def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
+    def __get__(self, instance: object, owner: type | None = None) -> JitFunction[P, R]:
         if instance is None:
             return self
         raise StepwellError(
@@ -127,7 +133,16 @@ class JitFunction:
             where=_call_site_text(),
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        function, options = self._function, self._options
+        about = (options.target, self._threads, options.fp, options.opt, options.cache)
+        if is_importable(self, function):
+            return function.__qualname__
+        if is_importable(function, function):
+            return JitFunction, (function, *about)
+        return _restored, (function.__module__, function.__qualname__, code_of(function), about)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self._last is not None and not kwargs:
             result = self._last(*args)
             if result is not NotImplemented:
@@ -138,7 +153,7 @@ class JitFunction:
             return self._call(args, kwargs)
         return run(*args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """
         The function for the shapes, dtypes and static values of these arguments, at every level.
 
@@ -158,7 +173,8 @@ class JitFunction:
             return run(*arrays)
         call = self._tracer.flattened(args, kwargs)
         if call.is_traced:
-            return self._function(*args, **kwargs)
+            function: Callable[..., Any] = self._function
+            return function(*args, **kwargs)
         key = call.key()
         run = self._compiled.get(key)
         if run is None:
@@ -166,6 +182,7 @@ class JitFunction:
                 run = self._compiled.get(key)
                 if run is None:
                     run = self._compiled[key] = self._compile(call, place)
+                    self._tracer.compilations.add(call.names, call.leaf_keys())
         key = _quick_key(args, kwargs)
         if key is not None:
             self._remember(key, run, args, kwargs, len(call.arrays))
@@ -268,16 +285,24 @@ def _is_of_numpy(function: object) -> bool:
     return is_function and isinstance(module, str) and module.partition(".")[0] == "numpy"
 
 
+def _restored(module: str, path: str, code: bytes, about: tuple[Any, ...]) -> JitFunction[..., Any]:
+    """A pickled function: the one of this process, if it has it."""
+    found: Any = named(module, path)
+    if isinstance(found, JitFunction):
+        return cast("JitFunction[..., Any]", found)
+    return JitFunction(function_of(code), *about)
+
+
 @overload
 def jit(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     *,
     target: str | Target = "host",
     threads: int | None = None,
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
-) -> JitFunction: ...
+) -> JitFunction[P, R]: ...
 @overload
 def jit(
     function: None = None,
@@ -287,27 +312,48 @@ def jit(
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
-) -> Callable[[Callable[..., Any]], JitFunction]: ...
-def jit(
-    function: Callable[..., Any] | None = None,
-    *,
-    target: str | Target = "host",
-    threads: int | None = None,
-    fp: str = DEFAULT_FP,
-    opt: str = DEFAULT_OPT,
-    cache: bool = True,
-) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
+) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
+def jit(function: Callable[..., Any] | None = None, *args: Any, **options: Any) -> Any:
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
 
-    `threads` is as for `Lowered.compile`. `fp` says what may be done to floating-point results: `strict`
+    `target` is what it is compiled for: `host`, a CPU's name or a Target. `threads` is as for `Lowered.compile`. `fp` says what may be done to floating-point results: `strict`
     (sums in order, every operation rounded, functions from the C library), `contract` (the default:
     products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. `opt="quick"`
     compiles in tens of milliseconds to code that is many times slower: kernels get no schedule, and LLVM
-    optimises nothing. With `cache=False` nothing is read from the cache on disk, and nothing kept there. See `JitFunction`. Raises StepwellError for what is not callable.
+    optimises nothing. With `cache=False` nothing is read from the cache on disk, and nothing kept there. See
+    `JitFunction`. Raises StepwellError for what is not callable, and for options that there are not.
+
+    >>> import numpy as np, stepwell as sw
+    >>> @sw.jit
+    ... def norm(x):
+    ...     return sw.sqrt((x * x).sum())
+    >>> norm(np.array([3.0, 4.0]))
+    array(5.)
     """
+    _check_options(function, args, options)
     if function is None:
-        return functools.partial(
-            JitFunction, target=target, threads=threads, fp=fp, opt=opt, cache=cache
+        return functools.partial(JitFunction, **options)
+    return JitFunction(function, **options)
+
+
+_OPTIONS = ("target", "threads", "fp", "opt", "cache")
+
+
+def _check_options(function: object, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    """Raises StepwellError for what `jit` does not take, such as options of other packages."""
+    expected = f"a function, and of options {', '.join(_OPTIONS)}"
+    if isinstance(function, str | list | tuple) or args:
+        found = "options without their names" if args else "types of arguments"
+        raise StepwellError(
+            f"found {found} in jit, expected {expected}; functions are compiled for what they are called with",
+            where=_call_site_text(),
         )
-    return JitFunction(function, target, threads, fp, opt, cache)
+    for name in options:
+        if name not in _OPTIONS:
+            from .other_packages import JIT_OPTIONS
+
+            remedy = JIT_OPTIONS.get(name) or did_you_mean(name, _OPTIONS, "leave it out")
+            raise StepwellError(
+                f"found {name}= in jit, expected {expected}; {remedy}", where=_call_site_text()
+            )

@@ -61,6 +61,11 @@ def default_dtype(scalar: Scalar) -> np.dtype:
     return BOOL if isinstance(scalar, bool) else INT64 if isinstance(scalar, int) else FLOAT64
 
 
+def weak_scalar(dtype: np.dtype) -> Scalar:
+    """A Python number that a traced value of this dtype stands for, as far as promotion sees it."""
+    return {"b": False, "i": 0}.get(dtype.kind, 0.0)
+
+
 def result_dtype(operands: Sequence[np.dtype | Scalar]) -> np.dtype:
     """
     The dtype that arrays of these dtypes and these Python scalars have in common.

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ..spelling import did_you_mean
-from . import operators
+from . import operators, other_packages
 from .nn import (
     activations,
     convolution,
@@ -145,18 +145,33 @@ _PUBLIC: dict[str, Any] = {
     **introspection.FUNCTIONS,
     "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
     "fft": Namespace("stepwell.fft", fourier.FFT, fourier.__doc__ or "", fourier.MISSING),
-    "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", {}),
+    "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", other_packages.RANDOM),
     "nn": Namespace("stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", {}),
 }
 
 
-def public(name: str) -> Any:
+def _name_as_called() -> None:
+    """Functions that are made of an operation bear its name: let them bear the first of those that they are called by."""
+    named: set[int] = set()
+    for name, function in _PUBLIC.items():
+        if is_public(function) and id(function) not in named:
+            named.add(id(function))
+            if _PUBLIC.get(function.__name__) is not function:
+                function.__name__ = function.__qualname__ = name
+
+
+_name_as_called()
+
+
+def public(name: str, others: Iterable[str] = ()) -> Any:
     """
-    What is called `name`. Raises AttributeError, with what to write instead, where there is nothing.
+    What is called `name`. Raises AttributeError, with what to write instead, where there is nothing; `others` are
+    public names that stand elsewhere.
     """
     if name in _PUBLIC:
         return _PUBLIC[name]
-    raise AttributeError(_message("stepwell", name, _PUBLIC, MISSING))
+    hints = other_packages.PACKAGE | MISSING
+    raise AttributeError(_message("stepwell", name, {*_PUBLIC, *others}, hints))
 
 
 def _message(where: str, name: str, known: Iterable[str], hints: Mapping[str, str]) -> str:

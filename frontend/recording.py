@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,10 +24,19 @@ from ..dialects.graph.base import GraphOp, evaluated
 from ..dialects.int64 import is_int64
 from ..dialects.resources import Loan, is_changed, tensor_elements
 from ..errors import StepwellError
+from .active import active
 from .array_memory import check_memory
 from .arrays import as_array, is_array
 from .call_site import call_site, call_site_text, name_of
-from .promotion import default_dtype, is_scalar, require_supported, result_dtype, scalar_array
+from .promotion import (
+    Scalar,
+    default_dtype,
+    is_scalar,
+    require_supported,
+    result_dtype,
+    scalar_array,
+    weak_scalar,
+)
 from .tensor import ARGUMENT, Tensor, TensorLike
 
 _limit: ContextVar[int | None] = ContextVar("_limit", default=None)
@@ -37,16 +45,6 @@ _records_constants: ContextVar[bool] = ContextVar("_records_constants", default=
 
 class TooLarge(StepwellError):
     """An array that `evaluating_at_most` does not let come into being."""
-
-
-class _Active(threading.local):
-    """What is being recorded in a thread, innermost last."""
-
-    def __init__(self) -> None:
-        self.recordings: list[Recording] = []
-
-
-_active = _Active()
 
 
 class Recording:
@@ -61,7 +59,7 @@ class Recording:
         self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
 
     def __enter__(self) -> Self:
-        _active.recordings.append(self)
+        active.recordings.append(self)
         return self
 
     def __exit__(
@@ -70,7 +68,7 @@ class Recording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _active.recordings.pop()
+        active.recordings.pop()
 
     def new_value(self, shape: Sequence[int], dtype: np.dtype, hint: str) -> Tensor:
         """A value from outside: a new argument of the block."""
@@ -244,7 +242,7 @@ def _check_memory(tensor: Tensor) -> None:
 
 def active_recording() -> Recording | None:
     """What operations are recorded in now, or None outside of traced functions."""
-    return _active.recordings[-1] if _active.recordings else None
+    return cast("Recording", active.recordings[-1]) if active.recordings else None
 
 
 def _required_recording() -> Recording:
@@ -342,8 +340,19 @@ def promoted(*values: TensorLike, to: Callable[[np.dtype], np.dtype] | None = No
 
     Raises StepwellError when Stepwell does not have that dtype.
     """
-    common = result_dtype([value if is_scalar(value) else dtype_of(value) for value in values])
+    common = promoted_dtype(*values)
     return converted(values, to(common) if to else common)
+
+
+def promoted_dtype(*values: TensorLike) -> np.dtype:
+    """The dtype that operands have in common, by NumPy's promotion."""
+    return result_dtype([_promotes_as(value) for value in values])
+
+
+def _promotes_as(value: TensorLike) -> np.dtype | Scalar:
+    if isinstance(value, Tensor) and value.weak:
+        return weak_scalar(value.dtype)
+    return value if is_scalar(value) else dtype_of(value)
 
 
 def converted(values: Sequence[TensorLike], dtype: np.dtype) -> list[Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, NoReturn, TypeAlias, cast
@@ -13,11 +12,13 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.dtypes import numpy_dtype
 from ..errors import StepwellError
-from ..spelling import did_you_mean
+from .active import is_recording
 from .array_operators import ArrayOperators
 from .at import At
 from .call_site import call_site_text
-from .operators import call, function_named, hint_of
+from .numpy_dispatch import call_function, call_ufunc
+from .operators import call
+from .tensor_messages import no_attribute, unusable
 
 TensorLike: TypeAlias = Any
 """A Tensor, an array, a Python scalar, or a list of numbers."""
@@ -38,7 +39,7 @@ class Tensor(ArrayOperators):
     each records an operation. NumPy's functions, called on a Tensor, are Stepwell's of the same name.
     """
 
-    __slots__ = ("recording", "shared", "value")
+    __slots__ = ("recording", "shared", "value", "weak")
     __array_priority__ = 1000
 
     def __init__(self, value: SSAValue, recording: object):
@@ -47,6 +48,8 @@ class Tensor(ArrayOperators):
         """What its operation is recorded in."""
         self.shared: str | None = None
         """Why nothing is assigned into it: with whom an array in its place would share its elements."""
+        self.weak = False
+        """Whether it stands for a Python number, which takes the dtype of the arrays it meets: see `promotion.py`."""
 
     @property
     def type(self) -> TensorType[Attribute]:
@@ -56,6 +59,14 @@ class Tensor(ArrayOperators):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.type.get_shape()
+
+    @shape.setter
+    def shape(self, shape: Any) -> NoReturn:
+        raise StepwellError(
+            f"found an assignment to the shape of {self!r}, expected none: traced values do not change; write "
+            f"x = x.reshape({shape!r:.60})",
+            where=call_site_text(),
+        )
 
     @property
     def dtype(self) -> np.dtype:
@@ -86,20 +97,20 @@ class Tensor(ArrayOperators):
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(no_attribute(name, [one for one in dir(Tensor) if one[0] != "_"]))
 
+    def __str__(self) -> str:
+        if not is_recording():
+            return repr(self)
+        return f"{self!r}, traced: it has no elements yet (stepwell.debug_print shows them)"
+
     def __format__(self, specification: str) -> str:
         if specification:
-            raise self._unusable(f"a tensor printed as '{specification}'")
-        return repr(self)
+            raise self._unusable("a formatted tensor")
+        return str(self)
 
     # What would need the elements.
 
     def _unusable(self, what: str) -> StepwellError:
-        return StepwellError(
-            f"found {what}: {self!r} is a traced value and has no concrete value while the function is "
-            "traced; compute with stepwell's functions (for branches, stepwell.where or stepwell.cond) or pass the value "
-            "as a Python number",
-            where=call_site_text(),
-        )
+        return unusable(repr(self), what, is_traced=is_recording())
 
     def __bool__(self) -> bool:
         raise self._unusable("a branch on a tensor")
@@ -110,11 +121,9 @@ class Tensor(ArrayOperators):
     def __iter__(self) -> Iterator[Tensor]:
         """The parts along the first axis, as `x, y, z = points` takes them; a long loop would be unrolled."""
         if not self.shape:
-            raise TypeError("iteration over a traced value without axes")
+            raise self._unusable("a loop over a tensor without axes")
         if len(self) > MOST_PARTS:
-            raise self._unusable(
-                "a loop over a tensor (stepwell.unstack gives its parts, stepwell.scan is a real loop)"
-            )
+            raise self._unusable("a long loop over a tensor")
         return iter(call("unstack", self))
 
     def __contains__(self, item: object) -> bool:
@@ -126,8 +135,20 @@ class Tensor(ArrayOperators):
     def __int__(self) -> int:
         raise self._unusable("int() of a tensor")
 
+    def __complex__(self) -> complex:
+        raise self._unusable("complex() of a tensor")
+
     def __index__(self) -> int:
         raise self._unusable("a tensor used as a Python integer")
+
+    def __hash__(self) -> int:
+        raise self._unusable("the hash of a tensor")
+
+    def __reduce__(self) -> NoReturn:
+        raise self._unusable("a pickled tensor")
+
+    def __deepcopy__(self, memo: object) -> Tensor:
+        return self.copy()
 
     def item(self, *args: int) -> NoReturn:
         raise self._unusable(".item() of a tensor")
@@ -169,15 +190,7 @@ class Tensor(ArrayOperators):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: TensorLike, **kwargs: Any
     ) -> Tensor:
-        if method != "__call__" or kwargs:
-            what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-            options = f" with {', '.join(kwargs)}=" if kwargs else ""
-            raise StepwellError(
-                f"found {what}{options} on {self!r}, expected a plain call: traced values do not change; "
-                "write it with stepwell's functions",
-                where=call_site_text(),
-            )
-        return _numpys(ufunc)(*inputs)
+        return call_ufunc(ufunc, method, inputs, kwargs, repr(self))
 
     def __array_function__(
         self,
@@ -186,17 +199,7 @@ class Tensor(ArrayOperators):
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        own = _numpys(function)
-        try:
-            inspect.signature(own).bind(*args, **kwargs)
-        except TypeError as error:
-            name = function.__name__
-            raise StepwellError(
-                f"found numpy.{name} on a traced value with arguments that stepwell.{name} does not have "
-                f"({error}), expected {name}{inspect.signature(own)}; pass these",
-                where=call_site_text(),
-            ) from None
-        return own(*args, **kwargs)
+        return call_function(function, args, kwargs)
 
     def _applied(self, name: str, *operands: TensorLike) -> Any:
         return call(name, *operands)
@@ -341,48 +344,3 @@ class Tensor(ArrayOperators):
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         return call("argmin", self, axis, keepdims=keepdims)
-
-
-_INSTEAD = {
-    "sort": "it sorts in place; use stepwell.sort(x)",
-    "fill": "it writes in place; use stepwell.full_like(x, value)",
-    "partition": "it sorts in place; use stepwell.partition(x, kth)",
-    "put": "it writes in place; use stepwell.put(x, indices, values)",
-    "resize": "it works in place; use stepwell.resize(x, shape)",
-    "view": "traced values have no bytes to look at; use astype to convert",
-    "tobytes": "a traced value has no elements yet; call it on the result",
-    "tofile": "a traced value has no elements yet; call it on the result",
-    "numpy": "a traced value has no elements yet; the jitted function returns NumPy arrays",
-    "flat": "use x.ravel()",
-    "data": "a traced value has no memory yet",
-    "ctypes": "a traced value has no memory yet",
-    "strides": "a traced value has no memory yet",
-    "flags": "a traced value has no memory yet",
-    "setflags": "a traced value has no memory yet",
-    "base": "a traced value has no memory yet",
-}
-
-
-def no_attribute(name: str, known: Sequence[str]) -> str:
-    """The message for an attribute that Tensors do not have."""
-    what = f"a traced value has no attribute '{name}'"
-    if name in _INSTEAD:
-        return f"{what}: {_INSTEAD[name]}"
-    if not name.startswith("_") and function_named(name) is not None:
-        return f"{what}; write stepwell.{name}(x)"
-    return f"{what}; {did_you_mean(name, known, 'it has those of numpy.ndarray that need no elements')}"
-
-
-def _numpys(function: Any) -> Callable[..., Any]:
-    """Stepwell's function for NumPy's. Raises StepwellError when there is none of its name."""
-    # A ufunc has no module before NumPy 2.3.
-    module = "numpy" if isinstance(function, np.ufunc) else str(function.__module__)
-    name = f"{module}.{function.__name__}".removeprefix("numpy.")
-    own = function_named(name) if module.partition(".")[0] == "numpy" else None
-    if own is None:
-        remedy = hint_of(name) or "write it with those of stepwell"
-        raise StepwellError(
-            f"found numpy's {name} called on a traced value, expected a function Stepwell has; {remedy}",
-            where=call_site_text(),
-        )
-    return own

@@ -8,8 +8,11 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ..errors import StepwellError
+from .active import active
 from .call_site import call_site_text
+from .promotion import is_scalar
 from .recording import EagerRecording, active_recording, records_constants
+from .signatures import wrong_call
 from .structure import flatten, unflatten
 from .tensor import VIEW, Tensor
 
@@ -48,13 +51,20 @@ def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> Funct
         if _nesting.inside:
             return function(*args, **kwargs)
         _nesting.inside = True
+        active.calls += 1
         try:
             if is_traced(args, kwargs) or records_constants():
-                return _as_numpys(function.__name__, function(*args, **kwargs), args)
+                return _as_numpys(call.__name__, function(*args, **kwargs), args)
             return _computed(function, args, kwargs)
         except StepwellError as error:
             error.where = error.where or call_site_text()
             raise
+        except TypeError:
+            error = wrong_call(f"stepwell.{call.__name__}", function, args, kwargs)
+            if error is None:
+                raise
+            error.where = call_site_text()
+            raise error from None
         finally:
             _nesting.inside = False
 
@@ -79,7 +89,23 @@ def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
         result = result.copy()
     if name in _VIEWS:
         result.shared = VIEW
+    elif name in _OF_NUMBERS and args and all(map(_is_number, args)):
+        result.weak = True
     return result
+
+
+_OF_NUMBERS = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "floor_divide", "mod", "power"),
+        *("negative", "abs"),
+    )
+)
+"""Python's arithmetic, which gives Python numbers of Python numbers."""
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a Python number, or stands for one."""
+    return value.weak if isinstance(value, Tensor) else is_scalar(value)
 
 
 def is_public(function: object) -> bool:

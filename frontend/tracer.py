@@ -21,10 +21,13 @@ from ..errors import StepwellError
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
 from .lowered import Lowered
+from .performance_warnings import Compilations
+from .promotion import is_scalar
 from .recording import as_tensor
 from .structure import Structure, flatten, static_key, unflatten
 from .tensor import Tensor
 from .tracing import Trace
+from .user_errors import raise_of_user
 
 _STATIC = bool | int | float | str | None | np.dtype | type
 """The types of arguments that are part of what is compiled."""
@@ -43,17 +46,25 @@ class Call:
     def arrays(self) -> list[ndarray]:
         return [leaf for leaf in self.leaves if _is_numpys(leaf)]
 
+    def shown(self) -> str:
+        """The arrays as messages say them: `x: float32[2, 3]`."""
+        pairs = zip(self.names, self.leaves, strict=True)
+        return ", ".join(f"{n}: {a.dtype}{[*a.shape]}" for n, a in pairs if _is_numpys(a))
+
     @property
     def is_traced(self) -> bool:
         return any(isinstance(leaf, Tensor) for leaf in self.leaves)
 
     def key(self) -> tuple[Any, ...]:
         """What a compiled function may be used again for: shapes, dtypes, static values and nesting."""
-        parts = [
+        return (*self.structures.items(), *self.leaf_keys())
+
+    def leaf_keys(self) -> list[tuple[Any, ...]]:
+        """The same of each leaf by itself."""
+        return [
             (leaf.dtype, leaf.shape) if _is_numpys(leaf) else static_key(leaf)
             for leaf in self.leaves
         ]
-        return (*self.structures.items(), *parts)
 
     def rebuilt(self, leaves: Iterator[Any]) -> dict[str, Any]:
         """The arguments by parameter, with other leaves."""
@@ -87,6 +98,7 @@ class Tracer:
         self._signature = signature
         self._name = name
         self._options = options
+        self.compilations = Compilations(name)
 
     def lower(self, call: Call, loan: Loan | None = None) -> tuple[Lowered, Structure]:
         """
@@ -106,6 +118,8 @@ class Tracer:
             except StepwellError as error:
                 error.where = error.where or raise_site_text(error.__traceback__)
                 raise
+            except Exception as error:
+                raise_of_user(error, self._name, call.shown())
             try:
                 trace.check_captured()
             except StepwellError as error:
@@ -127,7 +141,7 @@ class Tracer:
         leaves: list[tuple[str, Any]] = []
         structure = flatten(returned, "result", leaves)
         for path, leaf in leaves:
-            if not isinstance(leaf, Tensor) and not is_array(leaf):
+            if not isinstance(leaf, Tensor) and not is_array(leaf) and not is_scalar(leaf):
                 raise self._error(
                     f"found '{self._name}' returning a {type(leaf).__name__} as {path}, expected a tensor, or "
                     "a tuple, list or dictionary of tensors; return what is computed from the arguments"

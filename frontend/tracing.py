@@ -14,16 +14,28 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, LocationAttr, ModuleOp
 from xdsl.ir import Region
 
+from ..dialects.resources import Loan
 from . import public as public  # what is done with a Tensor needs the functions entered
+from .performance_warnings import RepeatedLines
 from .recording import Recording
 from .tensor import Tensor
 
 
 class Trace(Recording):
     """The operations recorded while a function runs: the body of the function `main`."""
+
+    def __init__(self, loan: Loan | None = None) -> None:
+        super().__init__(loan)
+        self._lines = RepeatedLines()
+
+    def location(self) -> LocationAttr | None:
+        place = super().location()
+        if isinstance(place, FileLineColLoc):
+            self._lines.count(place)
+        return place
 
     def argument(self, shape: Sequence[int], dtype: np.dtype, hint: str) -> Tensor:
         """A new argument of the function."""

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,13 +60,14 @@ class NativeCode:
         """`quick` is as for `CodeGenerator`; `objects` is the code of some of the modules, by their text."""
         self.source = source
         self.target = target
+        self.quick = quick
         self._generator = CodeGenerator.of(target, quick=quick)
         self._store = store
         self._known = objects
         self.llvm_cpu_seconds = 0.0
         """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
-        self._objects: list[bytes] | None = None
+        self._objects = None if objects is None else list(objects)
 
     @property
     def needs_openmp(self) -> bool:
@@ -149,6 +151,20 @@ class LoadedCode:
             ctypes.CFUNCTYPE(None)(self._tracker[name])()
         for name in source.until_loaded:
             del self._memory[name]
+
+    def snapshot(self, source: LLVMText) -> LLVMText:
+        """
+        The text as another process loads it: what load functions have put into buffers is among its constants, so that
+        they need not run again.
+        """
+        unread = {name: np.zeros(1, np.uint8) for name in source.until_loaded}
+        return replace(
+            source,
+            external={**unread, **self._memory},
+            buffers={},
+            load=(),
+            until_loaded=frozenset[str](),
+        )
 
 
 def _check_imports(names: Sequence[str]) -> None:

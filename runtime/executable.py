@@ -16,6 +16,8 @@ import numpy as np
 
 from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..errors import StepwellError
+from ..lowering.llvm_text import LLVMText
+from ..targets.target import Target
 from .arguments import add_native, checked_output, in_place, prepare, scalar
 from .engine import LoadedCode, NativeCode, aligned_empty, new_array
 from .native_call import native_call
@@ -67,6 +69,8 @@ class Executable:
     Arrays may be anything NumPy, DLPack or the buffer protocol describes; those that are not contiguous,
     aligned and of native byte order are copied. A 0-d input may be a Python number.
 
+    It can be pickled, code and constants with it; it runs where the processor has the target's instructions.
+
     Raises StepwellError, before native code runs, for a wrong number, shape, dtype or name of arguments.
     """
 
@@ -98,6 +102,13 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"<Executable {self.signature} for {self.native.target}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        native = self.native
+        source = self._code.snapshot(native.source)
+        objects = dict(zip(source.modules, native.objects(), strict=True))
+        about = (native.target, native.quick, objects)
+        return _restored, (self.signature, source, *about)
 
     def llvm_ir(self) -> str:
         """The optimised LLVM IR."""
@@ -248,3 +259,18 @@ class Executable:
                 "array for it; pass one"
             )
         return new_array(cast("tuple[int, ...]", spec.shape), spec.dtype)
+
+
+def _restored(
+    signature: FunctionSignature,
+    source: LLVMText,
+    target: Target,
+    quick: bool,
+    objects: Mapping[str, bytes],
+) -> Executable:
+    """A pickled Executable. Raises StepwellError where its code does not run."""
+    if not target.runs_here:
+        raise StepwellError(
+            f"found '{signature.name}' compiled for {target}, expected code for this machine; compile it here"
+        )
+    return Executable(signature, NativeCode(source, target, quick=quick, objects=objects))

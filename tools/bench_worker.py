@@ -27,7 +27,7 @@ from ..dialects.dtypes import is_float_dtype
 from ..errors import StepwellError
 from ..frontend.jit import jit
 from ..frontend.nn.normalization import softmax
-from ..frontend.tensor import Tensor
+from ..frontend.tensor import Tensor, TensorLike
 from ..runtime.measure import Sampler, Turn, Work, pin, touch_memory
 from ..spelling import one_line
 from ..targets.target import Target
@@ -192,7 +192,7 @@ def _difference(found: list[npt.NDArray[Any]], expected: list[npt.NDArray[Any]])
 def _warm_up() -> None:
     """Import what compiling needs, which is not to be part of the first program's time."""
 
-    def function(x: Tensor) -> Tensor:
+    def function(x: TensorLike) -> Tensor:
         return softmax(x @ x)
 
     jit(function).lower(np.zeros((64, 64), np.float32)).compile(threads=1)

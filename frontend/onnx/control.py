@@ -10,9 +10,10 @@ from xdsl.ir import Region
 
 from ...dialects import graph
 from ...errors import StepwellError
-from ..control_flow import UnstableState, flag, region, scan, while_loop
+from ..control_flow import flag, scan, while_loop
 from ..numpy import elementwise, joining, manipulation
 from ..recording import as_tensor, record_all
+from ..regions import UnstableState, region
 from ..tensor import Tensor
 from .node import Subgraph
 from .registry import Unsupported, Value, ValueNeeded, integer, is_known, known, onnx_op

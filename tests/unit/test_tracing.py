@@ -179,7 +179,7 @@ OTHER_MISTAKES = {
         np.linalg.svd(x)
     ),
     "found numpy's fft.rfft .*; there is no complex dtype; use sw.dft": lambda x: np.fft.rfft(x),
-    r"found numpy.add.reduce on": lambda x: np.add.reduce(x),
+    r"found numpy.add.reduceat on": lambda x: np.add.reduceat(x, [0]),
     "found numpy.max on a traced value with arguments": lambda x: np.max(x, initial=0),
     "found numpy.exp with where=": lambda x: np.exp(x, where=True),
     "found dtype complex64 for an operand": lambda x: x + np.ones(3, "c8"),
@@ -308,7 +308,7 @@ def test_threads_trace_on_their_own():
 
 
 def test_tensors_are_not_hashable():
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(sw.StepwellError, match="found the hash of a tensor"):
         sw.jit(lambda x: builtins.dict({x: 1}) or x).lower(X)
 
 
@@ -342,7 +342,7 @@ def test_numpys_rooms_and_pythons_functions():
 
 def test_a_tensor_in_a_formatted_string():
     with pytest.raises(
-        sw.StepwellError, match=r"found a tensor printed as '.3f': .* has no concrete value"
+        sw.StepwellError, match=r"found a formatted tensor: .* has no concrete value"
     ):
         sw.jit(lambda x: f"{x:.3f}").lower(np.zeros(3))
 

@@ -1,0 +1,75 @@
+"""NumPy's functions and ufuncs, called on traced values: Stepwell's of the same names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import StepwellError
+from .call_site import call_site_text
+from .operators import function_named, hint_of
+from .signatures import signature_text
+
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+_SCANS = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], shown: str
+) -> Any:
+    """What Stepwell has for `ufunc(...)`, `ufunc.reduce(...)` and `ufunc.accumulate(...)`, of which one operand is `shown` so."""
+    if method == "__call__" and not kwargs:
+        return numpys(ufunc)(*inputs)
+    table = {"reduce": _REDUCTIONS, "accumulate": _SCANS}.get(method, {})
+    own = function_named(table.get(ufunc.__name__, ""))
+    if own is not None and kwargs.keys() <= {"axis", "dtype", "keepdims"}:
+        return own(inputs[0], **{"axis": 0, **kwargs})
+    what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    options = f" with {', '.join(kwargs)}=" if kwargs else ""
+    raise StepwellError(
+        f"found {what}{options} on {shown}, expected a plain call: traced values do not change; "
+        "write it with stepwell's functions",
+        where=call_site_text(),
+    )
+
+
+def call_function(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """What Stepwell's function of the name of NumPy's gives."""
+    own = numpys(function)
+    try:
+        inspect.signature(own).bind(*args, **kwargs)
+    except TypeError as error:
+        name = function.__name__
+        raise StepwellError(
+            f"found numpy.{name} on a traced value with arguments that stepwell.{name} does not have "
+            f"({error}), expected {signature_text(own)}; pass these",
+            where=call_site_text(),
+        ) from None
+    return own(*args, **kwargs)
+
+
+def numpys(function: Any) -> Callable[..., Any]:
+    """Stepwell's function for NumPy's. Raises StepwellError when there is none of its name."""
+    # A ufunc has no module before NumPy 2.3.
+    module = "numpy" if isinstance(function, np.ufunc) else str(function.__module__)
+    name = f"{module}.{function.__name__}".removeprefix("numpy.")
+    own = function_named(name) if module.partition(".")[0] == "numpy" else None
+    if own is None:
+        remedy = hint_of(name) or "write it with those of stepwell"
+        raise StepwellError(
+            f"found numpy's {name} called on a traced value, expected a function Stepwell has; {remedy}",
+            where=call_site_text(),
+        )
+    return own
