@@ -84,7 +84,11 @@ def _is_internal(frame: FrameType) -> bool:
         return True
     if not isinstance(name, str):
         return False
-    return name == _PACKAGE or name.startswith(_INTERNAL) or name.partition(".")[0] in ("numpy", "xdsl")
+    return (
+        name == _PACKAGE
+        or name.startswith(_INTERNAL)
+        or name.partition(".")[0] in ("numpy", "xdsl")
+    )
 
 
 def _location(frame: FrameType, instruction: int, line: int) -> FileLineColLoc:

@@ -23,6 +23,8 @@ def raise_of_user(error: Exception, name: str, arguments: str) -> NoReturn:
             "elements; write stepwell.while_loop, or pass what ends it as a Python number",
             where=where,
         ) from None
+    if isinstance(error.__cause__, StepwellError):  # NumPy says only that it failed
+        raise error.__cause__ from None
     method = (
         re.match(r"Tensor\.(\w+)\(\) (.*)", str(error)) if isinstance(error, TypeError) else None
     )

@@ -145,7 +145,7 @@ def test_numpys_functions_are_stepwells():
 
 NEEDS_ELEMENTS = {
     "a branch on a tensor": lambda x: 1 if x.sum() > 0 else 2,
-    "a loop over a tensor": lambda x: list(sw.tile(x, (40, 1))),
+    "a long loop over a tensor": lambda x: list(sw.tile(x, (40, 1))),
     r"float\(\) of a tensor": lambda x: float(x[0, 0]),
     r"int\(\) of a tensor": lambda x: int(x[0, 0]),
     "a tensor used as a Python integer": lambda x: range(x[0, 0]),
