@@ -67,7 +67,7 @@ class NativeCode:
         self.llvm_cpu_seconds = 0.0
         """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
         self._lock = threading.Lock()
-        self._objects = None if objects is None else list(objects)
+        self._objects: list[bytes] | None = None
 
     @property
     def needs_openmp(self) -> bool:
