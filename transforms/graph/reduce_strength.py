@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
+from ...dialects import graph
+from ...dialects.dtypes import is_float, is_narrow_float
 from ...dialects.graph.expressions import Expr
 from ...dialects.graph.shapes import element_count
 from ..numerics import NumericalEffect
@@ -20,6 +23,33 @@ axes, keepdims = Setting("axes"), Setting("keepdims")
 def _is_count(x: Expr, axes: tuple[int, ...], c: Any) -> bool:
     """Whether c is how many elements lie along the axes."""
     return element_count([x.shape[axis] for axis in axes]) == c
+
+
+MOST_FACTORS = 8
+"""The greatest exponent that becomes products: they are off by half a unit in the last place for each factor."""
+
+
+def _is_of_few_factors(x: Expr, c: Any) -> bool:
+    """Whether c is a whole number or half of one; each product of 16 bits would round too much."""
+    twice = 2 * float(c)
+    is_wide = is_float(x.element) and not is_narrow_float(x.element)
+    return is_wide and twice.is_integer() and 0 < abs(twice) <= 2 * MOST_FACTORS
+
+
+def _product(x: Expr, c: Any) -> Expr:
+    """x ** c as the products of the binary method (Knuth, The Art of Computer Programming 2, 4.6.3) and a root."""
+    whole, half = divmod(abs(float(c)), 1)
+    factors: list[Expr] = []
+    if half:
+        factors.append(x.made(graph.RsqrtOp(x.value) if c < 0 else graph.SqrtOp(x.value)))
+    square, rest = x, int(whole)
+    if c < 0 and rest:
+        square = x.made(graph.ReciprocalOp(x.value))
+    while rest:
+        if rest % 2:
+            factors.append(square)
+        square, rest = square * square if rest > 1 else square, rest // 2
+    return prod(factors[1:], start=factors[0])
 
 
 NUMBERS_THAT_MEET = (
@@ -40,6 +70,7 @@ REDUCTIONS_IN_STRENGTH = (
     Rule(x**0.5, sqrt(x)),
     Rule(x**-0.5, rsqrt(x)),
     Rule(x**-1, reciprocal(x)),
+    Rule(x**c, _product, when=_is_of_few_factors, text="products of x and sqrt(x)"),
     # One operation for two: on f16 and bf16 with one rounding, on wider types with the same ones.
     Rule(reciprocal(sqrt(x)), rsqrt(x)),
     Rule(

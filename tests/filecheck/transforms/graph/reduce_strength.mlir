@@ -2,7 +2,7 @@
 // RUN: stepwell-opt %s -p 'graph-reduce-strength{fp=strict}' | filecheck %s --check-prefix STRICT
 
 // STRICT-LABEL: func.func @powers
-// STRICT-COUNT-4: graph.pow
+// STRICT-COUNT-7: graph.pow
 
 // CHECK-LABEL: func.func @powers
 // CHECK-NOT:     graph.pow
@@ -20,6 +20,25 @@ func.func @powers(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3x
   %2 = graph.pow %x, %minus : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
   %3 = graph.pow %x, %other : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
   func.return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @products
+// CHECK:         %[[S:.*]] = graph.mul %x, %x
+// CHECK-NEXT:    %[[Q:.*]] = graph.mul %[[S]], %[[S]]
+// CHECK-NEXT:    %[[P:.*]] = graph.mul %x, %[[Q]]
+// CHECK-NEXT:    %[[R:.*]] = graph.rsqrt %x
+// CHECK-NEXT:    %[[I:.*]] = graph.reciprocal %x
+// CHECK-NEXT:    %[[T:.*]] = graph.mul %[[R]], %[[I]]
+// CHECK-NEXT:    graph.pow %x, %nine
+// CHECK-NEXT:    func.return %[[P]], %[[T]],
+func.func @products(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %five = graph.constant dense<5.0> : tensor<f32>
+  %minus = graph.constant dense<-1.5> : tensor<f32>
+  %nine = graph.constant dense<9.0> : tensor<f32>
+  %0 = graph.pow %x, %five : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  %1 = graph.pow %x, %minus : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  %2 = graph.pow %x, %nine : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  func.return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
 // Numbers that meet; not where their product overflows or vanishes.
