@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,8 @@ from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
 from ..te.builder import TeBuilder
-from ..te.loop_builder import LoopBuilder
+from ..te.loop_builder import Index, LoopBuilder
+from ..te.text import axis_names
 from .base import NUMBERS, GraphOp, Value, graph_op
 from .shapes import normalized_axis, require_canonical_axis
 
@@ -85,6 +87,9 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
             (x,), (y,) = sources, results
             b = w.scalar(type_.get_element_type())
+            if prod(shape[axis + 1 :]) > 1:
+                self._by_slices(w, x, y)
+                return
             with w.loops([*shape[:axis], *shape[axis + 1 :]]) as others:
                 so_far = w.cell(b.type, b.constant(self.IDENTITY), "so_far")
                 with w.loop("s", 0, shape[axis]) as step:
@@ -99,6 +104,40 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
 
         (value,) = te.loops([self.operand], [type_], body)
         return value
+
+    def _by_slices(self, w: LoopBuilder, x: SSAValue, y: SSAValue) -> None:
+        """Write each slice across the axis from the one before it, so that memory is read and written in order."""
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape, is_exclusive = type_.get_shape(), self.exclusive is not None
+        b, last = w.scalar(type_.get_element_type()), shape[axis] - 1
+        names = axis_names(len(shape))
+
+        def position(step: Index) -> Index:
+            if self.reverse is None:
+                return step
+            if isinstance(step, int):
+                return last - step
+            return w.index.sub(w.index.constant(last), step)
+
+        with w.loops(shape[:axis], names[:axis]) as before:
+
+            def write(step: Index, earlier: Index | None) -> None:
+                here = position(step)
+                behind = None if earlier is None else position(earlier)
+                with w.loops(shape[axis + 1 :], names[axis + 1 :]) as others:
+                    read = here if behind is None or not is_exclusive else behind
+                    element = w.load(x, [*before, read, *others])
+                    if behind is not None:
+                        so_far = w.load(y, [*before, behind, *others])
+                        element = self.join(b, so_far, element)
+                    elif is_exclusive:
+                        element = b.constant(self.IDENTITY)
+                    w.store(element, y, [*before, here, *others])
+
+            if last >= 0:
+                write(0, None)
+            with w.loop("s", 0, max(last, 0)) as step:
+                write(w.index.add(step, w.index.constant(1)), step)
 
 
 @graph_op
