@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..driver.options import Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
@@ -60,6 +61,11 @@ def register(commands: Any) -> None:
     )
     add("--suite", type=Path, default=SUITE, metavar="FILE.py", help="another suite of kernels")
     add("--list", action="store_true", help="show the names of the kernels")
+    add(
+        "--layers",
+        action="store_true",
+        help="show the kernels of models beside ONNX Runtime's, each with its time",
+    )
     add("--passes", action="store_true", help="show the compile time by pass for files too")
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     add("--roofline", type=Path, metavar="FILE.png|.svg", help="draw the programs below the roofs")
@@ -71,8 +77,10 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.measure import check_cores
     from ..targets.target import Target
 
-    names = args.programs or [WHOLE_SUITE]
     shapes = dict(pairs(args.shape, "--shape"))
+    if args.layers:
+        return _run_layers(args, shapes)
+    names = args.programs or [WHOLE_SUITE]
     wanted = requests(names, shapes, args.suite, args.fp, args.target)
     if args.list:
         print("\n".join(request.program for request in wanted))
@@ -120,6 +128,25 @@ def run(args: argparse.Namespace) -> int:
     if args.roofline:
         _draw(args.roofline, rows, host)
     return int(len(rows) < len(wanted))
+
+
+def _run_layers(args: argparse.Namespace, shapes: Mapping[str, str]) -> int:
+    """Print the table of layers of each model."""
+    from ..runtime.measure import check_cores
+    from ..targets.target import Target
+    from .bench_layers import show_layers
+
+    if not args.programs:
+        raise StepwellError("found --layers without a program, expected IN.onnx; name one")
+    check_cores(args.threads)
+    host, target = Target.host(), Target.parse(args.target)
+    _check_target(target)
+    print("\n".join(_title(host, target, args)), flush=True)
+    options = Options(args.target, args.fp, args.threads)
+    for name in args.programs:
+        print(name, flush=True)
+        show_layers(name, shapes, options, args.threads, args.seconds)
+    return 0
 
 
 def _check_target(target: Any) -> None:
