@@ -250,11 +250,13 @@ def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
 def _loses_tiles(anchor: Nest, rows: int) -> bool:
     """
     Whether blocks of rows have no tiles for a reduction: where a product, in a row, goes along several axes of one
-    operand, or where there is a window.
+    operand, where its rows are along axes of both, so that a row has none to tile, or where there is a window.
     """
     extents, parallel = anchor.space.numbers, len(anchor.space.parallel)
-    in_a_row = ([dim for dim in side if dim >= rows and extents[dim] > 1] for side in anchor.sides)
-    if any(len(side) > 1 for side in in_a_row):
+    sides = [[dim for dim in side if extents[dim] > 1] for side in anchor.sides]
+    if any(sum(dim >= rows for dim in side) > 1 for side in sides):
+        return True
+    if all(any(dim < rows for dim in side) for side in sides):
         return True
     subscripts = (expr for read in anchor.reads if read.map for expr in read.map.results)
     return any(_has_window(expr, extents, parallel) for expr in subscripts)
@@ -309,7 +311,7 @@ def refusal(
     if prod(rows) <= 1:
         return "they share no leading parallel iterator"
     if any(_loses_tiles(anchor, len(rows)) for anchor in anchors):
-        return "row by row, a window or a product of several axes in a row would lose its register tiles"
+        return "row by row, a window, or a product of several axes in a row or of none, would lose its register tiles"
     together = traffic(units, caches, tensors)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"

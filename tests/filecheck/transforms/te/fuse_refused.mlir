@@ -138,7 +138,7 @@ func.func @epilogue_of_several(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4x
 }
 
 // A convolution and the pooling of what it computes share images and channels, but not pixels.
-// REMARK: not one kernel, 'conv' and 'pool': row by row, a window or a product of several axes in a row would lose its register tiles
+// REMARK: not one kernel, 'conv' and 'pool': row by row, a window, or a product of several axes in a row or of none, would lose its register tiles
 // CHECK-LABEL: func.func @pooled
 // CHECK:         te.kernel "conv"
 // CHECK:         te.kernel "pool"
@@ -154,7 +154,7 @@ func.func @pooled(%x: tensor<1x64x56xf32>, %w: tensor<32x64x3xf32>) -> tensor<1x
 }
 
 // A depthwise convolution, whose operands have the same channels, loses its tiles in the same way.
-// REMARK: not one kernel, 'depthwise' and 'mean': row by row, a window or a product of several axes in a row would lose its register tiles
+// REMARK: not one kernel, 'depthwise' and 'mean': row by row, a window, or a product of several axes in a row or of none, would lose its register tiles
 // CHECK-LABEL: func.func @averaged
 // CHECK:         te.kernel "depthwise"
 // CHECK:         te.kernel "mean"
@@ -167,4 +167,26 @@ func.func @averaged(%x: tensor<32x30x30xf32>, %w: tensor<32x3x3xf32>) -> tensor<
     te.yield %a : f32
   }
   func.return %mean : tensor<32xf32>
+}
+
+// Two products whose sum is finished element by element, as where a residual block has a convolution on both ways,
+// have rows along axes of both operands: blocks of such rows would be single elements.
+// REMARK: not one kernel, 'other' and 'one_sum': row by row, a window, or a product of several axes in a row or of none, would lose its register tiles
+// CHECK-LABEL: func.func @residual
+// CHECK:         te.kernel "other"
+// CHECK:         te.kernel "one_sum"
+func.func @residual(%x: tensor<64x3136xf32>, %z: tensor<64x3136xf32>, %w: tensor<256x64xf32>, %v: tensor<256x64xf32>) -> tensor<256x3136xf32> {
+  %one = te.compute [%f = 256, %p = 3136] add [%c = 64] (%a = %x[%c, %p], %b = %w[%f, %c]) : (tensor<64x3136xf32>, tensor<256x64xf32>) -> tensor<256x3136xf32> {
+    %t = arith.mulf %a, %b : f32
+    te.yield %t : f32
+  }
+  %other = te.compute [%f = 256, %p = 3136] add [%c = 64] (%a = %z[%c, %p], %b = %v[%f, %c]) : (tensor<64x3136xf32>, tensor<256x64xf32>) -> tensor<256x3136xf32> {
+    %t = arith.mulf %a, %b : f32
+    te.yield %t : f32
+  }
+  %sum = te.compute [%f = 256, %p = 3136] (%a = %one[%f, %p], %b = %other[%f, %p]) : (tensor<256x3136xf32>, tensor<256x3136xf32>) -> tensor<256x3136xf32> {
+    %t = arith.addf %a, %b : f32
+    te.yield %t : f32
+  }
+  func.return %sum : tensor<256x3136xf32>
 }
