@@ -393,29 +393,16 @@ class _Tiles:
         self.s.tidy()
 
     def _fetch_result_ahead(self) -> None:
-        """While a tile is computed, ask for the next one's part of the result."""
+        """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""
         if not self.plan.prefetch_result or self.is_deep:
             return
-        results = self._finished_results() if self.by_panels else [self.result]
+        results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in self.c.streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
         for result, loop in product(results, loops.copies):
             if loop.trips is None or loop.trips > 1:
                 hints = self.s.prefetch(result, loop, 1, locality=3)
                 self.prefetches = (*self.prefetches, *hints.loops)
-
-    def _finished_results(self) -> list[BufferHandle]:
-        """What is made of the result, where it is stored row by row as the result would be."""
-        c = self.c
-        if c.finished is None:
-            return []
-        statements = [c.facts.statements[number] for number in c.facts.nest(c.finished)]
-        writes = [
-            each.write
-            for each in statements
-            if each.write.is_permutation and c.stride(each.write, len(each.axes) - 1) == 1
-        ]
-        return [self.s.buffer(self.kernel.buffers[write.buffer]) for write in writes]
 
     def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.convolution_plan import ConvolutionPlan
@@ -60,6 +61,7 @@ class _Tiles:
         self.packing: Packing | None = None
         self.panels: list[StagedBuffer] = []
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
+        self.prefetches: tuple[LoopHandle, ...] = ()
 
     # The loops.
 
@@ -236,7 +238,19 @@ class _Tiles:
                 kept = keep_in_registers(self.s, result, tile, pads)
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
+        self._fetch_result_ahead()
         self.s.tidy()
+
+    def _fetch_result_ahead(self) -> None:
+        """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""
+        if not self.plan.prefetch_result:
+            return
+        (innermost,) = self.order[-1:]
+        loops = self.around[self.order.index(innermost)].copies
+        for buffer, loop in product(self.c.streams, loops):
+            if loop.trips is None or loop.trips > 1:
+                handle = self.s.buffer(self.kernel.buffers[buffer])
+                self.prefetches += self.s.prefetch(handle, loop, 1, locality=3).loops
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}
@@ -292,6 +306,8 @@ class _Tiles:
             outs = (kept.out_along(n) for n in self.places.values() if n != lane)
             for loop in (*tile.rows, *copies, *outs):
                 write_out(s, loop)
+        for loop in self.prefetches:
+            write_out(s, loop)
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

@@ -127,6 +127,26 @@ class Contraction:
         maker = self.maker(operand)
         return (operand,) if maker is None else read_through(self.facts.statements[maker], operand)
 
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """
+        The buffers that a tile goes to, or has to do with when it is finished, element by element and where rows of it
+        are rows in memory: the result, or what is made of it and what is added to it, as in a residual block.
+        """
+        if self.finished is None:
+            return (self.result.buffer,)
+        statements = [self.facts.statements[number] for number in self.facts.nest(self.finished)]
+        found = [
+            access.buffer
+            for each in statements
+            for access in (each.write, *each.reads)
+            if access.buffer != self.result.buffer
+            and access.is_permutation
+            and self.facts.stride(access, len(each.axes) - 1) == 1
+            and all(access.moves_along(n) for n, a in enumerate(each.axes) if a.extent != 1)
+        ]
+        return tuple(dict.fromkeys(found))
+
     def turned(self) -> Contraction:
         """The same with left and right exchanged: `Cᵀ = Bᵀ Aᵀ`."""
         return replace(self, left=self.right, right=self.left, m=self.n, n=self.m)

@@ -36,6 +36,12 @@ EXTENDED_ELEMENT = 3
 EXTENDED_VECTOR = 2
 """The same for a vector of B: a load that widens, and a conversion."""
 
+TRANSLATED = 64
+"""
+Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
+cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+"""
+
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
@@ -60,8 +66,9 @@ class Model:
 
     @property
     def result_is_far(self) -> bool:
-        """Whether C leaves L2 between calls."""
-        size = self.problem.m * self.problem.n * self.problem.result_bytes
+        """Whether C, with what it is finished with, leaves L2 between calls."""
+        problem = self.problem
+        size = problem.m * problem.n * (problem.result_bytes + problem.finished_with)
         return not self._is_near(size + self.left_bytes + self.right_bytes)
 
     def _work(self) -> int:
@@ -382,26 +389,49 @@ class Model:
         work = vectors * made.work / self.core.fma_ports
         return again * (max(work, vectors * accesses + moving) + coming_back)
 
+    def _row_seconds(self, plan: ContractionPlan) -> float:
+        """
+        Seconds of waiting for the lines of a row of a tile, where the next tile is not to the right of it.
+
+        Where rows do not begin with a line, they end in one that was not asked for, and stores leave in order: one
+        waits for another. Rows on more pages than a core translates at once are found anew in each tile, and
+        prefetchers, which see new rows each time, follow none of them. What was asked for comes row after row while the
+        tile is computed: the tile's own loads wait for it in the part of the time in which it is under way. (With
+        blocks of K outside, tiles wait for their part of C anyway.)
+        """
+        problem = self.problem
+        row, streams = (
+            problem.n * problem.result_bytes,
+            1 + problem.finished_with / problem.result_bytes,
+        )
+        if row % self.level_1.line_bytes:
+            return L3_SECONDS
+        pages = plan.mc * min(1.0, row / self.core.page_bytes) * streams
+        if plan.k_outside or plan.nr >= problem.n or pages <= TRANSLATED:
+            return 0.0
+        coming, computing = streams * L3_SECONDS, plan.kc * self._computing(plan.nr)
+        return coming * coming / (coming + computing)
+
     def _writing(self, plan: ContractionPlan) -> float:
         """
         C goes to where it came from: read and written once, and once more for each further block of the sum where
         these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile begins
         when its part of C, of which all lines are asked for at once, has come. Where they are inside, the MC × NR
-        elements that are used again stay near.
+        elements that are used again stay near. What C is finished with comes once.
         """
         problem = self.problem
-        size = problem.m * problem.n * problem.result_bytes
+        elements = problem.m * problem.n
+        size = elements * problem.result_bytes
         times = -(-problem.k // plan.kc) if plan.k_outside else 1
         if times == 1 and not self.result_is_far:
             return 0.0
         rate = self._beyond_l2()
-        seconds = 2 * size * times / rate
-        tiles = problem.m * problem.n / (plan.mr * plan.nr)
+        seconds = (2 * size * times + elements * problem.finished_with) / rate
+        tiles = elements / (plan.mr * plan.nr)
         if plan.k_outside:
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
-        if plan.innermost == "m" and problem.n * problem.result_bytes % self.level_1.line_bytes:
-            # A row of a tile ends in a line that was not asked for. Stores leave in order: one waits for another.
-            seconds += times * tiles * plan.mr * L3_SECONDS
+        if plan.innermost == "m":
+            seconds += times * tiles * plan.mr * self._row_seconds(plan)
         if plan.turned:
             seconds += size / self.rates.pack_near.core
         return seconds

@@ -72,6 +72,8 @@ class Problem:
     reassociates: bool
     exact_terms: int = 0
     """how many products of integers have a sum that is exact in f32"""
+    finished_with: int = 0
+    """bytes that are read for each element of the result when it is finished, as in a residual block"""
 
     @property
     def updates_in_place(self) -> bool:
@@ -96,7 +98,14 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.finished is not None,
         contraction.statement.reassociates,
         contraction.exact_terms,
+        _finished_with(contraction),
     )
+
+
+def _finished_with(contraction: Contraction) -> int:
+    facts, read = contraction.facts, contraction.streams
+    written = {statement.write.buffer for statement in facts.statements}
+    return sum(facts.buffers[buffer].element_bytes for buffer in read if buffer not in written)
 
 
 def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:

@@ -80,7 +80,9 @@ def _plans_with_lanes(
         for sizes in _sizes([model.extents[other] for other in others], most):
             around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
             tile = (*around, (axis, vectors * width))
-            plan = ConvolutionPlan(tile, summed, halo, packs, model.is_window_alone)
+            plan = ConvolutionPlan(
+                tile, summed, halo, packs, model.is_window_alone, model.result_is_far
+            )
             if plan.written_out and 2 * model.accumulators(plan) > model.core.vector_registers:
                 continue  # the other half is for elements that several terms share
             left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)

@@ -204,10 +204,13 @@ class Model:
 
     def _writing(self) -> float:
         """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
-        c = self.c
-        size = self._bytes(c.result)
-        is_near = size + self._bytes(c.left) + self._bytes(c.right) <= self.near_2
-        return 0.0 if is_near else 2 * size / self._beyond_l2()
+        return 2 * self._bytes(self.c.result) / self._beyond_l2() if self.result_is_far else 0.0
+
+    @property
+    def result_is_far(self) -> bool:
+        """Whether a result, with what it is finished with, leaves L2 between calls."""
+        size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
+        return size + self._bytes(self.c.left) + self._bytes(self.c.right) > self.near_2
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
         """

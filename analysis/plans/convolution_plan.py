@@ -31,6 +31,8 @@ class ConvolutionPlan:
     """the weights are packed into panels as wide as the tile"""
     written_out: bool = False
     """all terms of the sum are written out, so that those that read the same elements of the image share them"""
+    prefetch_result: bool = False
+    """while a tile is computed, the next one's part of what it goes to and is finished with is asked for"""
 
     @property
     def lanes(self) -> int:
@@ -47,4 +49,5 @@ class ConvolutionPlan:
         words += ["copies the image with its border"] if self.halo else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
+        words += ["prefetches the result"] if self.prefetch_result else []
         return ", ".join(words)

@@ -29,7 +29,7 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
 
 // Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole. A tile's
 // blocks of output channels are inside of its pixels: their vectors stay in registers, and pixels go by one at a time.
-// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3;
+// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3, prefetches the result;
 // LOOP-LABEL: @blocked.y
 // LOOP-NOT:     loop.alloc arena
 // LOOP-NOT:     loop.alloc stack
@@ -76,4 +76,24 @@ func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>)
     te.yield %p : f32
   }
   func.return %y : tensor<1x24x80x120xf32>
+}
+
+// What a block adds to its convolution, and what comes out, do not stay in L2: while a tile is computed, the next one's
+// part of both is asked for. The image, which does, is not.
+// CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result
+// LOOP-LABEL: @residual.sum_y
+// LOOP:         loop.prefetch %r[
+// LOOP:         loop.prefetch %y[
+// LOOP-NOT:     loop.prefetch %x[
+func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor<1024x196xf32> {
+  %w = arith.constant dense<1.0> : tensor<1024x256xf32>
+  %sum = te.compute [%f = 1024, %p = 196] add [%c = 256] (%a = %x[%c, %p], %b = %w[%f, %c]) : (tensor<256x196xf32>, tensor<1024x256xf32>) -> tensor<1024x196xf32> {
+    %t = arith.mulf %a, %b : f32
+    te.yield %t : f32
+  }
+  %y = te.compute [%f = 1024, %p = 196] (%a = %sum[%f, %p], %b = %r[%f, %p]) : (tensor<1024x196xf32>, tensor<1024x196xf32>) -> tensor<1024x196xf32> {
+    %t = arith.addf %a, %b : f32
+    te.yield %t : f32
+  }
+  func.return %y : tensor<1024x196xf32>
 }

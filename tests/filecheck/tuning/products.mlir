@@ -9,7 +9,7 @@
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
 // SPR: p512.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 512, NC 512, KC 512, M tiles innermost, packs nothing, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // SPR: p1024.
 // SPR-NEXT: chosen contraction: tile 10x32, MC 10, NC 352, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: p2048.
