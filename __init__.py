@@ -20,6 +20,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .errors import PerformanceWarning, StepwellError
     from .frontend.control_flow import cond, fori_loop, map, scan, switch, while_loop
+    from .frontend.debugging import debug_callback, debug_print, disable_jit
     from .frontend.jit import JitFunction, jit
     from .frontend.load import load
     from .frontend.lowered import Lowered
@@ -41,6 +42,9 @@ _PLACES = {
     "Target": "targets.target",
     "Tensor": "frontend.tensor",
     "cond": "frontend.control_flow",
+    "debug_callback": "frontend.debugging",
+    "debug_print": "frontend.debugging",
+    "disable_jit": "frontend.debugging",
     "fori_loop": "frontend.control_flow",
     "from_torch": "frontend.torch.export",
     "interpret": "interpreters.harness",
@@ -65,6 +69,9 @@ __all__ = [
     "Tensor",
     "__version__",
     "cond",
+    "debug_callback",
+    "debug_print",
+    "disable_jit",
     "fori_loop",
     "from_torch",
     "interpret",

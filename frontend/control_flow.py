@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.ir import Region
 
 from ..dialects import graph
+from .debugging import AnyCallback, LoopOfCallbacks, active_callbacks, tensors_of
 from .recording import active_recording, as_tensor, cast_to, promoted_dtype, record_all
 from .regions import (
     Types,
@@ -63,6 +64,7 @@ def scan(
         return _run_scan(f, init, sequences, x_of, range(steps), reverse)
     rows = [as_tensor(leaf) for leaf in sequences]
     found: list[Structure] = []
+    callbacks: list[AnyCallback] = []
 
     def record(start: Sequence[Tensor]) -> tuple[Tensor, ...]:
         def step(arguments: list[Tensor]) -> list[Tensor]:
@@ -78,17 +80,23 @@ def scan(
             following = next_state(given[0], nest, now, "scan")
             ys, nest_y = leaves_of(given[1], "y")
             found[:] = [nest_y]
-            return [*following, *(as_tensor(y) for y in ys)]
+            callbacks[:] = active_callbacks()
+            seen = tensors_of(callbacks)
+            return [*following, *(as_tensor(y) for y in ys), *seen]
 
         types = [*types_of(start), *((row.shape[1:], row.dtype) for row in rows)]
-        body = region(types, step)
+        body = region(types, step, keeps_values=True)
         results = record_all(graph.ScanOp, steps, list(start), rows, body, reverse=reverse)
         last = [_like(*pair) for pair in zip(results, start, strict=False)]
         return (*last, *results[len(start) :])
 
     results: tuple[Tensor, ...] = settled([as_state(leaf) for leaf in state], record)
     stacked = iter(results[len(state) :])
-    return unflatten(nest, iter(results)), unflatten(found[0], stacked)
+    ys = unflatten(found[0], stacked)
+    if callbacks:
+        loop = LoopOfCallbacks(tuple(callbacks), steps, reverse, tuple(stacked))
+        active_callbacks().append(loop)
+    return unflatten(nest, iter(results)), ys
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:

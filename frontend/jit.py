@@ -15,6 +15,7 @@ from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
+from . import switches
 from .lock import lowering_lock
 from .pickling import code_of, function_of, is_importable, named
 from .recall import place_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..runtime.executable import Executable
     from ..runtime.program_record import ProgramPlace
     from ..targets.target import Target
+    from .debugging import AnyCallback
     from .lowered import Lowered
     from .tracer import Call, Tracer
 
@@ -40,12 +42,17 @@ class _Compiled:
 
     run: Callable[..., Any]
     results: Structure
+    callbacks: tuple[AnyCallback, ...]
 
     def __call__(self, *arrays: ndarray) -> Any:
         results: ndarray | tuple[ndarray, ...] = self.run(*arrays)
-        return unflatten(
-            self.results, iter((results,) if isinstance(results, ndarray) else results)
-        )
+        leaves = iter((results,) if isinstance(results, ndarray) else results)
+        value = unflatten(self.results, leaves)
+        if self.callbacks:
+            from .debugging import run_callbacks
+
+            run_callbacks(self.callbacks, [*leaves])
+        return value
 
 
 def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -143,6 +150,8 @@ class JitFunction(Generic[P, R]):
         return _restored, (function.__module__, function.__qualname__, code_of(function), about)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if switches.disabled:
+            return self._function(*args, **kwargs)
         if self._last is not None and not kwargs:
             result = self._last(*args)
             if result is not NotImplemented:
@@ -160,7 +169,7 @@ class JitFunction(Generic[P, R]):
         What it compiles to takes the arrays among them, in order, and returns an array or a flat tuple.
         """
         with lowering_lock:
-            return self._tracer.lower(self._tracer.flattened(args, kwargs))[0]
+            return self._tracer.lower(self._tracer.flattened(args, kwargs)).lowered
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Any call: the first, by name, with static or nested arguments, on Tensors."""
@@ -240,10 +249,11 @@ class JitFunction(Generic[P, R]):
         from ..dialects.resources import Loan  # late: it loads xDSL
 
         with Loan() as loan:
-            lowered, results = self._tracer.lower(call, loan)
-            if _as_returned(results):
-                return lowered.compile(threads=self._threads, place=place)
-            return _Compiled(lowered.compile(threads=self._threads), results)
+            traced = self._tracer.lower(call, loan, with_callbacks=True)
+            if _as_returned(traced.results) and not traced.callbacks:
+                return traced.lowered.compile(threads=self._threads, place=place)
+            run = traced.lowered.compile(threads=self._threads)
+            return _Compiled(run, traced.results, traced.callbacks)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:

@@ -57,6 +57,10 @@ class Recording:
         # By identity and dtype; the object is kept so that its identity is not given to another.
         self._constants: dict[tuple[int, np.dtype], tuple[object, Tensor]] = {}
         self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
+        self.callbacks: list[object] = []
+        """What is to be called with values: see `debugging.py`."""
+        self.keeps_values = True
+        """Whether values of it can be results of the program."""
 
     def __enter__(self) -> Self:
         active.recordings.append(self)

@@ -27,9 +27,10 @@ class UnstableState(StepwellError):
 class RegionRecording(Recording):
     """The operations of a region, which may use what is recorded around it; constants stand there too."""
 
-    def __init__(self, around: Recording):
+    def __init__(self, around: Recording, *, keeps_values: bool = False):
         super().__init__()
         self.around = around
+        self.keeps_values = keeps_values and around.keeps_values
 
     def location(self) -> LocationAttr | None:
         return self.around.location()
@@ -50,11 +51,17 @@ class RegionRecording(Recording):
 Types = Sequence[tuple[tuple[int, ...], np.dtype]]
 
 
-def region(types: Types, run: Callable[[list[Tensor]], Sequence[Tensor]]) -> Region:
-    """What `run` records when it is given values of these shapes and dtypes, which it returns values of."""
+def region(
+    types: Types, run: Callable[[list[Tensor]], Sequence[Tensor]], *, keeps_values: bool = False
+) -> Region:
+    """
+    What `run` records when it is given values of these shapes and dtypes, which it returns values of.
+
+    `keeps_values` says that it also returns those that its callbacks are called with.
+    """
     around = active_recording()
     assert around is not None
-    with RegionRecording(around) as inside:
+    with RegionRecording(around, keeps_values=keeps_values) as inside:
         arguments = [inside.new_value(shape, dtype, "state") for shape, dtype in types]
         given = [as_tensor(value) for value in run(arguments)]
     inside.block.add_op(graph.YieldOp(*(tensor.value for tensor in given)))

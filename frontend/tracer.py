@@ -20,6 +20,7 @@ from ..driver.options import Options
 from ..errors import StepwellError
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
+from .debugging import AnyCallback, active_callbacks, tensors_of
 from .lowered import Lowered
 from .performance_warnings import Compilations
 from .promotion import is_scalar
@@ -71,6 +72,15 @@ class Call:
         return {name: unflatten(part, leaves) for name, part in self.structures.items()}
 
 
+@dataclass(frozen=True)
+class Traced:
+    """A function as it was traced, how its results are nested, and what is called with the others that it has."""
+
+    lowered: Lowered
+    results: Structure
+    callbacks: tuple[AnyCallback, ...]
+
+
 def _is_numpys(leaf: Any) -> TypeGuard[ndarray]:
     return isinstance(leaf, ndarray)
 
@@ -100,11 +110,13 @@ class Tracer:
         self._options = options
         self.compilations = Compilations(name)
 
-    def lower(self, call: Call, loan: Loan | None = None) -> tuple[Lowered, Structure]:
+    def lower(
+        self, call: Call, loan: Loan | None = None, *, with_callbacks: bool = False
+    ) -> Traced:
         """
         The traced function, and how its results are nested.
 
-        Arrays that the function captures are copied; or belong to `loan`, until whose end the program may be used.
+        `with_callbacks` puts what its callbacks are called with behind the results. Arrays that the function captures are copied; or belong to `loan`, until whose end the program may be used.
         """
         start = time.perf_counter()
         with collector_paused(), Trace(loan) as trace:
@@ -125,7 +137,8 @@ class Tracer:
             except StepwellError as error:
                 raise self._error(error.message) from None
             tensors, structure = self._results(returned, trace)
-            module = trace.module(tensors)
+            callbacks = tuple(active_callbacks()) if with_callbacks else ()
+            module = trace.module([*tensors, *tensors_of(callbacks)])
         seconds = time.perf_counter() - start
         lowered = Lowered(
             module,
@@ -134,7 +147,7 @@ class Tracer:
             options=self._options,
             seconds=[("trace", seconds)],
         )
-        return lowered, structure
+        return Traced(lowered, structure, callbacks)
 
     def _results(self, returned: Any, trace: Trace) -> tuple[list[Tensor], Structure]:
         """What the function returned as Tensors. Raises StepwellError for anything that is no array."""
