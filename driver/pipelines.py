@@ -129,7 +129,8 @@ def lower_to(
     below `level` already, or when a pass refuses.
     """
     options = options or Options()
-    found = level_of(module)
+    # Where all kernels are declarations, what is left may look like core: subscripts of views are not lowered yet.
+    found = Level.LOOP if unscheduled else level_of(module)
     if _ORDER.index(found) > _ORDER.index(level):
         raise StepwellError(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"

@@ -201,7 +201,8 @@ def _is_filter(access: Access, summed: tuple[int, ...]) -> bool:
     Whether the elements are there for all iterations, and each summed axis moves along a dimension of its own. Others
     may share one, as groups and their output channels do.
     """
-    every = range(len(access.subscripts[0].coefficients)) if access.subscripts[0] else ()
+    first = access.subscripts[0] if access.subscripts else None  # a number has none
+    every = range(len(first.coefficients)) if first else ()
     is_whole = access.is_affine and not access.is_guarded
     return is_whole and not any(_shares(access, axis, every) for axis in summed)
 
