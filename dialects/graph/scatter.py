@@ -17,7 +17,7 @@ from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import TeBuilder
-from ..te.loop_builder import LoopBuilder
+from ..te.loop_builder import Index, LoopBuilder
 from .base import GraphOp, Value, graph_op
 from .gather import TupleIndexing, require_indices, require_within
 from .shapes import is_compatible, normalized_axis, require_canonical_axis, shape_text
@@ -86,7 +86,7 @@ class _ScatterOp(GraphOp, DefinedInTe, ABC):
         buffers: tuple[SSAValue, SSAValue],
         place: Sequence[tuple[SSAValue, int]],
         around: tuple[Sequence[SSAValue], Sequence[SSAValue]],
-        at: Sequence[SSAValue],
+        at: Sequence[Index],
     ) -> None:
         """
         Join one update, at `at` in the second buffer, with the element of the first at a computed `place`: an index
@@ -133,7 +133,8 @@ class ScatterElementsOp(_ScatterOp):
     """
     A copy of the operand with updates written along an axis where indices say (ONNX ScatterElements,
     `torch.scatter`): `r[i[n, m], m] = u[n, m]` for axis 0. Negative indices count from the end; one out of range writes
-    nothing. Updates of one element are joined in row-major order, by `reduction` with what is there.
+    nothing. Updates of one element are joined in row-major order, by `reduction` with what is there. Along an axis of
+    extent 1 one update is for all indices.
 
         %r = graph.scatter_elements %x, %i, %u axis = 0 reduction = "add"
             : tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
@@ -164,9 +165,14 @@ class ScatterElementsOp(_ScatterOp):
         require_canonical_axis(axis, type_.get_num_dims())
         require_indices(indices)
         require_within(type_.get_shape(), indices.get_shape(), axis)
-        if not is_compatible(shape_of(self.updates), indices.get_shape()):
+        updates = shape_of(self.updates)
+        spread = [
+            1 if one == 1 else extent
+            for one, extent in zip(updates, indices.get_shape(), strict=False)
+        ]
+        if not is_compatible(updates, spread):
             raise VerifyException(
-                f"found updates of shape {shape_text(shape_of(self.updates))} for indices of shape "
+                f"found updates of shape {shape_text(updates)} for indices of shape "
                 f"{shape_text(indices.get_shape())}, expected the same; reshape one"
             )
         self.verify_reduction()
@@ -177,11 +183,12 @@ class ScatterElementsOp(_ScatterOp):
         counted, inside = _counted(indices, x.shape[axis])
         position: list[Array] = [*np.indices(indices.shape)]
         position[axis] = counted
-        return self.written(x, tuple(position), inside, updates)
+        return self.written(x, tuple(position), inside, np.broadcast_to(updates, indices.shape))
 
     def define(self, te: TeBuilder) -> SSAValue:
         type_, axis = tensor_type(self.operand), self.axis.value.data
         extent = type_.get_shape()[axis]
+        spread = shape_of(self.updates)
 
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
             indices, updates = sources
@@ -189,7 +196,8 @@ class ScatterElementsOp(_ScatterOp):
                 return
             with w.loops(shape_of(self.indices)) as at:
                 place = [(w.load(indices, at), extent)]
-                self.write(w, (results[0], updates), place, (at[:axis], at[axis + 1 :]), at)
+                update = [0 if one == 1 else i for one, i in zip(spread, at, strict=True)]
+                self.write(w, (results[0], updates), place, (at[:axis], at[axis + 1 :]), update)
 
         (value,) = te.loops([self.indices, self.updates], [type_], body, inits=[self.operand])
         return value

@@ -22,10 +22,11 @@ from .compaction import compress_and_count, nonzero_and_count
 from .counting import iota
 from .creation import linspace
 from .differences import diff
-from .elementwise import where
+from .elementwise import clip, where
 from .joining import concatenate, stack
 from .manipulation import astype, broadcast_to, ravel, reshape
 from .reductions import max, min, sum
+from .selection import take
 from .sorting import searchsorted
 
 
@@ -138,13 +139,13 @@ def bincount(
 
 def _counted(places: Tensor, length: int, weights: TensorLike) -> Tensor:
     """How often each place occurs, or the sum of the weights there; what is out of range is not counted."""
-    value = as_tensor(np.int64(1)) if weights is None else ravel(weights)
+    value = as_tensor(np.ones(1, np.int64)) if weights is None else ravel(weights)
     if weights is not None:
         value = cast_to(value, FLOAT64)
     zeros = broadcast_to(as_tensor(np.zeros((), value.dtype)), (length,))
     # A negative index would count from the end.
     index = where(places < 0, np.int64(length), places)
-    return record(graph.ScatterElementsOp, zeros, index, broadcast_to(value, index.shape), 0, "add")
+    return record(graph.ScatterElementsOp, zeros, index, value, 0, "add")
 
 
 @traceable
@@ -167,9 +168,27 @@ def histogram_bin_edges(
         lower, upper = (min(numbers), max(numbers)) if numbers.size else (0.0, 1.0)
     else:
         lower, upper = range
+        if is_scalar(lower) and is_scalar(upper):
+            return as_tensor(np.histogram_bin_edges(np.zeros(0, dtype), count, (lower, upper)))
     first, last = cast_to(as_tensor(lower), dtype), cast_to(as_tensor(upper), dtype)
     half = where(first == last, dtype.type(0.5), dtype.type(0))
     return linspace(first - half, last + half, count + 1)
+
+
+def _equal_bin(numbers: Tensor, edges: Tensor) -> Tensor:
+    """
+    The bin of each number between edges of equal distance, or their count outside. Where it is computed is next to the
+    right one at most, as sums round: the edges decide.
+    """
+    count = edges.shape[0] - 1
+    first, last = edges[0], edges[-1]
+    x = cast_to(numbers, edges.dtype)
+    at = (x - first) * (count / (last - first))
+    inside = (x >= first) & (x <= last)
+    place = astype(clip(where(inside, at, 0), 0, count - 1), INT64)
+    place = where(x < take(edges, place), place - 1, place)
+    place = where((x >= take(edges, place + 1)) & (place < count - 1), place + 1, place)
+    return where(inside, place, np.int64(count))
 
 
 @traceable
@@ -188,8 +207,11 @@ def histogram(
     numbers = ravel(x)
     edges = histogram_bin_edges(numbers, bins, range)
     count = edges.shape[0] - 1
-    place = searchsorted(edges, numbers, "right") - 1
-    place = where(numbers == edges[-1], np.int64(count - 1), place)
+    if is_scalar(bins) or isinstance(bins, np.integer):
+        place = _equal_bin(numbers, edges)
+    else:
+        place = searchsorted(edges, numbers, "right") - 1
+        place = where(numbers == edges[-1], np.int64(count - 1), place)
     counts = _counted(place, count, weights)
     if weights is not None:
         counts = cast_to(counts, as_tensor(weights).dtype)

@@ -269,32 +269,24 @@ def _convert_uitofp(e: Emitter, op: Operation) -> None:
     e.bind(op.results[0], e.emit(llvm.SIToFPOp, (wide,), result_type(op)))
 
 
-_TO_SIGNED, _TO_UNSIGNED = "llvm.fptosi.sat", "llvm.fptoui.sat"
 _PRECISION = {16: 11, 32: 24, 64: 53}
 """Bits of the significand, by those of the float."""
 
 
-def _saturating(name: str) -> Handler:
+def _saturating(is_unsigned: bool) -> Handler:
     """Float to integer: values out of range give the nearest end, NaN gives 0."""
 
     def convert(e: Emitter, op: Operation) -> None:
         source = e.value(op.operands[0])
-        type_ = result_type(op)
-        if is_vector(type_):
-            e.bind(op.results[0], _saturated_lanes(e, source, type_, name == _TO_UNSIGNED))
-            return
-        result = e.call_intrinsic(
-            f"{name}.{mangled(type_)}.{mangled(source.type)}", (source,), type_
-        )
-        assert result is not None
-        e.bind(op.results[0], result)
+        e.bind(op.results[0], _saturated(e, source, result_type(op), is_unsigned))
 
     return convert
 
 
-def _saturated_lanes(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
+def _saturated(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
     """
-    The same of vectors by clamping, as LLVM 22 takes the intrinsic to pieces, lane by lane.
+    By clamping, as LLVM 22 takes the intrinsics `fptosi.sat` and `fptoui.sat` to pieces, lane by lane with branches, in
+    vectors, and in scalars of loops that it vectorizes.
 
     Where the greatest integer is no float, the greatest float below it is clamped to, and what is beyond it chosen.
     """
@@ -323,7 +315,8 @@ def _saturated_lanes(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> 
 def _compared(e: Emitter, predicate: str, a: SSAValue, b: SSAValue, lanes: Attribute) -> SSAValue:
     number = llvm.FCmpPredicateFlag(predicate).to_int()
     properties = {"predicate": IntegerAttr(number, i64), "fastmathFlags": NO_FASTMATH}
-    return e.emit(VectorFCmpOp, (a, b), lanes, properties)
+    compare = VectorFCmpOp if is_vector(a.type) else llvm.FCmpOp
+    return e.emit(compare, (a, b), lanes, properties)
 
 
 def _cast(kind: type[Operation]) -> Handler:
@@ -438,8 +431,8 @@ ARITH: _Table = {
     arith.TruncIOp: _resizing(llvm.ZExtOp),
     arith.SIToFPOp: _convert_sitofp,
     arith.UIToFPOp: _convert_uitofp,
-    arith.FPToSIOp: _saturating(_TO_SIGNED),
-    arith.FPToUIOp: _saturating(_TO_UNSIGNED),
+    arith.FPToSIOp: _saturating(is_unsigned=False),
+    arith.FPToUIOp: _saturating(is_unsigned=True),
     arith.ExtFOp: _cast(llvm.FPExtOp),
     arith.TruncFOp: _cast(llvm.FPTruncOp),
     arith.BitcastOp: _convert_bitcast,

@@ -56,9 +56,11 @@ func.func @remainder(%a: vector<8xf32>, %b: vector<8xf32>) -> vector<8xf32> {
 
 // Casts to integers saturate; those from unsigned ones of 64 bits are `uitofp`.
 // CHECK-LABEL: llvm.func @casts
-// CHECK:         llvm.call_intrinsic "llvm.fptosi.sat.i8.f32"(%a) : (f32) -> i8
-// CHECK-NEXT:    llvm.call_intrinsic "llvm.fptoui.sat.i8.f32"(%a) : (f32) -> i8
-// CHECK-NEXT:    %[[WIDE:.*]] = llvm.zext %b : i8 to i32
+// CHECK:         %[[INT:.*]] = llvm.fptosi %{{.*}} : f32 to i8
+// CHECK-NEXT:    %[[NUMBER:.*]] = llvm.fcmp "ord" %a, %a : f32
+// CHECK:         llvm.select %[[NUMBER]], %[[INT]], %{{.*}}
+// CHECK:         llvm.fptoui %{{.*}} : f32 to i8
+// CHECK:         %[[WIDE:.*]] = llvm.zext %b : i8 to i32
 // CHECK-NEXT:    llvm.sitofp %[[WIDE]] : i32 to f32
 func.func @casts(%a: f32, %b: i8) {
   %0 = arith.fptosi %a : f32 to i8
