@@ -2,14 +2,14 @@
 The programs of examples/programs beside NumPy, JAX, Numba and PyTorch, on one thread.
 
     python benchmarks/programs.py [WORD ...] [--rounds N] [--against numpy,jax,numba,torch]
-                                  [--json build/programs.json] [--page docs/programs.md]
+                                  [--json build/programs.json [--missing]] [--page docs/programs.md]
 
 With words, the programs whose names contain one of them. Each library runs in a process of its own; the processes take
 turns, and of each the median of its turns counts. JAX and Stepwell are given the function to compile, Numba explicit
 loops, PyTorch runs eagerly, and the libraries that a program has no form for, or that are not installed, are left out.
 What is measured counts from the second call on, so compile time does not. Prints milliseconds, and how many times as long
-the fastest of the others takes as Stepwell. `--json` adds the times to those that the file has, and `--page` writes the
-page of all that are in it. Pin it to one core (`taskset -c 1`) where others use the machine.
+the fastest of the others takes as Stepwell. `--json` adds the times to those that the file has, with `--missing` only of
+programs that it has none of, and `--page` writes the page of all that are in it. Pin it to one core (`taskset -c 1`) where others use the machine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -135,6 +136,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library (5)")
     parser.add_argument("--against", default=",".join(PEERS), help="the other libraries")
     parser.add_argument("--json", type=Path, help="a file that the times are added to")
+    parser.add_argument("--missing", action="store_true", help="only programs not in --json yet")
     parser.add_argument("--page", type=Path, help="where to write the page of what --json has")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -149,43 +151,44 @@ def main() -> int:
     if arguments.page and not arguments.json:
         parser.error("found --page without --json, expected both; say where the times are")
     known = programs()
-    names = [name for name in known if not arguments.words or _has(name, arguments.words)]
+    names = [name for name in known if any(word in name for word in arguments.words or [""])]
     if not names:
         parser.error(f"found no program named like {' or '.join(arguments.words)}; see {__file__}")
     rows: dict[str, Times] = {}
     if arguments.json and arguments.json.exists():
         rows = json.loads(arguments.json.read_text())
-    if arguments.words != ["none"]:
-        rows |= _compare(names, wanted, arguments.rounds)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
+    if arguments.missing:
+        names = [name for name in names if name not in rows]
+    for name, times in _compared(names, wanted, arguments.rounds):
+        rows[name] = times
+        if arguments.json:
+            arguments.json.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
     if arguments.page:
         arguments.page.write_text(page(known, {name: rows[name] for name in known if name in rows}))
     return 0
 
 
-def _has(name: str, words: list[str]) -> bool:
-    return any(word in name for word in words) or words == ["none"]
-
-
-def _compare(names: list[str], wanted: list[str], rounds: int) -> dict[str, Times]:
-    """Measure the programs and print a row for each."""
+def _compared(names: list[str], wanted: list[str], rounds: int) -> Iterator[tuple[str, Times]]:
+    """Measure the programs, print a row for each, and give its times."""
+    if not names:
+        return
     workers = [Worker(library) for library in wanted if find_spec(library) is not None]
     head = "".join(f"{worker.library:>11}" for worker in workers)
     print(f"{'milliseconds':<34}{head}{'ahead':>9}")
-    rows: dict[str, Times] = {}
+    factors: list[float] = []
     for name in names:
-        rows[name] = measured(name, workers, rounds)
-        cells = [rows[name].get(worker.library) for worker in workers]
+        times = measured(name, workers, rounds)
+        cells = [times.get(worker.library) for worker in workers]
         text = "".join(f"{'' if time is None else f'{time:.4f}':>11}" for time in cells)
-        factor = ahead(rows[name])
+        factor = ahead(times)
         print(f"{name:<34}{text}" + (f"{factor:>8.2f}×" if factor else ""), flush=True)
+        factors += [factor] if factor else []
+        yield name, times
     for worker in workers:
         worker.end()
-    if factors := [factor for factor in map(ahead, rows.values()) if factor]:
+    if factors:
         slow = sum(factor < 0.7 for factor in factors)
         print(f"geometric mean {geometric_mean(factors):.2f}×, {slow} of {len(factors)} below 0.7×")
-    return rows
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ fastest other or faster, {behind} are below 0.7, and in {long} the fastest other
 
 def page(known: Mapping[str, Program], rows: Mapping[str, Mapping[str, float]]) -> str:
     """The page of these times, in milliseconds by program and library."""
+    rows = {name: row for name, row in rows.items() if "stepwell" in row and len(row) > 1}
     best = {
         name: min(time for library, time in row.items() if library != "stepwell")
         for name, row in rows.items()
