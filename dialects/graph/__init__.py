@@ -41,6 +41,7 @@ from .control_flow import IfOp, ScanOp, WhileOp, YieldOp
 from .conversion import BitcastOp, CastOp
 from .convolution import ConvolutionOp, ConvOp, ConvTransposeOp
 from .divisors import GcdOp
+from .dynamic_slices import DynamicUpdateSliceOp
 from .eigh import EighOp
 from .elementary import (
     AcoshOp,

@@ -114,14 +114,7 @@ def _starts(
     x: Tensor, starts: Sequence[TensorLike], sizes: Sequence[int], name: str
 ) -> list[Tensor]:
     """The starts, moved so that the slice lies inside."""
-    if len(starts) != x.ndim or len(sizes) != x.ndim:
-        raise StepwellError(
-            f"found {len(starts)} starts and {len(sizes)} sizes in {name}, expected {x.ndim}, one for each axis"
-        )
-    if any(not 0 <= size <= extent for size, extent in zip(sizes, x.shape, strict=True)):
-        raise StepwellError(
-            f"found sizes {list(sizes)} in {name} for shape {list(x.shape)}, expected none larger"
-        )
+    _require_one_for_each_axis(x, starts, sizes, name)
     tensors = [cast_to(as_tensor(start), INT64) for start in starts]
     wrapped = [
         where(start < 0, start + extent, start)
@@ -131,6 +124,19 @@ def _starts(
         clip(start, 0, extent - size)
         for start, extent, size in zip(wrapped, x.shape, sizes, strict=True)
     ]
+
+
+def _require_one_for_each_axis(
+    x: Tensor, starts: Sequence[TensorLike], sizes: Sequence[int], name: str
+) -> None:
+    if len(starts) != x.ndim or len(sizes) != x.ndim:
+        raise StepwellError(
+            f"found {len(starts)} starts and {len(sizes)} sizes in {name}, expected {x.ndim}, one for each axis"
+        )
+    if any(not 0 <= size <= extent for size, extent in zip(sizes, x.shape, strict=True)):
+        raise StepwellError(
+            f"found sizes {list(sizes)} in {name} for shape {list(x.shape)}, expected none larger"
+        )
 
 
 @traceable
@@ -154,11 +160,6 @@ def dynamic_update_slice(
     """`x` with `update` written where the slice of its shape is that starts at these indices. See `dynamic_slice`."""
     x = as_tensor(x)
     value = cast_to(as_tensor(update), x.dtype)
-    places: TensorLike = np.int64(0)
-    for axis, start in enumerate(_starts(x, starts, value.shape, "dynamic_update_slice")):
-        along = [-1 if one == axis else 1 for one in range(x.ndim)]
-        places = places * x.shape[axis] + reshape(iota(value.shape[axis]) + start, along)
-    flat = scatter_elements(
-        reshape(x, -1), reshape(broadcast_to(places, value.shape), -1), reshape(value, -1)
-    )
-    return reshape(flat, x.shape)
+    _require_one_for_each_axis(x, starts, value.shape, "dynamic_update_slice")
+    tensors = [cast_to(as_tensor(start), INT64) for start in starts]
+    return record(graph.DynamicUpdateSliceOp, x, value, *tensors)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..numpy import elementwise as ew
-from ..numpy import joining, manipulation, padding, scatter, selection
+from ..numpy import joining, manipulation, padding, scatter, selection, updates
 from ..upstream.operations import Node, Value
 from .operators import reducer_of
 from .registry import hlo
@@ -36,23 +36,9 @@ def dynamic_slice(x: Value, *starts: Value, node: Node) -> Value:
 
 @hlo("dynamic_update_slice")
 def dynamic_update_slice(x: Value, update: Value, *starts: Value, node: Node) -> Value:
-    """Where an index is in the slice, the element of the update; the others as they are."""
-    shape, rank = x.shape, len(x.shape)
-    inside: Value = np.asarray(True)
-    for axis, (start, size) in enumerate(zip(starts, update.shape, strict=True)):
-        extent = shape[axis]
-        if size == extent:
-            continue
-        first = _clamped(start, extent - size)
-        place = ew.subtract(np.arange(extent, dtype=first.dtype), first)
-        update = selection.take(update, _clamped(place, size - 1), axis=axis)
-        is_in = ew.logical_and(
-            ew.greater_equal(place, np.zeros((), first.dtype)),
-            ew.less(place, np.asarray(size, first.dtype)),
-        )
-        column = [extent if number == axis else 1 for number in range(rank)]
-        inside = ew.logical_and(inside, manipulation.reshape(is_in, column))
-    return ew.where(inside, update, x)
+    """What starts before 0 starts there: our own function counts such an index from the end."""
+    first = [ew.maximum(start, np.zeros((), start.dtype)) for start in starts]
+    return updates.dynamic_update_slice(x, update, first)
 
 
 @hlo("gather")

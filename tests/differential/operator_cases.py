@@ -299,6 +299,17 @@ def _scatter_nd(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _dynamic_update_slice(op: Any, element: Attribute) -> list[Case]:
+    # Indices are between -8 and 8: from the end, and such that a slice is moved inside.
+    return [
+        case(op, (9,), (4,), (i64, ())),
+        case(op, (5, 7), (1, 7), (i32, ()), (i32, ())),
+        case(op, (2, 7, 3), (2, 2, 1), (i64, ()), (i64, ()), (i64, ())),
+        case(op, (3, 5), (3, 0), (i64, ()), (i64, ())),
+        case(op, (), ()),
+    ]
+
+
 def _sort(op: Any, element: Attribute) -> list[Case]:
     return [
         *_along_axis(op, element),
@@ -388,6 +399,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ReshapeOp: _reshape,
     graph.ScatterElementsOp: _scatter_elements,
     graph.ScatterNdOp: _scatter_nd,
+    graph.DynamicUpdateSliceOp: _dynamic_update_slice,
     graph.SliceOp: _slice,
     graph.SoftmaxOp: _along_axis,
     graph.SortOp: _sort,

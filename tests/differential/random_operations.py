@@ -278,6 +278,14 @@ def _scatter_nd(pool: Pool) -> GraphOp:
     return graph.ScatterNdOp(x, indices, updates, rng.choice(["none", "min", "max"]))
 
 
+def _dynamic_update_slice(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, has_axes)
+    update = pool.fresh(element_of(x), [rng.randint(0, extent) for extent in shape_of(x)])
+    starts = [pool.fresh(rng.choice(INDEX_TYPES), ()) for _ in shape_of(x)]
+    return graph.DynamicUpdateSliceOp(x, update, *starts)
+
+
 def _non_max_suppression(pool: Pool) -> GraphOp:
     rng = pool.rng
     scores = pool.pick(FLOATS, lambda shape: len(shape) == 3)
@@ -372,6 +380,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConvOp: conv,
     graph.ConvTransposeOp: conv,
     graph.ExpandDimsOp: _expand_dims,
+    graph.DynamicUpdateSliceOp: _dynamic_update_slice,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,

@@ -25,6 +25,19 @@ func.func @scatters(%x: tensor<5x3xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32
   func.return
 }
 
+// CHECK-LABEL: func.func @updates
+// TE-LABEL: func.func @updates
+func.func @updates(%x: tensor<5x3xf32>, %u: tensor<2x3xf32>, %i: tensor<i64>) {
+  // CHECK-NEXT: %a = graph.dynamic_update_slice %x, %u at %i, %i : tensor<5x3xf32>, tensor<2x3xf32> at tensor<i64>, tensor<i64> -> tensor<5x3xf32>
+  // TE: te.loops "dynamic_update_slice" (%[[u:.*]] = %u, %[[i:.*]] = %i) -> (%{{.*}} = %x) :
+  // TE-NEXT: loop.load %[[i]][]
+  // TE: arith.constant 3 : index
+  // TE: loop.for serial "i" %i_1 = 0 to 2 {
+  // TE: memref.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : memref<5x3xf32>
+  %a = graph.dynamic_update_slice %x, %u at %i, %i : tensor<5x3xf32>, tensor<2x3xf32> at tensor<i64>, tensor<i64> -> tensor<5x3xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @orders
 func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
   // CHECK-NEXT: %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>

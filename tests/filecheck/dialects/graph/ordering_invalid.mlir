@@ -61,3 +61,24 @@ func.func @qr_matrix(%x: tensor<3xf32>) {
   %q, %r = graph.qr %x : tensor<3xf32> -> tensor<3x3xf32>, tensor<3x3xf32>
   func.return
 }
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found an update of shape 6x3 for 5x3, expected the same rank and no axis that is longer; slice or reshape it
+func.func @update_shape(%x: tensor<5x3xf32>, %u: tensor<6x3xf32>, %i: tensor<i64>) {
+  %r = graph.dynamic_update_slice %x, %u at %i, %i : tensor<5x3xf32>, tensor<6x3xf32> at tensor<i64>, tensor<i64> -> tensor<5x3xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found 1 indices for 2 axes, expected one for each; name that many
+func.func @update_starts(%x: tensor<5x3xf32>, %u: tensor<2x3xf32>, %i: tensor<i64>) {
+  %r = graph.dynamic_update_slice %x, %u at %i : tensor<5x3xf32>, tensor<2x3xf32> at tensor<i64> -> tensor<5x3xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found an index of shape 1, expected a single number; index it
+func.func @update_index(%x: tensor<5xf32>, %u: tensor<2xf32>, %i: tensor<1xi64>) {
+  %r = graph.dynamic_update_slice %x, %u at %i : tensor<5xf32>, tensor<2xf32> at tensor<1xi64> -> tensor<5xf32>
+  func.return
+}
