@@ -19,6 +19,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .errors import PerformanceWarning, StepwellError
+    from .frontend.array_api.namespace import array_api
     from .frontend.control_flow import cond, fori_loop, map, scan, switch, while_loop
     from .frontend.debugging import debug_callback, debug_print, disable_jit
     from .frontend.jit import JitFunction, jit
@@ -41,6 +42,7 @@ _PLACES = {
     "StepwellError": "errors",
     "Target": "targets.target",
     "Tensor": "frontend.tensor",
+    "array_api": "frontend.array_api.namespace",
     "cond": "frontend.control_flow",
     "debug_callback": "frontend.debugging",
     "debug_print": "frontend.debugging",
@@ -68,6 +70,7 @@ __all__ = [
     "Target",
     "Tensor",
     "__version__",
+    "array_api",
     "cond",
     "debug_callback",
     "debug_print",

@@ -17,6 +17,9 @@ class ArrayOperators:
     def __neg__(self) -> Any:
         return self._applied("negative", self)
 
+    def __pos__(self) -> Any:
+        return self._applied("positive", self)
+
     def __abs__(self) -> Any:
         return self._applied("abs", self)
 

@@ -121,6 +121,11 @@ class Namespace:
         names = [known for known in vars(self) if not known.startswith("_")]
         raise AttributeError(_message(self.__name__, name, names, self._hints))
 
+    @property
+    def hints(self) -> Mapping[str, str]:
+        """What to write in place of names that there are not."""
+        return self._hints
+
     def __repr__(self) -> str:
         return f"<namespace '{self.__name__}'>"
 

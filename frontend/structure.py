@@ -161,3 +161,10 @@ def static_key(value: object) -> tuple[Any, ...]:
     """A value that is no array, so that only what is compiled to the same is equal."""
     # 1, 1.0 and True are equal, as are 0.0 and -0.0; nan is not even equal to itself.
     return (type(value), value.hex() if isinstance(value, float) else value)
+
+
+def _slice_of(_: None, bounds: list[Any]) -> slice[Any, Any, Any]:
+    return slice(*bounds)
+
+
+register_pytree_node(slice, lambda part: ((part.start, part.stop, part.step), None), _slice_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from types import EllipsisType
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -16,6 +17,7 @@ from .active import is_recording
 from .array_operators import ArrayOperators
 from .at import At
 from .call_site import call_site_text
+from .devices import CPU, check_device
 from .numpy_dispatch import call_function, call_ufunc
 from .operators import call
 from .tensor_messages import no_attribute, unusable
@@ -80,6 +82,20 @@ class Tensor(ArrayOperators):
     def size(self) -> int:
         """The number of elements."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def device(self) -> str:
+        """The array API's name of where the elements will be."""
+        return CPU
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        # By its name: it stands above this module, and is loaded when a program asks for it.
+        return import_module(".array_api.namespace", __package__).namespace(api_version)
+
+    def to_device(self, device: str, /, *, stream: None = None) -> Tensor:
+        """The tensor itself: there is one device."""
+        check_device(device)
+        return self
 
     @property
     def T(self) -> Tensor:

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -30,7 +31,7 @@ from .tensor import Tensor
 from .tracing import Trace
 from .user_errors import raise_of_user
 
-_STATIC = bool | int | float | str | None | np.dtype | type
+_STATIC = bool | int | float | str | None | np.dtype | type | EllipsisType
 """The types of arguments that are part of what is compiled."""
 
 
