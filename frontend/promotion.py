@@ -122,6 +122,18 @@ def float_dtype(dtype: np.dtype) -> np.dtype:
     return FLOAT32 if dtype.itemsize <= 2 else FLOAT64
 
 
+def common_float_dtype(operands: Sequence[np.dtype | Scalar]) -> np.dtype:
+    """
+    The dtype in which a function of several real numbers is computed: of integers, the widest of what `float_dtype` says of
+    each, as NumPy chooses a loop to which each operand converts by itself.
+    """
+    arrays = [operand for operand in operands if isinstance(operand, np.dtype)]
+    common = result_dtype(operands)
+    if is_float_dtype(common) or not arrays or common != result_dtype(arrays):
+        return float_dtype(common)
+    return result_dtype([float_dtype(dtype) for dtype in arrays])
+
+
 def number_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which `//`, `%` and `**` are computed: int8 for bool, as NumPy does."""
     return INT8 if dtype == BOOL else dtype

@@ -30,6 +30,7 @@ from .arrays import as_array, is_array
 from .call_site import call_site, call_site_text, name_of
 from .promotion import (
     Scalar,
+    common_float_dtype,
     default_dtype,
     is_scalar,
     require_supported,
@@ -357,6 +358,12 @@ def _promotes_as(value: TensorLike) -> np.dtype | Scalar:
     if isinstance(value, Tensor) and value.weak:
         return weak_scalar(value.dtype)
     return value if is_scalar(value) else dtype_of(value)
+
+
+def promoted_to_floats(*values: TensorLike) -> list[Tensor]:
+    """The operands in the dtype in which a function of real numbers is computed of them."""
+    common = common_float_dtype([_promotes_as(value) for value in values])
+    return converted(values, common)
 
 
 def converted(values: Sequence[TensorLike], dtype: np.dtype) -> list[Tensor]:

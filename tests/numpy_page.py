@@ -32,7 +32,8 @@ promotion included, at odd sizes and on several dtypes (`tests/unit/numpy_calls.
   such an update of the local name. It is refused where NumPy would show it elsewhere: on arguments and on views.
 - an index out of range that is known only at run time is moved to the nearest in range; `bincount` leaves it out.
 - where NumPy computes in float16 (the exponential of int8), Stepwell takes float32. No dtype is complex.
-- arguments `out=`, `where=` and `initial=` of ufuncs and reductions are not there, nor `order=` but "C".
+- traced values do not change, so that there is no `out=`: use what a function returns. Reductions have `where=` and `initial=`;
+  in place of `where=` of other functions write `sw.where(condition, f(x), other)`. There is no `order=` but "C".
 
 """
 

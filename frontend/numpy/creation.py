@@ -99,7 +99,14 @@ def asarray(x: TensorLike, /, dtype: Any = None, *, copy: bool | None = None) ->
     return tensor if dtype is None else cast_to(tensor, dtype_named(dtype))
 
 
-asanyarray = ascontiguousarray = asfortranarray = asarray
+asanyarray = asfortranarray = asarray
+
+
+@traceable
+def ascontiguousarray(x: TensorLike, /, dtype: Any = None) -> Tensor:
+    """As `asarray`, of at least one axis."""
+    tensor = asarray(x, dtype)
+    return tensor if tensor.ndim else reshape(tensor, (1,))
 
 
 @traceable
@@ -198,6 +205,8 @@ def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -
             )
             for axis, extent in enumerate(extents)
         )
+    if not rank:
+        return _filled((0,), 0, dtype)
     return stack([iota(extents, axis, dtype) for axis in range(rank)])
 
 

@@ -15,8 +15,8 @@ from ...dialects import graph
 from ...dialects.dtypes import is_float_dtype
 from ...dialects.graph.base import INTEGERS, GraphOp
 from ...errors import StepwellError
-from ..promotion import BOOL, INT64, division_dtype, float_dtype, is_scalar, number_dtype
-from ..recording import as_tensor, cast_to, converted, dtype_of, promoted, record
+from ..promotion import BOOL, INT8, division_dtype, float_dtype, is_scalar, number_dtype
+from ..recording import as_tensor, cast_to, dtype_of, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 
@@ -41,22 +41,48 @@ def unary(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
     return traceable(function)
 
 
+def rounding(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
+    """The function of an operation that gives whole numbers: integers and bools stay."""
+
+    def function(x: TensorLike, /) -> Tensor:
+        tensor = as_tensor(x)
+        return record(op, tensor) if is_float_dtype(tensor.dtype) else tensor
+
+    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
+    function.__doc__ = op.__doc__
+    return traceable(function)
+
+
 exp = unary(graph.ExpOp)
 log = unary(graph.LogOp)
 sqrt = unary(graph.SqrtOp)
 rsqrt = unary(graph.RsqrtOp)
-reciprocal = unary(graph.ReciprocalOp)
 sin = unary(graph.SinOp)
 cos = unary(graph.CosOp)
 tanh = unary(graph.TanhOp)
 erf = unary(graph.ErfOp)
 abs = absolute = unary(graph.AbsOp)
 sign = unary(graph.SignOp)
-ceil = unary(graph.CeilOp)
-floor = unary(graph.FloorOp)
-rint = unary(graph.RoundOp)
+ceil = rounding(graph.CeilOp)
+floor = rounding(graph.FloorOp)
 negative = unary(graph.NegOp)
 invert = bitwise_not = bitwise_invert = unary(graph.NotOp)
+
+
+@traceable
+def rint(x: TensorLike, /) -> Tensor:
+    """To the nearest whole number, halves to the even one, as a float."""
+    return record(graph.RoundOp, floating(x))
+
+
+@traceable
+def reciprocal(x: TensorLike, /) -> Tensor:
+    """1 / x; of integers truncated, so that it is 0 unless x is 1 or -1. That of the integer 0 is 0."""
+    tensor = as_tensor(x)
+    tensor = cast_to(tensor, number_dtype(tensor.dtype))
+    if is_float_dtype(tensor.dtype):
+        return record(graph.ReciprocalOp, tensor)
+    return where(absolute(tensor) == 1, tensor, tensor.dtype.type(0))
 
 
 @traceable
@@ -71,6 +97,8 @@ def square(x: TensorLike, /) -> Tensor:
 def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
     """To the nearest number of so many decimals, halves to the even one; integers stay."""
     tensor = as_tensor(x)
+    if tensor.dtype == BOOL:
+        tensor = floating(tensor)
     if decimals == 0 or (decimals > 0 and not is_float_dtype(tensor.dtype)):
         return record(graph.RoundOp, tensor)
     if not is_float_dtype(tensor.dtype):
@@ -129,17 +157,27 @@ def binary(
 
 
 def comparison(op: type[GraphOp]) -> Callable[[TensorLike, TensorLike], Tensor]:
-    """The function of a comparison: a Python integer that the other operand's dtype does not hold is int64."""
+    """
+    The function of a comparison. A Python integer that the other operand's dtype does not hold is beyond all of its elements:
+    it compares with them as its sign does with 0.
+    """
 
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
-        operands = (x, y)
-        if builtins.any(_out_of_range(a, b) for a, b in (operands, operands[::-1])):
-            return record(op, *converted(operands, INT64))
+        if _out_of_range(x, y):
+            x, y = 1 if x > 0 else -1, _zeros_of(y)
+        elif _out_of_range(y, x):
+            x, y = _zeros_of(x), 1 if y > 0 else -1
         return record(op, *promoted(x, y))
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
     function.__doc__ = op.__doc__
     return traceable(function)
+
+
+def _zeros_of(x: TensorLike) -> Tensor:
+    """Zeros that can be compared with -1, of the shape of `x`."""
+    zero = as_tensor(np.zeros((), INT8))
+    return record(graph.BroadcastToOp, zero, as_tensor(x).shape)
 
 
 def _out_of_range(number: TensorLike, other: TensorLike) -> bool:

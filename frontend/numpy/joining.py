@@ -265,4 +265,6 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices of an axis, without it."""
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
-    return tuple(record(graph.SqueezeOp, part, (axis,)) for part in split(x, x.shape[axis], axis))
+    cuts = [*range(1, x.shape[axis])]
+    parts = split(x, cuts, axis) if x.shape[axis] else []
+    return tuple(record(graph.SqueezeOp, part, (axis,)) for part in parts)

@@ -136,16 +136,35 @@ def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
 
 
 @traceable
-def repeat(x: TensorLike, repeats: int, /, axis: int | None = None) -> Tensor:
-    """Each slice of `axis` so many times in a row; without an axis, each element of the flattened `x`."""
+def repeat(x: TensorLike, repeats: int | Any, /, axis: int | None = None) -> Tensor:
+    """
+    Each slice of `axis` so many times in a row, or as often as known numbers say, one for each; without an axis, each element
+    of the flattened `x`.
+
+    Raises StepwellError for numbers that are traced, as the result's shape would follow from them.
+    """
     x = as_tensor(x)
     if axis is None:
         x, axis = reshape(x, -1), 0
     axis = normalized(single_axis(axis), x.ndim)
-    (count,) = integers(repeats, "repeats")
-    if count < 0:
-        raise StepwellError(f"found {count} repeats, expected at least 0; mend the number")
-    shape = tuple(x.shape)
+    if isinstance(repeats, Tensor):
+        raise StepwellError(
+            f"found {repeats!r} as repeats, expected known numbers, as a shape follows from them; for a known total use "
+            "stepwell.take(x, stepwell.searchsorted(stepwell.cumsum(repeats), stepwell.arange(total), 'right'))"
+        )
+    counts, shape = integers(repeats, "repeats"), tuple(x.shape)
+    if builtins.any(count < 0 for count in counts):
+        raise StepwellError(
+            f"found {builtins.min(counts)} repeats, expected at least 0; mend the number"
+        )
+    if len(counts) != 1:
+        if len(counts) != shape[axis]:
+            raise StepwellError(
+                f"found {len(counts)} repeats for an axis of extent {shape[axis]}, expected as many, or one number"
+            )
+        places = [place for place, count in enumerate(counts) for _ in range(count)]
+        return record(graph.GatherOp, x, as_tensor(np.array(places, np.int64)), axis)
+    (count,) = counts
     spread = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], count, *shape[axis + 1 :]))
     return reshape(spread, (*shape[:axis], count * shape[axis], *shape[axis + 1 :]))
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ...dialects import graph
+from ...dialects.dtypes import is_float_dtype
 from ...dialects.graph.base import GraphOp
 from ...errors import StepwellError
-from ..promotion import INT64, division_dtype, float_dtype
-from ..recording import as_tensor, cast_to, promoted, record
+from ..promotion import BOOL, FLOAT64, INT64, division_dtype, number_dtype
+from ..recording import as_tensor, cast_to, promoted, promoted_to_floats, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .creation import zeros_like
@@ -25,6 +26,7 @@ from .elementwise import (
     minimum,
     mod,
     power,
+    rounding,
     sin,
     sqrt,
     unary,
@@ -48,15 +50,18 @@ log1p = unary(graph.Log1pOp)
 log2 = unary(graph.Log2Op)
 log10 = unary(graph.Log10Op)
 cbrt = unary(graph.CbrtOp)
-trunc = fix = unary(graph.TruncOp)
+trunc = fix = rounding(graph.TruncOp)
 
 
 @traceable
 def fmod(x: TensorLike, y: TensorLike, /) -> Tensor:
     """The remainder of a truncated quotient, with the sign of `x` (C's fmod); of integers by 0, 0."""
-    a, b = promoted(x, y)
-    if a.dtype.kind == "u":
-        return a % b
+    a, b = promoted(x, y, to=number_dtype)
+    if not is_float_dtype(a.dtype):
+        # Not by magnitudes: the least integer has none.
+        remainder = a % b
+        is_opposite = (remainder != 0) & ((remainder < 0) != (a < 0))
+        return where(is_opposite, remainder - b, remainder)
     remainder = absolute(a) % absolute(b)
     # By subtraction from -0.0 so that a negative number's remainder 0 is -0.0, as C's is.
     return where(a < 0, -remainder, remainder)
@@ -104,7 +109,7 @@ def sinc(x: TensorLike, /) -> Tensor:
 
 def _of_floats(op: type[GraphOp], text: str) -> Callable[[TensorLike, TensorLike], Tensor]:
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
-        return record(op, *promoted(x, y, to=float_dtype))
+        return record(op, *promoted_to_floats(x, y))
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
     function.__doc__ = text
@@ -127,7 +132,7 @@ def signbit(x: TensorLike, /) -> Tensor:
 @traceable
 def hypot(x: TensorLike, y: TensorLike, /) -> Tensor:
     """sqrt(x² + y²), by the ratio of the lesser to the greater, so that no square overflows."""
-    a, b = (absolute(each) for each in promoted(x, y, to=float_dtype))
+    a, b = (absolute(each) for each in promoted_to_floats(x, y))
     greater, lesser = maximum(a, b), minimum(a, b)
     is_usual = (greater > 0) & (greater < np.inf)
     ratio = lesser / where(is_usual, greater, greater.dtype.type(1))
@@ -151,7 +156,7 @@ def fmin(x: TensorLike, y: TensorLike, /) -> Tensor:
 
 
 def _log_sum(x: TensorLike, y: TensorLike, base: str) -> Tensor:
-    a, b = promoted(x, y, to=float_dtype)
+    a, b = promoted_to_floats(x, y)
     greater = maximum(a, b)
     distance = -absolute(a - b)
     below = log1p(exp(distance)) if base == "e" else log1p(exp2(distance)) * (1 / math.log(2))
@@ -174,7 +179,7 @@ def logaddexp2(x: TensorLike, y: TensorLike, /) -> Tensor:
 @traceable
 def heaviside(x: TensorLike, y: TensorLike, /) -> Tensor:
     """0 where `x` is negative, 1 where it is positive, `y` where it is 0."""
-    a, b = promoted(x, y, to=float_dtype)
+    a, b = promoted_to_floats(x, y)
     one, zero = a.dtype.type(1), a.dtype.type(0)
     return where(isnan(a), a, where(a == 0, b, where(a < 0, zero, one)))
 
@@ -261,7 +266,17 @@ def real(x: TensorLike, /) -> Tensor:
     return as_tensor(x)
 
 
-conj = conjugate = real_if_close = real
+real_if_close = real
+
+
+@traceable
+def conjugate(x: TensorLike, /) -> Tensor:
+    """`x`, as no dtype here is complex; bool becomes int8, as in NumPy."""
+    tensor = as_tensor(x)
+    return cast_to(tensor, number_dtype(tensor.dtype))
+
+
+conj = conjugate
 
 
 @traceable
@@ -273,6 +288,7 @@ def imag(x: TensorLike, /) -> Tensor:
 @traceable
 def angle(x: TensorLike, /, deg: bool = False) -> Tensor:
     """0, or π where `x` is negative; in degrees if `deg`."""
-    tensor = floating(x)
+    tensor = as_tensor(x)
+    tensor = cast_to(tensor, FLOAT64) if tensor.dtype == BOOL else floating(tensor)
     half = tensor.dtype.type(180 if deg else math.pi)
     return where(isnan(tensor), tensor, where(signbit(tensor), half, tensor.dtype.type(0)))

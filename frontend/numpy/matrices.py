@@ -28,9 +28,9 @@ def _offsets(rows: int, columns: int) -> Tensor:
 
 
 @creation
-def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """The matrix of `n` rows and `m` columns, as many without `m`, with 1 on the k-th diagonal and 0 elsewhere."""
-    (rows,), (columns,) = integers(n, "n"), integers(n if m is None else m, "m")
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
+    """The matrix of `N` rows and `M` columns, as many without `M`, with 1 on the k-th diagonal and 0 elsewhere."""
+    (rows,), (columns,) = integers(N, "N"), integers(N if M is None else M, "M")
     return cast_to(_offsets(rows, columns) == k, dtype_named(dtype))
 
 
@@ -41,9 +41,9 @@ def identity(n: int, dtype: Any = float) -> Tensor:
 
 
 @creation
-def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
     """The matrix with 1 on and below the k-th diagonal and 0 above it."""
-    (rows,), (columns,) = integers(n, "n"), integers(n if m is None else m, "m")
+    (rows,), (columns,) = integers(N, "N"), integers(N if M is None else M, "M")
     return cast_to(_offsets(rows, columns) <= k, dtype_named(dtype))
 
 
@@ -122,12 +122,12 @@ def trace(
 
 
 @traceable
-def vander(x: TensorLike, /, n: int | None = None, increasing: bool = False) -> Tensor:
+def vander(x: TensorLike, /, N: int | None = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix: row i has the powers of `x[i]`, from the greatest on unless `increasing`."""
     x = as_tensor(x)
     if x.ndim != 1:
         raise StepwellError(f"found a tensor of {x.ndim} axes in vander, expected one; ravel it")
-    (count,) = integers(x.shape[0] if n is None else n, "n")
+    (count,) = integers(x.shape[0] if N is None else N, "N")
     powers = iota(count)
     base = astype(x, np.result_type(x.dtype, np.int64))
     exponent = astype(powers if increasing else count - 1 - powers, base.dtype)

@@ -128,7 +128,8 @@ def nanvar(
     tensor = averaged(x, dtype)
     if tensor.dtype == FLOAT64 and not is_float_dtype(as_tensor(x).dtype):
         return var(tensor, axis, ddof=ddof, keepdims=keepdims)
-    distance = _filled(tensor - nanmean(tensor, axis, keepdims=True), 0)
+    distance = tensor - nanmean(tensor, axis, keepdims=True)
+    distance = where(isnan(tensor), tensor.dtype.type(0), distance)
     count = cast_to(_count(tensor, axis, keepdims), tensor.dtype) - float(ddof)
     total = sum(distance * distance, axis, keepdims=keepdims)
     return where(count > 0, total / count, tensor.dtype.type(np.nan))

@@ -9,11 +9,15 @@ import numpy as np
 
 from ...dialects import graph
 from ...dialects.graph.base import GraphOp
+from ...errors import StepwellError
 from ..promotion import BOOL, INT64, accumulation_dtype, division_dtype, dtype_named
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, axes_of, single_axis
+from .elementwise import maximum, minimum
+from .elementwise import where as chosen
+from .manipulation import broadcast_to
 
 
 def _accumulated(x: TensorLike, dtype: Any, default: Callable[[np.dtype], np.dtype]) -> Tensor:
@@ -22,56 +26,152 @@ def _accumulated(x: TensorLike, dtype: Any, default: Callable[[np.dtype], np.dty
     return cast_to(tensor, default(tensor.dtype) if dtype is None else dtype_named(dtype))
 
 
+def only(x: Tensor, where: TensorLike, instead: int) -> Tensor:
+    """The operand with a number that changes nothing in place of the elements that `where=` leaves out."""
+    return x if where is None or where is True else chosen(where, x, as_tensor(instead, x.dtype))
+
+
 @traceable
 def sum(
-    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike = None,
+    where: TensorLike = None,
 ) -> Tensor:
     """
-    The sum; of nothing, 0. Without a `dtype` integers are summed in int64, uint8 and uint64 in uint64.
+    The sum, of the elements where `where` holds, from `initial` on; of nothing, 0. Without a `dtype` integers are summed in
+    int64, uint8 and uint64 in uint64.
     """
-    tensor = _accumulated(x, dtype, accumulation_dtype)
-    return record(graph.SumOp, tensor, axes_of(axis), keepdims)
+    tensor = only(_accumulated(x, dtype, accumulation_dtype), where, 0)
+    found = record(graph.SumOp, tensor, axes_of(axis), keepdims)
+    return found if initial is None else found + cast_to(as_tensor(initial), found.dtype)
 
 
 @traceable
 def prod(
-    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike = None,
+    where: TensorLike = None,
 ) -> Tensor:
     """
-    The product; of nothing, 1. Without a `dtype` integers are multiplied in int64, uint8 and uint64 in uint64.
+    The product, of the elements where `where` holds, from `initial` on; of nothing, 1. Without a `dtype` integers are
+    multiplied in int64, uint8 and uint64 in uint64.
     """
-    tensor = _accumulated(x, dtype, accumulation_dtype)
-    return record(graph.ProdOp, tensor, axes_of(axis), keepdims)
+    tensor = only(_accumulated(x, dtype, accumulation_dtype), where, 1)
+    found = record(graph.ProdOp, tensor, axes_of(axis), keepdims)
+    return found if initial is None else found * cast_to(as_tensor(initial), found.dtype)
 
 
 @traceable
 def mean(
-    x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    where: TensorLike = None,
 ) -> Tensor:
-    """The arithmetic mean; of nothing, NaN. Integers are averaged in float64."""
+    """
+    The arithmetic mean, of the elements where `where` holds; of nothing, NaN. Integers are averaged in float64.
+    """
     tensor = _accumulated(x, dtype, division_dtype)
-    return record(graph.MeanOp, tensor, axes_of(axis), keepdims)
+    if where is None or where is True:
+        return record(graph.MeanOp, tensor, axes_of(axis), keepdims)
+    total = record(graph.SumOp, only(tensor, where, 0), axes_of(axis), keepdims)
+    return total / counted(where, tensor, axis, keepdims)
+
+
+def counted(where: TensorLike, x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
+    """How many elements of `x` are where `where=` holds, in its dtype."""
+    is_there = broadcast_to(cast_to(as_tensor(where), BOOL), x.shape)
+    count = record(graph.SumOp, cast_to(is_there, INT64), axes_of(axis), keepdims)
+    return cast_to(count, x.dtype)
+
+
+def _extreme(
+    op: type[GraphOp],
+    join: Callable[[Tensor, Tensor], Tensor],
+    x: TensorLike,
+    axis: AxisLike,
+    keepdims: bool,
+    initial: TensorLike,
+    where: TensorLike,
+) -> Tensor:
+    tensor = as_tensor(x)
+    if initial is None:
+        if where is None or where is True:
+            return record(op, tensor, axes_of(axis), keepdims)
+        raise StepwellError(
+            "found where= without initial=, expected both, as nothing may be left to choose from; give initial="
+        )
+    start = as_tensor(initial, tensor.dtype)
+    if where is not None and where is not True:
+        tensor = chosen(where, tensor, start)
+    if not tensor.size:  # The greatest of nothing is not defined, the sum is.
+        return broadcast_to(start, record(graph.SumOp, tensor, axes_of(axis), keepdims).shape)
+    return join(record(op, tensor, axes_of(axis), keepdims), start)
 
 
 @traceable
-def max(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The greatest element, NaN if there is one. Raises StepwellError for nothing to choose from."""
-    return record(graph.MaxOp, as_tensor(x), axes_of(axis), keepdims)
+def max(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike = None,
+    where: TensorLike = None,
+) -> Tensor:
+    """
+    The greatest element, NaN if there is one; with `initial`, that if none is greater, and then only where `where` holds.
+
+    Raises StepwellError for nothing to choose from.
+    """
+    return _extreme(graph.MaxOp, maximum, x, axis, keepdims, initial, where)
 
 
 @traceable
-def min(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The least element, NaN if there is one. Raises StepwellError for nothing to choose from."""
-    return record(graph.MinOp, as_tensor(x), axes_of(axis), keepdims)
+def min(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    keepdims: bool = False,
+    initial: TensorLike = None,
+    where: TensorLike = None,
+) -> Tensor:
+    """
+    The least element, NaN if there is one; with `initial`, that if none is less, and then only where `where` holds.
+
+    Raises StepwellError for nothing to choose from.
+    """
+    return _extreme(graph.MinOp, minimum, x, axis, keepdims, initial, where)
 
 
 amax, amin = max, min
 
 
 @traceable
-def any(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """Whether any element is not zero; of nothing, False."""
-    tensor = cast_to(as_tensor(x), BOOL)
+def any(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    keepdims: bool = False,
+    where: TensorLike = None,
+) -> Tensor:
+    """Whether any element is not zero, of those where `where` holds; of nothing, False."""
+    tensor = only(cast_to(as_tensor(x), BOOL), where, False)
     if tensor.size:
         return record(graph.MaxOp, tensor, axes_of(axis), keepdims)
     # The maximum of nothing is not defined, the sum is.
@@ -79,9 +179,16 @@ def any(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> T
 
 
 @traceable
-def all(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """Whether every element is not zero; of nothing, True."""
-    tensor = cast_to(as_tensor(x), BOOL)
+def all(
+    x: TensorLike,
+    /,
+    axis: AxisLike = None,
+    *,
+    keepdims: bool = False,
+    where: TensorLike = None,
+) -> Tensor:
+    """Whether every element is not zero, of those where `where` holds; of nothing, True."""
+    tensor = only(cast_to(as_tensor(x), BOOL), where, True)
     if tensor.size:
         return record(graph.MinOp, tensor, axes_of(axis), keepdims)
     return cast_to(record(graph.ProdOp, cast_to(tensor, INT64), axes_of(axis), keepdims), BOOL)

@@ -117,8 +117,8 @@ def intersect1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> 
 @traceable
 def setdiff1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
     """The different elements of `x` that `y` does not have, in order."""
-    a, b = map(ravel, promoted(x, y))
-    return _selected(a, isin(unique_and_counts(a)[0], b, invert=True), size, "setdiff1d")
+    a = ravel(as_tensor(x))
+    return _selected(a, isin(unique_and_counts(a)[0], y, invert=True), size, "setdiff1d")
 
 
 @traceable
@@ -127,4 +127,4 @@ def setxor1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Ten
     a, b = map(ravel, promoted(x, y))
     both = concatenate([a, b])
     values = unique_and_counts(both)[0]
-    return _selected(both, isin(values, a) ^ isin(values, b), size, "setxor1d")
+    return _selected(both, ~(isin(values, a) & isin(values, b)), size, "setxor1d")

@@ -103,6 +103,8 @@ def _check_kth(x: Tensor, kth: Any, axis: int | None) -> None:
 def lexsort(keys: TensorLike, /, axis: int = -1) -> Tensor:
     """The indices that put in order by the last key, where equal by the one before it, and so on."""
     rows: list[Any] = [*(keys if isinstance(keys, list | tuple) else unstack(keys))]
+    if not rows:
+        raise StepwellError("found no keys in lexsort, expected at least one; give one")
     order = argsort(rows[0], axis)
     for row in rows[1:]:
         order = take_along_axis(order, argsort(take_along_axis(row, order, axis), axis), axis)

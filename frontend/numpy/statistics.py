@@ -21,7 +21,8 @@ from .joining import concatenate
 from .manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from .predicates import isnan
 from .products import matmul
-from .reductions import mean, sum
+from .reductions import counted, mean, only, sum
+from .reductions import mean as mean_of
 from .selection import take, take_along_axis
 from .sorting import sort
 
@@ -50,17 +51,21 @@ def var(
     keepdims: bool = False,
     mean: TensorLike = None,
     correction: float | None = None,
+    where: TensorLike = None,
 ) -> Tensor:
     """
     The variance: the sum of the squared distances from the mean, divided by their number less `ddof` (`correction` in the
-    array API). A `mean` that is known already has extent 1 on the reduced axes.
+    array API), of the elements where `where` holds. A `mean` that is known already has extent 1 on the reduced axes.
     """
     tensor = averaged(x, dtype)
     axes = reduced_axes(tensor, axis)
-    center = record(graph.MeanOp, tensor, axes, True) if mean is None else mean
+    center = mean_of(tensor, axes, keepdims=True, where=where) if mean is None else mean
     distance = tensor - center
-    total = record(graph.SumOp, distance * distance, axes, keepdims)
-    count = prod(tensor.shape[one] for one in axes) - (ddof if correction is None else correction)
+    total = record(graph.SumOp, only(distance * distance, where, 0), axes, keepdims)
+    less = ddof if correction is None else correction
+    if where is not None and where is not True:
+        return total / maximum(counted(where, tensor, axes, keepdims) - float(less), 0)
+    count = prod(tensor.shape[one] for one in axes) - less
     return total / tensor.dtype.type(builtins.max(count, 0))
 
 
@@ -75,9 +80,11 @@ def std(
     keepdims: bool = False,
     mean: TensorLike = None,
     correction: float | None = None,
+    where: TensorLike = None,
 ) -> Tensor:
     """The standard deviation: the square root of the variance. See `var`."""
-    return sqrt(var(x, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+    less = ddof if correction is None else correction
+    return sqrt(var(x, axis, dtype, ddof=less, keepdims=keepdims, mean=mean, where=where))
 
 
 @traceable
