@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...dialects import graph
+from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
-from ..promotion import BOOL, INT64
+from ..promotion import INT64
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
@@ -82,29 +83,56 @@ def _where(x: Tensor, mask: Tensor, value: Tensor, how: str) -> Tensor:
 
 
 def _in_slices(x: Tensor, parts: Sequence[Any], value: Tensor, how: str) -> Tensor | None:
-    """By integers and slices without steps; None where one has a step."""
-    slices: list[Any] = [
-        slice(part, part + 1 or None) if type(part) is int else part for part in parts
-    ]
-    if any(part is not Ellipsis and part.step not in (None, 1) for part in slices):
-        return None
+    """By integers and slices, element by element; None for several values and a slice with a step."""
     place = getitem(x, tuple(parts))  # checks the key
-    at = slices.index(Ellipsis) if Ellipsis in slices else len(slices)
-    full = x.ndim - len(slices) + (1 if Ellipsis in slices else 0)
-    slices[at : at + 1] = [slice(None)] * full
-    bounds = [part.indices(extent)[:2] for part, extent in zip(slices, x.shape, strict=True)]
-    low = [start for start, _ in bounds]
-    inner = [max(stop - start, 0) for start, stop in bounds]
+    written = _fitting(value, place.shape)
+    named = _named(x.shape, parts)
+    if value.size != 1 and any(along.step != 1 for along in named):
+        return None
+    named = [along if along.step > 0 or not along else along[::-1] for along in named]
+    if all(len(along) == extent for along, extent in zip(named, x.shape, strict=True)):
+        return _JOINS[how](x, reshape(broadcast_to(written, place.shape), x.shape))
+    if value.size == 1:
+        return where(_is_named(x.shape, named), _JOINS[how](x, reshape(value, ())), x)
+    low = [along.start for along in named]
+    inner = [len(along) for along in named]
     high = [
         extent - start - count for extent, start, count in zip(x.shape, low, inner, strict=True)
     ]
-    written = reshape(broadcast_to(_fitting(value, place.shape), place.shape), inner)
-    if inner == list(x.shape):
-        return _JOINS[how](x, written)
-    is_there = broadcast_to(as_tensor(np.ones((), BOOL)), inner)
-    is_there = record(graph.PadOp, is_there, low, high, np.False_)
-    spread = record(graph.PadOp, written, low, high, x.dtype.type(0))
-    return where(is_there, _JOINS[how](x, spread), x)
+    written = reshape(broadcast_to(written, place.shape), inner)
+    # What x + -0.0 gives is x, also where x is -0.0.
+    zero = x.dtype.type(-0.0 if is_float_dtype(x.dtype) and how == "add" else 0)
+    spread = record(graph.PadOp, written, low, high, zero)
+    if how == "add":
+        return add(x, spread)
+    return where(_is_named(x.shape, named), _JOINS[how](x, spread), x)
+
+
+def _named(shape: Sequence[int], parts: Sequence[Any]) -> list[range]:
+    """The indices along each axis that integers and slices name."""
+    slices: list[Any] = [
+        slice(part, part + 1 or None) if type(part) is int else part for part in parts
+    ]
+    at = slices.index(Ellipsis) if Ellipsis in slices else len(slices)
+    full = len(shape) - len(slices) + (1 if Ellipsis in slices else 0)
+    slices[at : at + 1] = [slice(None)] * full
+    return [range(*part.indices(extent)) for part, extent in zip(slices, shape, strict=True)]
+
+
+def _is_named(shape: Sequence[int], named: Sequence[range]) -> Tensor:
+    """Whether each element of a tensor of this shape has such indices: computed from them, so that nothing is read."""
+    holds: Tensor | None = None
+    for axis, (along, extent) in enumerate(zip(named, shape, strict=True)):
+        if len(along) == extent:
+            continue
+        index = iota(extent)
+        here = (index >= along.start) & (index < along.stop)
+        if along.step != 1:
+            here = here & ((index - along.start) % abs(along.step) == 0)
+        here = reshape(here, [-1 if one == axis else 1 for one in range(len(shape))])
+        holds = here if holds is None else holds & here
+    assert holds is not None
+    return holds
 
 
 # Slices of fixed sizes that start where a traced index says.
