@@ -78,6 +78,11 @@ class Options:
         return self.machine.cache(2).bytes
 
     @property
+    def tile_bytes(self) -> int:
+        """What a tile of a loop's state may take: the target's first-level cache."""
+        return self.machine.cache(1).bytes
+
+    @property
     def cache_bytes(self) -> int:
         """The target's last-level cache."""
         return self.machine.caches[-1].bytes
