@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..dialects import loop
 from ..dialects.shaped import memref_type
@@ -14,21 +14,24 @@ from ..dialects.shaped import memref_type
 NOALIAS = "stepwell.noalias"
 """Function or argument attribute: no other argument shares this argument's memory."""
 
-_VIEWS = (
-    memref.SubviewOp,
-    memref.ViewOp,
-    memref.CastOp,
-    memref.ReinterpretCastOp,
-    memref.ExpandShapeOp,
-    memref.CollapseShapeOp,
+# Sets of classes: xDSL's have a metaclass that makes isinstance slow where the answer is no.
+_VIEWS = frozenset(
+    {
+        memref.SubviewOp,
+        memref.ViewOp,
+        memref.CastOp,
+        memref.ReinterpretCastOp,
+        memref.ExpandShapeOp,
+        memref.CollapseShapeOp,
+    }
 )
 
-_ALLOCATIONS = (loop.AllocOp, memref.AllocOp, memref.AllocaOp)
+_ALLOCATIONS = frozenset({loop.AllocOp, memref.AllocOp, memref.AllocaOp})
 
 
 def is_allocation(value: SSAValue) -> bool:
     """Whether the buffer is memory of its own, made where it is defined."""
-    return isinstance(value.owner, _ALLOCATIONS)
+    return type(value.owner) in _ALLOCATIONS
 
 
 @dataclass
@@ -62,7 +65,8 @@ class Aliases:
 
     def root(self, value: SSAValue) -> SSAValue:
         """The buffer a view was made from, through any number of views."""
-        while isinstance(value.owner, _VIEWS):
+        while type(value.owner) in _VIEWS:
+            assert isinstance(value.owner, Operation)
             value = value.owner.operands[0]
         return value
 

@@ -79,6 +79,10 @@ class Frame:
         return None if found is None else self.around.values(found)
 
 
+_LOOP = ("loop_name", "lower_map", "upper_map", "step")
+"""The properties of a loop that its frame is made from."""
+
+
 class Frames:
     """
     The frames of one function's blocks, kept from one question to the next.
@@ -130,7 +134,7 @@ class Frames:
     def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:
         """That of the body of a loop that stands in a frame."""
         block = op.body.block
-        said = (op.loop_name, op.lower_map, op.upper_map, op.step, *op.operands)
+        said = (*map(op.properties.get, _LOOP), *op.operands)
         known = self._known.get(block)
         if known is None or known[0] is not outer or known[1] != said:
             known = outer, said, _in_loop(op, outer)

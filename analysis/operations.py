@@ -31,9 +31,10 @@ def used_from_above(region: Region) -> list[SSAValue]:
 
 
 def _add(block: Block, found: list[Operation]) -> None:
-    for op in block.ops:
+    op = block.first_op
+    while op is not None:
         found.append(op)
-        if op.regions:
-            for region in op.regions:
-                for inner in region.blocks:
-                    _add(inner, found)
+        for region in op.regions:
+            for inner in region.blocks:
+                _add(inner, found)
+        op = op.next_op

@@ -163,6 +163,7 @@ class _Extractor:
     def __init__(self, scop: Scop, before: Scop | None):
         self.scop = scop
         self._before = {} if before is None else before.made
+        self._loops: dict[tuple[SSAValue, Frame], int] = {}
 
     def run(self) -> Scop:
         body = self.scop.function.body.block
@@ -201,19 +202,27 @@ class _Extractor:
 
     def _affine_access(self, op: loop.LoadOp | loop.StoreOp, frame: Frame, time: Moment) -> None:
         """Note the access, the one of before where nothing it was made from has changed."""
-        buffer, moment = op.buffer, self._moment(time)
-        private = _loops_of(self.scop.aliases.root(buffer), frame)
-        said = (frame, moment, private, op.map, *op.operands)
+        is_write, operands = type(op) is loop.StoreOp, tuple(op.operands)
+        buffer, moment = operands[is_write], self._moment(time)
+        said = (frame, moment, self._private(buffer, frame), op.properties["map"], *operands)
         known = self._before.get(op)
         if known is not None and known[0] == said:
-            access = known[1]
-        else:
-            access = self._access(op, buffer, isinstance(op, loop.StoreOp), frame, moment)
+            self.scop.made[op] = known
+            self._note(known[1])
+            return
+        access = self._access(op, buffer, is_write, frame, moment)
         self._note(access)
         if access.buffer is buffer and not any(
             type(value.owner) is affine.ApplyOp for value in op.operands_
         ):  # what the operands of others say may be changed in its place
             self.scop.made[op] = said, access
+
+    def _private(self, buffer: SSAValue, frame: Frame) -> int:
+        """How many loops of the frame have their own memory of a buffer in each iteration."""
+        key = buffer, frame
+        if key not in self._loops:
+            self._loops[key] = _loops_of(self.scop.aliases.root(buffer), frame)
+        return self._loops[key]
 
     def _note(self, access: Access) -> None:
         self.scop.accesses.append(access)

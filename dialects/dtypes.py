@@ -37,6 +37,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..errors import StepwellError
+from .type_memo import remembered
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 ui16 = IntegerType(16, Signedness.UNSIGNED)
@@ -178,6 +179,7 @@ def signless(attr: Attribute) -> Attribute:
     return _SIGNLESS.get(attr, attr)
 
 
+@remembered
 def bit_width(attr: Attribute) -> int:
     """Bits of one element; an i1 takes a whole byte in memory but is one bit here."""
     match attr:

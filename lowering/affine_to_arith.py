@@ -117,15 +117,13 @@ class AffineExpander:
         self, builder: CoreBuilder, expr: AffineExpr, operands: Sequence[SSAValue]
     ) -> SSAValue:
         """The value of the expression with `operands[i]` for dimension i."""
-        match expr:
-            case AffineConstantExpr():
-                return self.constant(expr.value)
-            case AffineDimExpr():
-                return operands[expr.position]
-            case AffineBinaryOpExpr():
-                return self._binary(builder, expr, operands)
-            case _:
-                raise ValueError(f"symbols are not used here: {expr}")
+        if type(expr) is AffineDimExpr:
+            return operands[expr.position]
+        if type(expr) is AffineConstantExpr:
+            return self.constant(expr.value)
+        if type(expr) is AffineBinaryOpExpr:
+            return self._binary(builder, expr, operands)
+        raise ValueError(f"symbols are not used here: {expr}")
 
     def _binary(
         self, builder: CoreBuilder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
+from ..analysis.operations import operations_in
 from ..dialects.loop import LOAD
 from ..dialects.resources import INLINE_LIMIT
 from .emit_globals import elements
@@ -57,9 +58,9 @@ class _Uses:
 
     def _add_uses(self, op: Symbol) -> None:
         used = self._used[op.sym_name.data] = set[str]()
-        for inner in op.walk():
+        for inner in operations_in(op):
             for attribute in inner.properties.values():
-                if isinstance(attribute, SymbolRefAttr):
+                if type(attribute) is SymbolRefAttr:
                     used.add(attribute.root_reference.data)
                     if not isinstance(inner, llvm.CallOp):
                         self._passed.add(attribute.root_reference.data)

@@ -44,6 +44,21 @@ def convert_lanes(
         skipped += count
 
 
+_APART = frozenset(
+    {
+        affine.ApplyOp,
+        loop.ForOp,
+        loop.IfOp,
+        loop.LoadOp,
+        loop.PrefetchOp,
+        loop.StoreOp,
+        loop.YieldOp,
+        memref.LoadOp,
+    }
+)
+"""All others are the same operation on vectors."""
+
+
 class LaneConverter:
     """Converts the body of a vector loop for some of its lanes."""
 
@@ -57,9 +72,10 @@ class LaneConverter:
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
         for op in block.ops:
+            if type(op) not in _APART:
+                self._elementwise(op, builder)
+                continue
             match op:
-                case loop.YieldOp():
-                    pass
                 case loop.ForOp() if is_written_out(op):
                     for inside in self.scalar.open_copies(op, builder):
                         self.convert(op.body.block, inside)
@@ -85,7 +101,7 @@ class LaneConverter:
                 case affine.ApplyOp():
                     self.scalar.convert_op(op, builder)
                 case _:
-                    self._elementwise(op, builder)
+                    pass
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
         update = self.values.loop.reductions.get(op)

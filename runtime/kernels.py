@@ -31,7 +31,6 @@ from ..driver.options import Options
 from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
-from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.emit import EmittedKernels, emit_kernels
 from ..universe import make_context
 from .codegen import CodeGenerator
@@ -163,9 +162,7 @@ def compile_kernel(job: KernelJob) -> CompiledKernel | None:
             lower_to(unit, Level.CORE, job.options, ctx=ctx, unscheduled=True)
             interface = interface_of(unit, passed)
             lower_to(unit, Level.LLVM, job.options, ctx=ctx)
-            threads = job.options.threads
-            lowered = with_team(unit, threads) if threads else unit
-            emitted, names = emit_kernels(lowered, interface.functions, job.generator.triple)
+            emitted, names = emit_kernels(unit, interface.functions, job.generator.triple)
     except StepwellError:
         return None
     if not interface.functions <= names.keys():

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...errors import StepwellError
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -50,7 +51,7 @@ def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
     powers: list[math.IPowIOp] = []
     functions: list[Operation] = []
     idioms: list[Operation] = []
-    for op in module.walk():
+    for op in operations_in(module):
         if isinstance(op, math.IPowIOp):
             _check_power(op)
             powers.append(op)

@@ -24,8 +24,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.scalar import EXACT
+from ...dialects.type_memo import remembered
 from ...dialects.upstream.arith_casts import CASTS
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
@@ -60,15 +62,15 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            if _computes_with_narrow(inner):
+        for inner in operations_in(op):
+            if _has_narrow(inner) and _computes(inner):
                 _in_single(inner)
         if fp_contract(self.fp) != "strict":
-            for inner in list(op.walk()):
+            for inner in operations_in(op):
                 if isinstance(inner, arith.ExtFOp):
                     _forget_rounding(inner)
-        conversions = [o for o in op.walk() if isinstance(o, arith.ExtFOp | arith.TruncFOp)]
-        narrow = [o for o in conversions if _is_narrow(o.input.type) or _is_narrow(o.result.type)]
+        conversions = [o for o in operations_in(op) if isinstance(o, arith.ExtFOp | arith.TruncFOp)]
+        narrow = [o for o in conversions if _has_narrow(o)]
         expands_f16 = bool(narrow) and not Target.of(self.target).converts_f16
         for conversion in narrow:
             _expand_conversion(conversion, expands_f16)
@@ -77,15 +79,19 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
 # Arithmetic.
 
 
-def _computes_with_narrow(op: Operation) -> bool:
+def _has_narrow(op: Operation) -> bool:
+    return any(_is_narrow(value.type) for value in (*op.operands, *op.results))
+
+
+def _computes(op: Operation) -> bool:
     if isinstance(op, _KEPT) or op.name == arith.SelectOp.name:
         return False
-    computes = op.dialect_name() in ("arith", "math") or isinstance(
+    return op.dialect_name() in ("arith", "math") or isinstance(
         op, vector.FMAOp | vector.ReductionOp
     )
-    return computes and any(_is_narrow(value.type) for value in (*op.operands, *op.results))
 
 
+@remembered
 def _is_narrow(type_: Attribute) -> bool:
     return is_narrow_float(get_element_type_or_self(type_))
 

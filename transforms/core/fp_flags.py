@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.utils import FastMathFlag
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.scalar import EXACT
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -46,7 +47,7 @@ class CoreFpFlagsPass(StepwellPass):
         flags = SCALAR_FLAGS[fp_contract(self.fp)]
         if flags is None:
             return
-        for inner in op.walk():
+        for inner in operations_in(op):
             if (
                 isinstance(inner, arith.AddfOp | arith.SubfOp | arith.MulfOp)
                 and not inner.fastmath.data

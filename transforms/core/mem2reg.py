@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.upstream.arith import VectorSelectOp
@@ -81,7 +82,7 @@ def promote_buffers(function: func.FuncOp) -> None:
 
 def _allocas(function: func.FuncOp) -> list[memref.AllocaOp]:
     """Those of the function's blocks and of the bodies of its parallel loops."""
-    return [op for op in function.walk() if isinstance(op, memref.AllocaOp)]
+    return [op for op in operations_in(function) if isinstance(op, memref.AllocaOp)]
 
 
 # Slots.

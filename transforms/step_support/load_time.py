@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.constants import constant_global, globals_of
+from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.shaped import memref_type
 
@@ -126,4 +127,5 @@ def erase_unused(buffer: SSAValue) -> None:
 
 
 def _symbols_read(module: ModuleOp) -> set[str]:
-    return {op.name_.string_value() for op in module.walk() if isinstance(op, memref.GetGlobalOp)}
+    found = operations_in(module)
+    return {op.name_.string_value() for op in found if isinstance(op, memref.GetGlobalOp)}

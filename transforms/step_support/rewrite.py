@@ -10,11 +10,8 @@ from xdsl.dialects import affine
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
-    IntegerType,
-    i32,
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -31,6 +28,7 @@ from ...analysis.domains import REMEMBERED
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
 from ...dialects.affine_text import compact, first_positions
+from ...dialects.loop.control import operand_segments
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
@@ -204,14 +202,9 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     lower_map, lower_values = as_bound(lower)
     upper_map, upper_values = as_bound(upper)
     op.operands = [*lower_values, *upper_values]
-    op.properties["operandSegmentSizes"] = _segments(len(lower_values), len(upper_values))
+    op.properties["operandSegmentSizes"] = operand_segments(len(lower_values), len(upper_values))
     op.lower_map = AffineMapAttr(lower_map)
     op.upper_map = AffineMapAttr(upper_map)
-
-
-@lru_cache(maxsize=64)
-def _segments(*sizes: int) -> DenseArrayBase[IntegerType]:
-    return DenseArrayBase.from_list(i32, sizes)
 
 
 def set_step(op: loop.ForOp, step: int) -> None:
