@@ -17,7 +17,7 @@ from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, integers, normalized
 from .elementwise import ceil, floor, maximum, minimum, sqrt, where
-from .joining import concatenate
+from .joining import concatenate, unstack
 from .manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from .predicates import isnan
 from .products import matmul
@@ -25,6 +25,7 @@ from .reductions import counted, mean, only, sum
 from .reductions import mean as mean_of
 from .selection import take, take_along_axis
 from .sorting import sort
+from .sorting_networks import MOST_IN_NETWORK, in_order
 
 
 def reduced_axes(x: Tensor, axis: AxisLike) -> tuple[int, ...]:
@@ -246,10 +247,16 @@ def fraction_of(percent: TensorLike) -> TensorLike:
 def median(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
     """The middle element, or the mean of the two in the middle; NaN where an element is NaN."""
     tensor = averaged(x)
-    row = sort(last_of(tensor, axis), -1)
+    row = last_of(tensor, axis)
     count = row.shape[-1]
     if not count:
         raise StepwellError("found no elements to take a median of, expected at least one")
+    if count <= MOST_IN_NETWORK:
+        parts = in_order(unstack(row, axis=-1))
+        half = row.dtype.type(0.5)
+        both = parts[(count - 1) // 2] * half + parts[count // 2] * half
+        return kept_as_ones(parts[count // 2] if count % 2 else both, tensor, axis, keepdims)
+    row = sort(row, -1)
     found = mean(take(row, np.array([(count - 1) // 2, count // 2]), -1), -1)
     last = row[..., -1]
     return kept_as_ones(where(isnan(last), last, found), tensor, axis, keepdims)

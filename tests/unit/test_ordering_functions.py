@@ -7,6 +7,7 @@ import pytest
 import stepwell as sw
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.frontend.numpy.sorting_networks import comparators
 
 RNG = np.random.default_rng(11)
 
@@ -113,6 +114,25 @@ def test_long_rows_are_sorted_by_digits(dtype):
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, -1))
     turned = 300 - np.argsort(x[:, ::-1], kind="stable")[:, ::-1]
     np.testing.assert_array_equal(down, turned)
+
+
+@pytest.mark.parametrize("count", range(1, 17))
+def test_networks_of_comparators_sort(count):
+    """By the principle of zeros and ones (Knuth, 5.3.4, theorem Z)."""
+    rows = (np.arange(1 << count)[:, None] >> np.arange(count)) & 1
+    expected = np.sort(rows, 1)
+    for low, high in comparators(count):
+        pair = rows[:, [low, high]]
+        rows[:, low], rows[:, high] = pair.min(1), pair.max(1)
+    np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 16, 17])
+def test_median_of_short_rows(count):
+    x = RNG.normal(size=(count, 7)).astype(np.float32)
+    x[0, 3], x[-1, 5] = np.nan, np.inf
+    found = sw.jit(lambda x: sw.median(x, 0), opt="quick")(x)
+    np.testing.assert_allclose(found, np.median(x, 0), rtol=1e-6)
 
 
 @settings(max_examples=30, deadline=None)
