@@ -18,7 +18,7 @@ MODEL_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check --no-de
 DETECTOR := $(MODELS)/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check test-mlir test-onnx test-models bench models ladder fuzz fuzz-schedules clean
+.PHONY: help demo test test-slow check test-mlir test-onnx test-array-api test-models bench models ladder fuzz fuzz-schedules clean
 
 help:
 	@echo "make demo       compile a digit classifier, show every level, classify; find text with a real model"
@@ -27,6 +27,7 @@ help:
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5, and linalg, with upstream mlir-opt and mlir-runner"
 	@echo "make test-onnx  ONNX's own tests of backends, and the page docs/onnx.md from what they find"
+	@echo "make test-array-api  the array API standard's own suite on stepwell.array_api; fetches it with git"
 	@echo "make test-models  real networks beside ONNX Runtime, on one thread and on two: make models fetches them"
 	@echo "make bench      the suite beside NumPy and the peers that are installed, and compile time by pass"
 	@echo "make models     fetch and export real networks into build/models, for benchmarks/models.py"
@@ -63,6 +64,10 @@ test-mlir: $(VENV)/.installed-mlir
 
 test-onnx: $(VENV)/.installed-test
 	@$(PY) tests/onnx_suite.py --jobs $(JOBS) --page docs/onnx.md
+
+test-array-api: $(VENV)/.installed-test
+	@$(VENV)/bin/pip install -q pytest-json-report ndindex
+	@$(PY) tests/array_api_suite.py
 
 test-models: $(VENV)/.installed-models
 	@test -d build/models || { echo "error: found no models in build/models, expected some; say make models"; exit 1; }

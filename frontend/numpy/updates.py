@@ -40,7 +40,7 @@ def updated(x: Tensor, key: Any, values: TensorLike, how: str, /) -> Tensor:
     x = as_tensor(x)
     value = cast_to(as_tensor(values), x.dtype)
     parts = parts_of(key)
-    if len(parts) == 1 and is_mask(parts[0]):
+    if len(parts) == 1 and is_mask(parts[0]) and not _is_one_each(parts[0], x, value):
         return _where(x, as_tensor(parts[0]), value, how)
     if all(isinstance(part, slice | int | EllipsisType) for part in parts):
         found = _in_slices(x, parts, value, how)
@@ -58,6 +58,12 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = reshape(value, value.shape[1:])
     return value
+
+
+def _is_one_each(mask: Any, x: Tensor, value: Tensor) -> bool:
+    """Whether values for a known mask are not the same at each place, but one after the other where it holds."""
+    rest = x.ndim - (mask.ndim if isinstance(mask, Tensor) else np.ndim(mask))
+    return not isinstance(mask, Tensor) and value.ndim > rest
 
 
 def _where(x: Tensor, mask: Tensor, value: Tensor, how: str) -> Tensor:

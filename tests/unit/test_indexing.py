@@ -1,10 +1,9 @@
-"""Subscripts of traced values against NumPy's."""
+"""Subscripts of traced values against NumPy's; those with arrays are drawn in `test_indexing_properties`."""
 
 import numpy as np
 import pytest
 import stepwell as sw
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 
@@ -13,30 +12,12 @@ def interpreted(function, *arrays):
     return sw.interpret(sw.jit(function).lower(*arrays).module("graph"), arrays)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(key=npst.basic_indices((4, 5, 6), allow_newaxis=True, max_dims=6))
 def test_basic_indexing(key):
     x = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
     (found,) = interpreted(lambda x: x[key], x)
     np.testing.assert_array_equal(found, x[key])
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_indexing_with_an_array(data):
-    x = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
-    axis = data.draw(st.integers(0, 2))
-    shape = data.draw(st.sampled_from([(), (1,), (3,), (2, 2), (0,)]))
-    indices = data.draw(npst.arrays(np.int64, shape, elements=st.integers(-4, 3)))
-    parts = st.sampled_from([0, -1, slice(None), slice(1, None, 2), slice(None, None, -1)])
-    key = [data.draw(parts) for _ in range(3)]
-    key[axis] = indices
-    if data.draw(st.booleans()):
-        key.insert(data.draw(st.integers(0, 3)), None)
-    (found,) = interpreted(lambda x: x[tuple(key)], x)
-    np.testing.assert_array_equal(found, x[tuple(key)])
-    (found,) = interpreted(lambda x, i: x[tuple(i if k is indices else k for k in key)], x, indices)
-    np.testing.assert_array_equal(found, x[tuple(key)])
 
 
 BAD_KEYS = {
@@ -82,43 +63,6 @@ def test_a_traced_index():
     pick = sw.jit(lambda x, i: x[i])
     for i in (0, 2, -1):
         np.testing.assert_array_equal(pick(x, np.int64(i)), x[i])
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.data())
-def test_several_arrays_and_masks(data):
-    x = np.arange(120, dtype=np.int32).reshape(4, 5, 6)
-    shapes = st.sampled_from([(), (1,), (3,), (2, 1), (2, 3)])
-    parts = [st.sampled_from([0, -1, slice(None), slice(1, None, 2)])]
-    key = []
-    for extent in x.shape[: data.draw(st.integers(1, 3))]:
-        if data.draw(st.booleans()):
-            elements = st.integers(-extent, extent - 1)
-            key.append(data.draw(npst.arrays(np.int64, data.draw(shapes), elements=elements)))
-        else:
-            key.append(data.draw(parts[0]))
-    for extra in (None, ...):
-        if data.draw(st.booleans()):
-            key.insert(data.draw(st.integers(0, len(key))), extra)
-    key = tuple(key)
-    try:
-        expected = x[key]
-    except IndexError:
-        return  # shapes that do not broadcast
-    (found,) = interpreted(lambda x: x[key], x)
-    np.testing.assert_array_equal(found, expected)
-    arrays = [part for part in key if isinstance(part, np.ndarray)]
-
-    def traced(x, arrays):
-        rest = iter(arrays)
-        return x[tuple(next(rest) if isinstance(part, np.ndarray) else part for part in key)]
-
-    (found,) = interpreted_nested(traced, x, arrays)
-    np.testing.assert_array_equal(found, expected)
-
-
-def interpreted_nested(function, x, arrays):
-    return sw.interpret(sw.jit(function).lower(x, arrays).module("graph"), [x, *arrays])
 
 
 def test_known_masks():

@@ -175,8 +175,8 @@ OTHER_MISTAKES = {
     "found order='F' in reshape": lambda x: x.reshape(6, order="F"),
     "found numpy's nextafter": lambda x: np.nextafter(x, x),
     "found numpy's apply_along_axis": lambda x: np.apply_along_axis(len, 0, x),
-    "found numpy's linalg.svd .* there is no operation for this factorization": lambda x: (
-        np.linalg.svd(x)
+    "found numpy's linalg.eig .* there is no operation for the eigenvalues": lambda x: (
+        np.linalg.eig(x)
     ),
     "found numpy's fft.rfft .*; there is no complex dtype; use sw.dft": lambda x: np.fft.rfft(x),
     r"found numpy.add.reduceat on": lambda x: np.add.reduceat(x, [0]),

@@ -1,0 +1,96 @@
+"""
+The array API standard's own suite, on `stepwell.array_api`: every function it calls is compiled for the shapes it draws.
+
+    python tests/array_api_suite.py                 # fetches the suite with git into build/
+    python tests/array_api_suite.py --suite FOLDER  # one that is there, with its submodule `array-api`
+    python tests/array_api_suite.py -- -k linalg    # what stands behind -- is for pytest
+
+The suite is at https://github.com/data-apis/array-api-tests; it is no package, so that it is fetched at a commit. It needs
+pytest-json-report and ndindex. What is not claimed is not run: complex dtypes, the extension `fft`, `nextafter`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ADDRESS = "https://github.com/data-apis/array-api-tests"
+COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
+FOLDER = Path("build/array-api-tests")
+
+NOT_CLAIMED = {
+    "array_api_tests/test_has_names.py::test_has_names[elementwise-nextafter]": "it takes floats apart bit by bit",
+    "array_api_tests/test_operators_and_elementwise_functions.py::test_nextafter": "as above",
+    "array_api_tests/test_signatures.py::test_func_signature[nextafter]": "as above",
+    "array_api_tests/test_special_cases.py::test_binary[nextafter(x1_i is NaN or x2_i is NaN) -> NaN]": "as above",
+    "array_api_tests/test_linalg.py::test_vecdot_conj": "there is no complex dtype",
+    **{
+        f"array_api_tests/test_has_names.py::test_has_names[fft-{name}]": "there is no complex dtype"
+        for name in (
+            *("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft"),
+            *("fftfreq", "rfftfreq", "fftshift", "ifftshift"),
+        )
+    },
+}
+"""Tests of the suite that are left out, with the reason."""
+
+
+def fetched() -> Path:
+    """The suite, fetched when it is not there."""
+    if not FOLDER.exists():
+        for command in (
+            ["git", "clone", "--quiet", ADDRESS, str(FOLDER)],
+            ["git", "-C", str(FOLDER), "checkout", "--quiet", COMMIT],
+            ["git", "-C", str(FOLDER), "submodule", "--quiet", "update", "--init"],
+        ):
+            if subprocess.run(command, check=False).returncode:
+                sys.exit(
+                    f"error: found no suite at {ADDRESS}, expected it there; give its folder: --suite"
+                )
+    return FOLDER
+
+
+def without_complex(suite: Path) -> None:
+    """Let the suite be imported by a library without complex dtypes, of which it takes the greatest."""
+    file = suite / "array_api_tests" / "dtype_helpers.py"
+    text = file.read_text()
+    greatest = "[(dt, dtype_nbits[dt]) for dt in complex_dtypes], key=lambda x: x[1]\n"
+    file.write_text(text.replace(greatest, greatest.rstrip() + ", default=(None,)\n"))
+
+
+def main() -> int:
+    """Run the suite; the exit code is pytest's."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--suite", type=Path, help="a folder that has the suite")
+    parser.add_argument("--examples", type=int, default=20, help="how many calls are drawn a test")
+    parser.add_argument("rest", nargs="*", help="arguments of pytest")
+    given = parser.parse_args()
+    suite = (given.suite or fetched()).resolve()
+    without_complex(suite)
+    skipped = suite / "stepwell-skips.txt"
+    skipped.write_text("".join(f"{name}\n" for name in NOT_CLAIMED))
+    environment = {
+        **os.environ,
+        "ARRAY_API_TESTS_MODULE": "exec('import stepwell; xp = stepwell.array_api')",
+        "ARRAY_API_TESTS_SKIP_DTYPES": "complex64,complex128",
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--disable-deadline"]
+    command += ["--max-examples", str(given.examples), "--skips-file", str(skipped)]
+    command += [
+        "--disable-extension",
+        "fft",
+        "--rootdir",
+        str(suite),
+        "-c",
+        str(suite / "pytest.ini"),
+    ]
+    return subprocess.run(
+        [*command, *(given.rest or ["array_api_tests"])], cwd=suite, env=environment, check=False
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
