@@ -7,6 +7,7 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import log2, prod
 
@@ -20,7 +21,7 @@ WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
 
 LANE_BY_LANE = 2
-"""Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
+"""Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
 
 STREAMS = 32
 """
@@ -31,8 +32,19 @@ Optimization Reference Manual, "Data Prefetching".)
 LOOKED_AHEAD = 256
 """Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
 
-EVERY_OTHER = 3
-"""Instructions for a vector of every other element: two loads, and a shuffle."""
+
+@dataclass(frozen=True)
+class Loads:
+    """What a tile loads of an operand for one term."""
+
+    vectors: int
+    """or broadcast elements"""
+    loads: float
+    shuffles: float = 0.0
+    """
+    That make up vectors which are not loaded at once. They take the place of multiply-adds: port 5 of Intel's cores does
+    both, and so does a pipe of AMD's. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+    """
 
 
 class Model:
@@ -66,12 +78,10 @@ class Model:
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(dict(plan.tile), plan, access)[0]
+        return self._loads(dict(plan.tile), plan, access).vectors
 
-    def _loads(
-        self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access
-    ) -> tuple[int, float]:
-        """The same for a tile of some sizes, and the loads and insertions for them."""
+    def _loads(self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
+        """The same for a tile of some sizes, and the instructions for them."""
         strides = self.right if access is self.c.right else self.left
         lanes, count = plan.lanes, 1
         for axis, size in sizes.items():
@@ -79,13 +89,14 @@ class Model:
                 count *= size
         stride = strides[lanes]
         if stride == 0:
-            return count, count
+            return Loads(count, count)
         wide = sizes[lanes]
         vectors = -(-wide // self.lanes)
         if stride == 1 or (plan.packs and access == self.c.right):
-            return count * vectors, count * vectors
-        each = vectors * EVERY_OTHER if stride == 2 else wide * LANE_BY_LANE
-        return count * vectors, count * each
+            return Loads(count * vectors, count * vectors)
+        if stride == 2:  # two vectors, of which a shuffle takes every other element
+            return Loads(count * vectors, 2 * count * vectors, count * vectors)
+        return Loads(count * vectors, count * wide, count * wide)
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
         computing = self.arithmetic(plan)
@@ -120,10 +131,11 @@ class Model:
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
         rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
-        loads = sum(self._loads(sizes, plan, access)[1] for access in (c.left, c.right))
-        if plan.written_out:
-            loads *= self._shared(plan, sizes)
-        step = max(rows * vectors / core.fma_ports, loads / core.load_ports)
+        operands = [self._loads(sizes, plan, access) for access in (c.left, c.right)]
+        part = self._shared(plan, sizes) if plan.written_out else 1.0
+        loads = part * sum(operand.loads for operand in operands)
+        shuffles = part * sum(operand.shuffles for operand in operands)
+        step = max((rows * vectors + shuffles) / core.fma_ports, loads / core.load_ports)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)

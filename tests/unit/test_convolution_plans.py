@@ -33,3 +33,14 @@ def test_no_plan_is_better_than_those_proposed(
         proposed = convolution.propose(found, target, n)
         assert proposed == every[:n]
         assert [convolution.cost(plan, found, target).seconds for plan in proposed] == best[:n]
+
+
+def test_a_first_layer_with_steps_has_channels_in_lanes():
+    """Every other pixel in lanes takes a shuffle for each vector, in the place of a multiply-add."""
+    weights = np.zeros((64, 3, 7, 7), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=2, padding=3)).lower(
+        np.zeros((1, 3, 224, 224), np.float32)
+    )
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    (plan,) = convolution.propose(found, Target.of("zen4"), 1)
+    assert plan.lanes in found.n and plan.packs
