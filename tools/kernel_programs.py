@@ -49,7 +49,7 @@ def kernel_programs(
     values = list(dict.fromkeys(value for op in top for value in op.inputs))
     known = dict(zip(values, values_of(module, function, values, inputs), strict=True))
     names: dict[str, int] = {}
-    return [_program(op, known if op in top else None, names, seed) for op in kernels]
+    return [_program(op, entry, known if op in top else None, names, seed) for op in kernels]
 
 
 def points(module: ModuleOp) -> int:
@@ -93,9 +93,13 @@ def _values_in(module: ModuleOp) -> list[SSAValue]:
 
 
 def _program(
-    op: te.KernelOp, known: dict[SSAValue, Array] | None, names: dict[str, int], seed: int
+    op: te.KernelOp,
+    entry: str,
+    known: dict[SSAValue, Array] | None,
+    names: dict[str, int],
+    seed: int,
 ) -> KernelProgram:
-    wanted = op.kernel_name.data
+    wanted = f"{entry}.{op.kernel_name.data}"  # as in loops, and no name of the C library
     number = names[wanted] = names.get(wanted, -1) + 1
     name = f"{wanted}_{number}" if number else wanted
     passed = list(dict.fromkeys(op.inputs))

@@ -66,12 +66,22 @@ def load_program(
         read_bytes(path)  # for what is said when it cannot be read
         module, entry = trace_program(path, function or entry, shapes or {}), None
     elif Path(name).suffix == ".onnx":
+        check_entry_of_model(name, entry)
         return _import(name, shapes or {}, arrays or {})
     else:
         module = _parse(name, ctx)
     verify(module)
     bring_in(module)
     return Program(module, entry)
+
+
+def check_entry_of_model(path: str, entry: str | None) -> None:
+    """Raises StepwellError where a function of a model is named: it is one function."""
+    if entry is not None:
+        raise StepwellError(
+            f"found --entry {entry} for a model, expected none, as a model is one function; drop it",
+            where=path,
+        )
 
 
 def _import(path: str, shapes: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,12 @@ from .execute import (
     lower,
     options_of,
 )
-from .load_program import Program, load_model_program, load_program
+from .load_program import Program, check_entry_of_model, load_model_program, load_program
 from .model_peers import check_results
 from .shape_text import parse_shape
+
+if TYPE_CHECKING:
+    from ..frontend.onnx.reading import Model
 
 Array = npt.NDArray[Any]
 
@@ -83,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     given = {name: load_array(name, file) for name, file in pairs(args.input, "--input")}
     shapes = dict(pairs(args.shape, "--shape"))
     if Path(args.program).suffix == ".onnx" and not args.interpret:
+        check_entry_of_model(args.program, args.entry)
         return _run_model(args, given, shapes, options)
     program = load_program(
         args.program, ctx, entry=args.entry, shapes={**_shapes_of(given), **shapes}, arrays=given
@@ -91,12 +95,15 @@ def run(args: argparse.Namespace) -> int:
     function = entry_function(program.module, program.entry)
     signature = signature_of(function)
     with located(function):
-        # A model has the shapes that were given for it.
-        inputs = make_inputs(signature, passed, {} if program.model else shapes, args.random)
+        if program.model:
+            shapes = _of_inputs(signature, shapes)
+        inputs = make_inputs(signature, passed, shapes, args.random)
         outputs, expected = _outputs(program, signature, inputs, ctx, args, options)
     _show(signature, outputs, in_full=args.print)
     if args.output:
         _save(Path(args.output), signature, outputs)
+    if args.check and program.model:
+        _check_model(program.model, signature, given, inputs, outputs)
     return 0 if expected is None else _check(outputs, expected)
 
 
@@ -104,15 +111,16 @@ def _run_model(
     args: argparse.Namespace, given: dict[str, Array], shapes: dict[str, str], options: Options
 ) -> int:
     """Run a compiled model, which is not imported when the cache has it."""
-    shapes = {**_shapes_of(given), **shapes}
-    low, constants = load_model_program(args.program, shapes, given, options)
+    low, constants = load_model_program(
+        args.program, {**_shapes_of(given), **shapes}, given, options
+    )
     threads = options.threads or None
     executable = low.cached(threads=threads)
     signature = (
         executable.signature if executable else signature_of(entry_function(low.module("graph")))
     )
     passed = {name: array for name, array in given.items() if name not in constants}
-    inputs = make_inputs(signature, passed, {}, args.random)
+    inputs = make_inputs(signature, passed, _of_inputs(signature, shapes), args.random)
     if args.check_each:
         _check_each(low.module("graph"), signature.name, inputs, make_context(), options)
     executable = executable or low.compile(threads=threads)
@@ -126,13 +134,30 @@ def _run_model(
     if args.check:
         from ..frontend.onnx.reading import read_model
 
-        values = {spec.name: array for spec, array in zip(signature.inputs, inputs, strict=True)}
-        results = {
-            f"{number} {spec.name}": array
-            for number, (spec, array) in enumerate(zip(signature.results, outputs, strict=True))
-        }
-        print(check_results(read_model(args.program), {**given, **values}, results))
+        _check_model(read_model(args.program), signature, given, inputs, outputs)
     return 0
+
+
+def _of_inputs(signature: FunctionSignature, shapes: dict[str, str]) -> dict[str, str]:
+    """The shapes of arguments: of a model one may also give the extents of dimensions that it names."""
+    names = {spec.name for spec in signature.inputs}
+    return {name: text for name, text in shapes.items() if name in names}
+
+
+def _check_model(
+    model: Model,
+    signature: FunctionSignature,
+    given: dict[str, Array],
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+) -> None:
+    """Run a model elsewhere too. Raises StepwellError where that gives something else."""
+    values = {spec.name: array for spec, array in zip(signature.inputs, inputs, strict=True)}
+    results = {
+        f"{number} {spec.name}": array
+        for number, (spec, array) in enumerate(zip(signature.results, outputs, strict=True))
+    }
+    print(check_results(model, {**given, **values}, results))
 
 
 def _outputs(
@@ -294,7 +319,8 @@ def random_array(
 def _parse_shape(spec: ArgSpec, text: str) -> tuple[int, ...]:
     """The extents in `2x3xf32` or `2x3`, which must be those of `spec` where it has them."""
     shape, dtype = parse_shape(text, f"--shape {spec.name}={text}")
-    if not spec.fits(shape) or dtype not in (None, spec.dtype):
+    # Not `dtype in (None, …)`: to NumPy None is equal to float64.
+    if not spec.fits(shape) or (dtype or spec.dtype) != spec.dtype:
         raise StepwellError(
             f"found --shape {spec.name}={text}, expected one that fits {spec}; mend it"
         )

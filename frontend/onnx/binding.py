@@ -43,7 +43,7 @@ def arguments_of(model: Model, shapes: Shapes, constants: Mapping[str, Any]) -> 
     declared = {name: _declared_shape(one, model) for name, one in inputs.items()}
     _check_names({**shapes, **constants}, list(inputs), declared, model)
     extents = _dimensions(shapes, declared, model)
-    open_extents: list[str] = []
+    open_inputs: dict[str, tuple[Extent, ...] | None] = {}
     arguments: list[Argument] = []
     for name, value in inputs.items():
         if name in constants:
@@ -52,18 +52,22 @@ def arguments_of(model: Model, shapes: Shapes, constants: Mapping[str, Any]) -> 
         shape = declared[name] if name not in shapes else _given(shapes[name])
         known = tuple(extents.get(one, one) if isinstance(one, str) else one for one in shape or ())
         if shape is None or any(not isinstance(one, int) for one in known):
-            open_extents.append(
-                f"'{shortened(name)}' of shape {_text(known if shape is not None else None)}"
-            )
+            open_inputs[shortened(name)] = None if shape is None else known
         arguments.append(Argument(name, tuple(one for one in known if isinstance(one, int)), dtype))
-    if open_extents:
-        example = shortened(next(iter(inputs)))
-        raise StepwellError(
-            f"found input {' and '.join(open_extents)}, expected every extent; give shapes={{'{example}': (…)}}, "
-            f"or --shape {example}=2x3 on the command line",
-            where=model.name,
-        )
+    if open_inputs:
+        raise StepwellError(_what_is_open(open_inputs), where=model.name)
     return arguments
+
+
+def _what_is_open(inputs: Mapping[str, tuple[Extent, ...] | None]) -> str:
+    """What to say of inputs with extents that nothing says."""
+    found = " and ".join(f"'{name}' of shape {_text(shape)}" for name, shape in inputs.items())
+    name, shape = next(iter(inputs.items()))
+    example = "x".join(str(one) if isinstance(one, int) else "8" for one in shape or (8, 8))
+    return (
+        f"found input {found}, expected every extent; give shapes={{'{name}': (…)}}, or on the command line "
+        f"for example --shape {name}={example}"
+    )
 
 
 def _declared_shape(value: ValueInfoProto, model: Model) -> tuple[Extent, ...] | None:

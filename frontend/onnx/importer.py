@@ -199,6 +199,7 @@ class _Importer:
     # Nodes.
 
     def _nodes(self, protos: Sequence[NodeProto], frame: _Frame) -> None:
+        given: set[str] = set()
         for proto in protos:
             self._count += 1
             if self._count > self._max_count:
@@ -208,6 +209,14 @@ class _Importer:
                 )
             label = label_of(proto, frame.prefix)
             inputs = [self._value(name, frame, protos, f"node '{label}'") for name in proto.input]
+            for name in filter(None, proto.output):
+                if name in given:
+                    raise self._error(
+                        label,
+                        f"found '{shortened(name)}' given a second time, expected each value from one node; "
+                        "rename one",
+                    )
+                given.add(name)
             outer = self._trace.location()
             self._trace.stand_at(label, self._count)
             results = self._results(proto, label, inputs, frame)
@@ -243,6 +252,13 @@ class _Importer:
         operator = (
             domain_of(proto.domain) + "." * bool(domain_of(proto.domain)) + shortened(proto.op_type)
         )
+
+        if not domain_of(proto.domain) and "" not in frame.opsets:
+            raise self._error(
+                label,
+                f"found {operator} of ONNX's own operators, expected an opset_import that says of which version; "
+                "export the model again",
+            )
 
         def subgraph(graph: GraphProto) -> Subgraph:
             return self._subgraph(graph, label, frame)

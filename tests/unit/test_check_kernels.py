@@ -78,11 +78,11 @@ def test_right_passes_pass_and_what_was_checked_how_is_said() -> None:
     ("pass_class", "operation", "wrong", "kernel"),
     [
         # in what is compiled at the end
-        (ScheduleByRulesPass, arith.MulfOp, arith.AddfOp, "matmul_relu"),
+        (ScheduleByRulesPass, arith.MulfOp, arith.AddfOp, "main.matmul_relu"),
         # in what compiles what other passes leave
-        (CoreFpFlagsPass, arith.MulfOp, arith.AddfOp, "matmul_relu"),
+        (CoreFpFlagsPass, arith.MulfOp, arith.AddfOp, "main.matmul_relu"),
         # in what is interpreted down to the last pass
-        (ConvertCoreToLLVMPass, llvm.FMulOp, llvm.FAddOp, "max_exp_sum_softmax"),
+        (ConvertCoreToLLVMPass, llvm.FMulOp, llvm.FAddOp, "main.max_exp_sum_softmax"),
     ],
 )
 def test_a_pass_that_is_wrong_is_named(

@@ -157,6 +157,14 @@ MODELS = {
         lambda: model_of([make_node("Exp", ["y"], ["z"], "e"), make_node("Exp", ["z"], ["y"])]),
         "node 'e' using 'y' before it is computed",
     ),
+    "a value twice": (
+        lambda: model_of([make_node("Exp", ["x"], ["y"]), make_node("Neg", ["x"], ["y"], "e")]),
+        ":e: found 'y' given a second time",
+    ),
+    "no version of operators": (
+        lambda: model_of([EXP], opsets=(("z", 1),)),
+        ":e: found Exp of ONNX's own operators, expected an opset_import",
+    ),
     "huge range": (
         lambda: model_of(
             [make_node("Range", ["a", "b", "c"], ["y"], "e")],

@@ -265,6 +265,17 @@ def test_the_command_line_takes_models(tmp_path, capsys):
     assert status == 0 and "graph.tanh" in out
     status, _, err = command(capsys, "run", path, "--random", 0)
     assert status == 1 and "found input 'x_1' of shape [n, 4]" in err
+    assert "for example --shape x_1=8x4" in err
+    for option, message in (
+        (("--shape", "x_1=3x4xf64"), "found --shape x_1=3x4xf64, expected one that fits float32"),
+        (("--shape", "n=3", "--entry", "f"), "found --entry f for a model, expected none"),
+    ):
+        status, out, err = command(capsys, "run", path, "--random", 0, *option)
+        assert status == 1 and not out and message in err and err.count("\n") == 1
+    status, out, _ = command(
+        capsys, "run", path, "--shape", "n=3", "--random", 0, "--interpret", "--check"
+    )
+    assert status == 0 and "check: agrees with" in out
 
 
 def test_a_given_input_that_decides_a_shape_is_a_constant_on_the_command_line(tmp_path, capsys):
