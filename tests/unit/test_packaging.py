@@ -43,7 +43,7 @@ def test_every_package_has_an_init() -> None:
 
 
 def test_type_marker_is_shipped(pyproject: dict) -> None:
-    assert pyproject["tool"]["setuptools"]["package-data"]["stepwell"] == ["py.typed"]
+    assert pyproject["tool"]["setuptools"]["package-data"]["stepwell"] == ["py.typed", "*.pyi"]
     assert (ROOT / "py.typed").is_file()
 
 
