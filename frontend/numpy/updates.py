@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any
 
+import numpy as np
+
 from ...dialects import graph
 from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
