@@ -82,7 +82,7 @@ from .reductions import (
     ReductionOp,
     SumOp,
 )
-from .scans import CumprodOp, CumsumOp, CumulativeOp
+from .scans import CummaxOp, CumminOp, CumprodOp, CumsumOp, CumulativeOp
 from .scatter import ScatterElementsOp, ScatterNdOp
 from .sorting import SortOp
 from .suppression import NonMaxSuppressionOp

@@ -1,4 +1,4 @@
-"""Running sums and products along an axis: cumsum, cumprod. In time linear in the elements."""
+"""Running sums, products and extremes along an axis: cumsum, cumprod, cummax, cummin. In time linear in the elements."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import AnyAttr, VarConstraint, operand_def, opt_prop_def, prop_def, result_def
 
+from ..dtypes import numpy_dtype
 from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
@@ -70,11 +71,15 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
         axis = self.axis.value.data
         x = np.flip(x, axis) if self.reverse is not None else x
         if self.exclusive is not None and x.shape[axis]:
-            first = np.full_like(np.take(x, [0], axis), self.IDENTITY)
+            first = np.full_like(np.take(x, [0], axis), self.identity())
             rest = np.take(x, range(x.shape[axis] - 1), axis)
             x = np.concatenate([first, rest], axis)
         found = self.UFUNC.accumulate(x, axis, x.dtype)
         return np.flip(found, axis) if self.reverse is not None else found
+
+    def identity(self) -> float | int:
+        """What changes no element when it is joined with it."""
+        return self.IDENTITY
 
     @abstractmethod
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
@@ -91,7 +96,7 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
                 self._by_slices(w, x, y)
                 return
             with w.loops([*shape[:axis], *shape[axis + 1 :]]) as others:
-                so_far = w.cell(b.type, b.constant(self.IDENTITY), "so_far")
+                so_far = w.cell(b.type, b.constant(self.identity()), "so_far")
                 with w.loop("s", 0, shape[axis]) as step:
                     position = (
                         w.index.sub(w.index.constant(shape[axis] - 1), step) if is_reverse else step
@@ -131,7 +136,7 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
                         so_far = w.load(y, [*before, behind, *others])
                         element = self.join(b, so_far, element)
                     elif is_exclusive:
-                        element = b.constant(self.IDENTITY)
+                        element = b.constant(self.identity())
                     w.store(element, y, [*before, here, *others])
 
             if last >= 0:
@@ -162,3 +167,39 @@ class CumprodOp(CumulativeOp):
 
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
         return b.mul(so_far, element)
+
+
+def _limits(op: CumulativeOp) -> tuple[float | int, float | int]:
+    """The least and the greatest number of the elements' type."""
+    dtype = numpy_dtype(tensor_type(op.operand).get_element_type())
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return float("-inf"), float("inf")
+
+
+@graph_op
+class CummaxOp(CumulativeOp):
+    """The greatest element so far; NaN from the first one on."""
+
+    name = "graph.cummax"
+    UFUNC: ClassVar = np.maximum
+
+    def identity(self) -> float | int:
+        return _limits(self)[0]
+
+    def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
+        return b.maximum(so_far, element)
+
+
+@graph_op
+class CumminOp(CumulativeOp):
+    """The least element so far; NaN from the first one on."""
+
+    name = "graph.cummin"
+    UFUNC: ClassVar = np.minimum
+
+    def identity(self) -> float | int:
+        return _limits(self)[1]
+
+    def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
+        return b.minimum(so_far, element)

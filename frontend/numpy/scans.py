@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...dialects import graph
 from ...dialects.graph.base import GraphOp
 from ...errors import StepwellError
-from ..promotion import accumulation_dtype, dtype_named
+from ..promotion import BOOL, accumulation_dtype, dtype_named
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import normalized, single_axis
 from .creation import full_like
-from .elementwise import maximum, minimum
 from .joining import concatenate
-from .manipulation import flip, ravel
+from .manipulation import astype, ravel
 
 
 def _scan(
@@ -63,29 +64,25 @@ def cumprod(
 @traceable
 def cummax(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
     """The greatest element up to each along an axis, or of the flattened `x`: `numpy.maximum.accumulate`."""
-    return _extreme_so_far(maximum, x, axis, reverse)
+    return _extreme_so_far(graph.CummaxOp, x, axis, reverse)
 
 
 @traceable
 def cummin(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
     """The least element up to each along an axis, or of the flattened `x`: `numpy.minimum.accumulate`."""
-    return _extreme_so_far(minimum, x, axis, reverse)
+    return _extreme_so_far(graph.CumminOp, x, axis, reverse)
 
 
 def _extreme_so_far(
-    join: Callable[[Tensor, Tensor], Tensor], x: TensorLike, axis: int | None, reverse: bool
+    op: type[graph.CumulativeOp], x: TensorLike, axis: int | None, reverse: bool
 ) -> Tensor:
-    """By doubling (Hillis and Steele): after step k each element is joined with the 2ᵏ - 1 before it."""
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
     axis = normalized(single_axis(axis), x.ndim)
-    x, distance = flip(x, axis) if reverse else x, 1
-    before = (slice(None),) * axis
-    while distance < x.shape[axis]:
-        joined = join(x[(*before, slice(distance, None))], x[(*before, slice(None, -distance))])
-        x, distance = concatenate([x[(*before, slice(None, distance))], joined], axis), distance * 2
-    return flip(x, axis) if reverse else x
+    if x.dtype == BOOL:
+        return astype(record(op, astype(x, np.uint8), axis, False, reverse), BOOL)
+    return record(op, x, axis, False, reverse)
 
 
 def _with_initial(

@@ -164,6 +164,10 @@ def test_running_extremes():
     np.testing.assert_array_equal(sw.cummin(x), np.minimum.accumulate(x.reshape(-1)))
     backwards = np.maximum.accumulate(x[:, ::-1], 1)[:, ::-1]
     np.testing.assert_array_equal(sw.cummax(x, 1, reverse=True), backwards)
+    x[1, 2], x[0, 0] = np.nan, -np.inf
+    for y in (x, (4 * np.nan_to_num(x, neginf=0)).astype(np.int8), x > 0):
+        for axis in (0, 1):
+            np.testing.assert_array_equal(sw.cummin(y, axis), np.minimum.accumulate(y, axis))
 
 
 def test_bincount():

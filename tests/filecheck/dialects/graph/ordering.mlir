@@ -11,6 +11,14 @@ func.func @scans(%x: tensor<2x9xf32>) {
   %a = graph.cumsum %x axis = 1 : tensor<2x9xf32>
   // CHECK-NEXT: %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
   %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
+  // CHECK-NEXT: %c = graph.cummax %x axis = 0 : tensor<2x9xf32>
+  // TE: te.loops "cummax"
+  // TE: loop.for serial "s" %s = 0 to 1 {
+  // TE: loop.for serial "j"
+  // TE: arith.maximumf
+  %c = graph.cummax %x axis = 0 : tensor<2x9xf32>
+  // CHECK-NEXT: %d = graph.cummin %x axis = 1 reverse : tensor<2x9xf32>
+  %d = graph.cummin %x axis = 1 reverse : tensor<2x9xf32>
   func.return
 }
 
