@@ -423,6 +423,11 @@ from numpy import bool as bool
 from numpy import bool as bool_
 from numpy import int8 as byte
 can_cast: Any
+from numpy import complex128 as cdouble
+from numpy import complex128 as complex128
+from numpy import complex64 as complex64
+from numpy import complexfloating as complexfloating
+from numpy import complex64 as csingle
 from numpy import float64 as double
 from numpy import dtype as dtype
 e: float

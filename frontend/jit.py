@@ -16,6 +16,7 @@ from ..errors import StepwellError
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from . import switches
+from .complex_arrays import is_complex_array, side_by_side
 from .lock import lowering_lock
 from .pickling import code_of, function_of, is_importable, named
 from .recall import place_of
@@ -38,13 +39,16 @@ _PLAIN = frozenset((bool, int, float, str, type(None)))
 
 @dataclass(frozen=True)
 class _Compiled:
-    """A compiled function, and how its results are nested."""
+    """A compiled function, how its results are nested, and whether there are complex arrays among its arguments."""
 
     run: Callable[..., Any]
     results: Structure
     callbacks: tuple[AnyCallback, ...]
+    takes_complex: bool = False
 
     def __call__(self, *arrays: ndarray) -> Any:
+        if self.takes_complex:
+            arrays = tuple(side_by_side(one) if is_complex_array(one) else one for one in arrays)
         results: ndarray | tuple[ndarray, ...] = self.run(*arrays)
         leaves = iter((results,) if isinstance(results, ndarray) else results)
         value = unflatten(self.results, leaves)
@@ -82,7 +86,7 @@ def _quick_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...
 def _as_returned(results: Structure) -> bool:
     """Whether an Executable returns results nested so: an array by itself, several as a tuple."""
     if not isinstance(results, Node):
-        return True
+        return results == LEAF
     return results == Node(tuple, (), (LEAF,) * max(2, len(results.children)))
 
 
@@ -250,10 +254,11 @@ class JitFunction(Generic[P, R]):
 
         with Loan() as loan:
             traced = self._tracer.lower(call, loan, with_callbacks=True)
-            if _as_returned(traced.results) and not traced.callbacks:
+            takes_complex = any(map(is_complex_array, call.arrays))
+            if _as_returned(traced.results) and not traced.callbacks and not takes_complex:
                 return traced.lowered.compile(threads=self._threads, place=place)
             run = traced.lowered.compile(threads=self._threads)
-            return _Compiled(run, traced.results, traced.callbacks)
+            return _Compiled(run, traced.results, traced.callbacks, takes_complex)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:

@@ -27,6 +27,7 @@ from .numpy import (
     differences,
     einsum,
     elementwise,
+    fft,
     fourier,
     introspection,
     joining,
@@ -50,6 +51,9 @@ from .numpy import (
     sorting,
     statistics,
     updates,
+)
+from .numpy import (
+    complex_functions as complex_functions,  # enters what functions are of complex numbers
 )
 from .numpy.indexing import getitem
 from .numpy.missing import MISSING
@@ -133,7 +137,7 @@ class Namespace:
 _OF_NUMPY = {
     name: function
     for name, function in _functions(_NUMPY).items()
-    if name not in fourier.FFT and name not in ("getitem", "updated")
+    if name not in fft.FFT and name not in ("getitem", "updated")
 }
 _OF_NETWORKS = {
     name: function
@@ -149,7 +153,7 @@ _PUBLIC: dict[str, Any] = {
     **introspection.DTYPES,
     **introspection.FUNCTIONS,
     "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
-    "fft": Namespace("stepwell.fft", fourier.FFT, fourier.__doc__ or "", fourier.MISSING),
+    "fft": Namespace("stepwell.fft", fft.FFT, fft.__doc__ or "", {}),
     "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", other_packages.RANDOM),
     "nn": Namespace("stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", {}),
 }
@@ -200,7 +204,7 @@ operators.enter({name: value for name, value in _PUBLIC.items() if callable(valu
 operators.enter({"__getitem__": getitem, "updated": updates.updated})
 for _room, _members, _missing in (
     ("linalg", linalg.MEMBERS, linalg.MISSING),
-    ("fft", fourier.FFT, fourier.MISSING),
+    ("fft", fft.FFT, {}),
 ):
     operators.enter({f"{_room}.{name}": function for name, function in _members.items()})
     operators.enter_hints({f"{_room}.{name}": reason for name, reason in _missing.items()})

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, NamedTuple
 
+from .complex_arrays import Pair, from_side_by_side, is_complex_array
+
 _SEQUENCES = (tuple, list)
 _DICTIONARIES = (dict, OrderedDict)
 
@@ -24,7 +26,13 @@ class Leaf:
     """The place of one leaf."""
 
 
+@dataclass(frozen=True)
+class ComplexLeaf(Leaf):
+    """The place of a complex array, of which there is a real one with the parts along its last axis."""
+
+
 LEAF = Leaf()
+COMPLEX_LEAF = ComplexLeaf()
 
 
 @dataclass(frozen=True)
@@ -73,9 +81,19 @@ def register_pytree_node(
     _registered[nodetype] = _Registered(flatten_func, unflatten_func)
 
 
-def flatten(value: Any, path: str, leaves: list[tuple[str, Any]]) -> Structure:
-    """Append the leaves of `value`, each with its path (`params.w1`, `layers.0`), to `leaves`."""
+def flatten(
+    value: Any, path: str, leaves: list[tuple[str, Any]], *, complex_leaf: Leaf | None = None
+) -> Structure:
+    """
+    Append the leaves of `value`, each with its path (`params.w1`, `layers.0`), to `leaves`.
+
+    Complex numbers, traced or in arrays, are two leaves, their parts; or one of this kind, if it is given.
+    """
     kind = _kind_of(value)
+    is_complex = issubclass(kind, Pair | complex) or is_complex_array(value)
+    if is_complex and complex_leaf is not None:
+        leaves.append((path, value))
+        return complex_leaf
     keys: tuple[Any, ...] = ()
     if _is_one_of(kind, _SEQUENCES):
         children = list(value)
@@ -85,6 +103,9 @@ def flatten(value: Any, path: str, leaves: list[tuple[str, Any]]) -> Structure:
         children = [value[key] for key in keys]
     elif _is_one_of(kind, (NoneType,)):
         names, children = (), []
+    elif is_complex:
+        children = list(value.parts if issubclass(kind, Pair) else (value.real, value.imag))
+        kind, names = Pair, ("real", "imag")
     elif kind in _registered:
         children, about = _registered[kind].flatten(value)
         children, keys = list(children), (about,)
@@ -98,7 +119,7 @@ def flatten(value: Any, path: str, leaves: list[tuple[str, Any]]) -> Structure:
         leaves.append((path, value))
         return LEAF
     below = tuple(
-        flatten(child, f"{path}.{name}", leaves)
+        flatten(child, f"{path}.{name}", leaves, complex_leaf=complex_leaf)
         for name, child in zip(names, children, strict=True)
     )
     return Node(kind, keys, below)
@@ -106,6 +127,8 @@ def flatten(value: Any, path: str, leaves: list[tuple[str, Any]]) -> Structure:
 
 def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     """The containers of `structure` with these leaves, in order."""
+    if isinstance(structure, ComplexLeaf):
+        return from_side_by_side(next(leaves))
     if isinstance(structure, Leaf):
         return next(leaves)
     children = [unflatten(child, leaves) for child in structure.children]
@@ -116,6 +139,8 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
         return kind(zip(structure.keys, children, strict=True))
     if _is_one_of(kind, (NoneType,)):
         return None
+    if kind is Pair:
+        return Pair.of_parts(*children)
     if kind in _registered:
         return _registered[kind].unflatten(structure.keys[0], tuple(children))
     if _is_namedtuple(kind):
@@ -160,6 +185,8 @@ def _is_namedtuple(kind: type[Any]) -> bool:
 def static_key(value: object) -> tuple[Any, ...]:
     """A value that is no array, so that only what is compiled to the same is equal."""
     # 1, 1.0 and True are equal, as are 0.0 and -0.0; nan is not even equal to itself.
+    if isinstance(value, complex):
+        return (type(value), value.real.hex(), value.imag.hex())
     return (type(value), value.hex() if isinstance(value, float) else value)
 
 

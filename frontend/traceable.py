@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from ..errors import StepwellError
 from .active import active
 from .call_site import call_site_text
+from .complex_tensor import Complex, is_complex
 from .promotion import is_scalar
 from .recording import EagerRecording, active_recording, records_constants
 from .signatures import wrong_call
@@ -17,6 +18,7 @@ from .structure import flatten, unflatten
 from .tensor import VIEW, Tensor
 
 _PUBLIC = "__stepwell_public__"
+_OF_COMPLEX = "__stepwell_of_complex__"
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -48,14 +50,17 @@ def creation(function: FunctionT) -> FunctionT:
 def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> FunctionT:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        is_of_complex = is_complex(args) or is_complex(tuple(kwargs.values()))
         if _nesting.inside:
-            return function(*args, **kwargs)
+            chosen = _rule(call, function.__name__) if is_of_complex else function
+            return chosen(*args, **kwargs)
         _nesting.inside = True
         active.calls += 1
         try:
+            chosen = _rule(call, function.__name__) if is_of_complex else function
             if is_traced(args, kwargs) or records_constants():
-                return _as_numpys(call.__name__, function(*args, **kwargs), args)
-            return _computed(function, args, kwargs)
+                return _as_numpys(call.__name__, chosen(*args, **kwargs), args)
+            return _computed(chosen, args, kwargs)
         except StepwellError as error:
             error.where = error.where or call_site_text()
             raise
@@ -70,6 +75,25 @@ def _public(function: FunctionT, is_traced: Callable[[Any, Any], bool]) -> Funct
 
     setattr(call, _PUBLIC, True)
     return cast(FunctionT, call)
+
+
+def rule_of_complex(function: Callable[..., Any], rule: Callable[..., Any]) -> None:
+    """Let a public function be `rule` where an argument is complex, or is a complex dtype."""
+    setattr(function, _OF_COMPLEX, rule)
+
+
+def takes_complex(function: object) -> bool:
+    """Whether a public function has a rule for complex numbers."""
+    return hasattr(function, _OF_COMPLEX)
+
+
+def _rule(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    rule = getattr(function, _OF_COMPLEX, None)
+    if rule is None:
+        raise StepwellError(
+            f"found complex numbers in {name}, which there is of real ones; compute with x.real and x.imag"
+        )
+    return rule
 
 
 _VIEWS = frozenset(
@@ -115,7 +139,8 @@ def is_public(function: object) -> bool:
 
 def _any_tensor(args: Iterable[Any]) -> bool:
     return any(
-        isinstance(arg, Tensor) or (type(arg) in (list, tuple) and _any_tensor(arg)) for arg in args
+        isinstance(arg, Tensor | Complex) or (type(arg) in (list, tuple) and _any_tensor(arg))
+        for arg in args
     )
 
 

@@ -21,17 +21,20 @@ from ..driver.options import Options
 from ..errors import StepwellError
 from .arrays import as_array, is_array
 from .call_site import call_site_text, raise_site_text
+from .complex_arrays import is_complex_array, part_dtype, side_by_side
+from .complex_tensor import Complex
 from .debugging import AnyCallback, active_callbacks, tensors_of
 from .lowered import Lowered
+from .operators import call
 from .performance_warnings import Compilations
 from .promotion import is_scalar
 from .recording import as_tensor
-from .structure import Structure, flatten, static_key, unflatten
+from .structure import COMPLEX_LEAF, LEAF, Structure, flatten, static_key, unflatten
 from .tensor import Tensor
 from .tracing import Trace
 from .user_errors import raise_of_user
 
-_STATIC = bool | int | float | str | None | np.dtype | type | EllipsisType
+_STATIC = bool | int | float | complex | str | None | np.dtype | type | EllipsisType
 """The types of arguments that are part of what is compiled."""
 
 
@@ -55,7 +58,7 @@ class Call:
 
     @property
     def is_traced(self) -> bool:
-        return any(isinstance(leaf, Tensor) for leaf in self.leaves)
+        return any(isinstance(leaf, Tensor | Complex) for leaf in self.leaves)
 
     def key(self) -> tuple[Any, ...]:
         """What a compiled function may be used again for: shapes, dtypes, static values and nesting."""
@@ -86,9 +89,25 @@ def _is_numpys(leaf: Any) -> TypeGuard[ndarray]:
     return isinstance(leaf, ndarray)
 
 
+def _argument(trace: Trace, array: ndarray, name: str) -> Tensor | Complex:
+    """What stands for an array: of complex numbers the parts, which are side by side in memory."""
+    if not is_complex_array(array):
+        return trace.argument(array.shape, array.dtype, name)
+    both = trace.argument((*array.shape, 2), part_dtype(array.dtype), name)
+    return Complex(both[..., 0].copy(), both[..., 1].copy())
+
+
+def _real_parts_in(leaf: Any) -> Any:
+    """A result, of complex numbers as one value with their parts side by side."""
+    if isinstance(leaf, Complex):
+        return call("stack", list(leaf.parts), -1)
+    is_array_of_complex = is_complex_array(leaf) or isinstance(leaf, complex)
+    return side_by_side(np.asarray(leaf)) if is_array_of_complex else leaf
+
+
 def _is_traced_or_static(value: object) -> bool:
     # numpy.float64 is a float, and an array.
-    return isinstance(value, Tensor | _STATIC) and not isinstance(value, np.generic)
+    return isinstance(value, Tensor | Complex | _STATIC) and not isinstance(value, np.generic)
 
 
 class Tracer:
@@ -122,7 +141,7 @@ class Tracer:
         start = time.perf_counter()
         with collector_paused(), Trace(loan) as trace:
             leaves = [
-                trace.argument(leaf.shape, leaf.dtype, name) if _is_numpys(leaf) else leaf
+                _argument(trace, leaf, name) if _is_numpys(leaf) else leaf
                 for name, leaf in zip(call.names, call.leaves, strict=True)
             ]
             bound = inspect.BoundArguments(self._signature, OrderedDict(call.rebuilt(iter(leaves))))
@@ -153,7 +172,8 @@ class Tracer:
     def _results(self, returned: Any, trace: Trace) -> tuple[list[Tensor], Structure]:
         """What the function returned as Tensors. Raises StepwellError for anything that is no array."""
         leaves: list[tuple[str, Any]] = []
-        structure = flatten(returned, "result", leaves)
+        structure = flatten(returned, "result", leaves, complex_leaf=COMPLEX_LEAF)
+        leaves = [(path, _real_parts_in(leaf)) for path, leaf in leaves]
         for path, leaf in leaves:
             if not isinstance(leaf, Tensor) and not is_array(leaf) and not is_scalar(leaf):
                 raise self._error(
@@ -183,7 +203,10 @@ class Tracer:
             ) from None
         bound.apply_defaults()
         leaves: list[tuple[str, Any]] = []
-        structures = {name: flatten(value, name, leaves) for name, value in bound.arguments.items()}
+        structures = {
+            name: flatten(value, name, leaves, complex_leaf=LEAF)
+            for name, value in bound.arguments.items()
+        }
         return Call(
             tuple(path for path, _ in leaves),
             tuple(self._leaf(path, value) for path, value in leaves),
@@ -192,8 +215,10 @@ class Tracer:
 
     def _leaf(self, path: str, value: Any) -> Any:
         """An argument as it is traced: arrays as NumPy's, static values and Tensors as they are."""
-        if type(value) is ndarray and has_element_type(value.dtype):
+        if type(value) is ndarray and (has_element_type(value.dtype) or is_complex_array(value)):
             return value
+        if is_complex_array(value):
+            return np.asarray(value)
         if _is_traced_or_static(value):
             return value
         if is_array(value):

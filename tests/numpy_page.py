@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import stepwell as sw
 from stepwell.frontend.public import Namespace
+from stepwell.frontend.traceable import takes_complex
 
 VERSION = ".".join(np.__version__.split(".")[:2])
 """Of NumPy, whose names differ from release to release."""
@@ -31,7 +32,8 @@ promotion included, at odd sizes and on several dtypes (`tests/unit/numpy_calls.
   `put`); `x.at[key].set(v)`, `add`, `multiply`, `min` and `max` give new values, and `x[key] = v` in a traced function is
   such an update of the local name. It is refused where NumPy would show it elsewhere: on arguments and on views.
 - an index out of range that is known only at run time is moved to the nearest in range; `bincount` leaves it out.
-- where NumPy computes in float16 (the exponential of int8), Stepwell takes float32. No dtype is complex.
+- where NumPy computes in float16 (the exponential of int8), Stepwell takes float32.
+- complex64 and complex128 are pairs of real values while tracing. Functions marked "also complex" take them; others say so.
 - traced values do not change, so that there is no `out=`: use what a function returns. Reductions have `where=` and `initial=`;
   in place of `where=` of other functions write `sw.where(condition, f(x), other)`. There is no `order=` but "C".
 
@@ -44,7 +46,7 @@ def page() -> str:
     here = [name for name in names if _is_here(sw, name)]
     text = _HEAD.format(total=len(names), here=len(here), version=VERSION)
     text += "## Here\n\n| name | what it gives |\n|---|---|\n"
-    text += "".join(f"| `{name}` | {_summary(getattr(sw, name))} |\n" for name in here)
+    text += "".join(f"| `{name}` | {_state(getattr(sw, name))} |\n" for name in here)
     text += "\n## Not here\n\n| name | why, and what to write instead |\n|---|---|\n"
     text += "".join(_missing(sw, names))
     for room in ("linalg", "fft"):
@@ -52,7 +54,7 @@ def page() -> str:
         members = sorted(name for name in of_numpy.__all__ if name.islower())
         text += f"\n## `{room}`\n\n| name | what it gives |\n|---|---|\n"
         present = [name for name in members if _is_here(of_ours, name)]
-        text += "".join(f"| `{name}` | {_summary(getattr(of_ours, name))} |\n" for name in present)
+        text += "".join(f"| `{name}` | {_state(getattr(of_ours, name))} |\n" for name in present)
         text += "\n| name that is not here | why, and what to write instead |\n|---|---|\n"
         text += "".join(_missing(of_ours, members))
     return text
@@ -64,6 +66,10 @@ def _is_here(namespace: Any, name: str) -> bool:
     except AttributeError:
         return False
     return True
+
+
+def _state(value: Any) -> str:
+    return _summary(value) + ("; also complex" if takes_complex(value) else "")
 
 
 def _summary(value: Any) -> str:

@@ -66,6 +66,7 @@ from .elementary import (
     TruncOp,
 )
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
+from .fft import FftOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
 from .lu import LuOp

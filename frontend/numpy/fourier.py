@@ -1,17 +1,12 @@
-"""
-The discrete Fourier transform, as products with matrices of cosines and sines: n² multiply-adds for each row of n
-numbers, at the speed of matrix products.
-"""
+"""The discrete Fourier transform of parts along a last axis, as ONNX has it, and what `numpy.fft` has around transforms."""
 
 from __future__ import annotations
-
-from math import pi
 
 import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
-from ..recording import as_tensor, converted
+from ..recording import as_tensor, cast_to, converted
 from ..tensor import Tensor, TensorLike
 from ..traceable import creation, traceable
 from .arguments import AxisLike, integers, normalized, single_axis
@@ -19,11 +14,9 @@ from .creation import iota
 from .joining import stack
 from .manipulation import expand_dims, moveaxis, reshape, roll
 from .padding import pad
-from .products import matmul
 from .selection import take
-
-MAX_LENGTH = 4096
-"""Of a row: the matrices of a longer one would take more than 256 MB."""
+from .transforms import half_of_real, part, real_of_half, resized, transformed, working
+from .transforms import inverse as inverse_transform
 
 
 @traceable
@@ -42,7 +35,7 @@ def dft(
 
     `x` is cut, or padded with 0, to `length`. `onesided` leaves out what follows from the symmetry of real numbers: of the
     transform all behind its first half; of an inverse one it takes such a half, `length` is that of the result, and the
-    result has the real part alone. Rows are of at most 4096 numbers.
+    result has the real part alone.
     """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
@@ -55,24 +48,18 @@ def dft(
     has_half = inverse and onesided
     default = 2 * (moved.shape[-2] - 1) if has_half else moved.shape[-2]
     (count,) = integers(default if length is None else length, "length")
-    if not 1 <= count <= MAX_LENGTH:
-        raise StepwellError(f"found rows of {count} numbers, expected 1 to {MAX_LENGTH}; cut them")
-    taken = count // 2 + 1 if has_half else count
-    moved = _resized(moved, taken)
-    given = count // 2 + 1 if onesided and not inverse else count
-    cosine, sine = _matrices(taken, given, count, inverse, x.dtype)
+    place = moved.ndim - 2
+    moved = working(resized(moved, count // 2 + 1 if has_half else count, place))
+    parts = moved[..., 0], moved[..., 1] if moved.shape[-1] == 2 else moved[..., 0] * 0
     if has_half:
-        # The half that is not there adds the conjugate of what is.
-        twice = np.full((taken, 1), 2, x.dtype)
-        twice[[0, -1] if count % 2 == 0 else [0]] = 1
-        cosine, sine = cosine * twice, sine * twice
-    rows = tuple([slice(None)] * (moved.ndim - 1))
-    real = matmul(moved[(*rows, 0)], cosine)
-    imaginary = matmul(moved[(*rows, 0)], sine)
-    if moved.shape[-1] == 2:
-        real = real - matmul(moved[(*rows, 1)], sine)
-        imaginary = imaginary + matmul(moved[(*rows, 1)], cosine)
-    return moveaxis(stack([real] if has_half else [real, imaginary], -1), x.ndim - 2, axis)
+        found = [real_of_half(*parts, count, place)]
+    elif onesided and moved.shape[-1] == 1:
+        found = list(half_of_real(parts[0], place))
+    else:
+        found = [*(inverse_transform if inverse else transformed)(*parts, place)]
+        found = [part(one, place, slice(count // 2 + 1)) for one in found] if onesided else found
+    scaled = [cast_to(one / count if inverse else one, x.dtype) for one in found]
+    return moveaxis(stack(scaled, -1), place, axis)
 
 
 @traceable
@@ -108,10 +95,10 @@ def stft(
     given = weights.shape[0] if frame_length is None and weights is not None else frame_length
     (length,) = integers(given, "frame_length")
     whole = x.shape[1]
-    if step < 1 or not 1 <= length <= min(whole, MAX_LENGTH):
+    if step < 1 or not 1 <= length <= whole:
         raise StepwellError(
             f"found frames of {length} at steps of {step} for a signal of {whole}, expected steps of at least 1, and "
-            f"frames of 1 to {min(whole, MAX_LENGTH)}; mend them"
+            f"frames of 1 to {whole}; mend them"
         )
     starts = reshape(iota((whole - length) // step + 1) * step, (-1, 1))
     frames = take(x, starts + iota(length), 1)
@@ -123,26 +110,6 @@ def stft(
         missing = length - weights.shape[0]
         frames = frames * reshape(pad(weights, [(0, missing)]), (length, 1))
     return dft(frames, None, 2, onesided=onesided)
-
-
-def _resized(x: Tensor, count: int) -> Tensor:
-    """So many elements of the axis before the last, 0 behind those there are."""
-    found = x.shape[-2]
-    if found < count:
-        return pad(x, [(0, 0)] * (x.ndim - 2) + [(0, count - found), (0, 0)])
-    rows = tuple([slice(None)] * (x.ndim - 2))
-    return x if found == count else x[(*rows, slice(count))]
-
-
-def _matrices(
-    rows: int, columns: int, count: int, inverse: bool, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    """The real and imaginary parts of exp(∓2πi·r·c / count), of the inverse divided by the count."""
-    # By the remainder, so that the angle is as exact for large products as for small ones.
-    turns = np.outer(np.arange(rows), np.arange(columns)) % count / count
-    angles = 2 * pi * turns * (1 if inverse else -1)
-    scale = 1 / count if inverse else 1.0
-    return (np.cos(angles) * scale).astype(dtype), (np.sin(angles) * scale).astype(dtype)
 
 
 # The names of numpy.fft that are about real numbers.
@@ -182,15 +149,3 @@ def fftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
 def ifftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
     """What `fftshift` has moved, back in its place."""
     return _shifted(x, axes, -1)
-
-
-FFT = {function.__name__: function for function in (fftfreq, rfftfreq, fftshift, ifftshift)}
-
-MISSING: dict[str, str] = dict.fromkeys(
-    (
-        *("fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn"),
-        *("rfftn", "irfftn", "hfft", "ihfft"),
-    ),
-    "there is no complex dtype; use sw.dft(x[..., None], axis=-2), which has the real and imaginary parts along the "
-    "last axis",
-)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..complex_tensor import Complex
 from ..promotion import is_scalar, result_dtype
 from ..recording import dtype_of
 from ..tensor import Tensor, TensorLike
@@ -25,7 +26,7 @@ DTYPES: dict[str, Any] = {
     for name in (
         "bool_",
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64"),
+        *("float16", "float32", "float64", "complex64", "complex128", "csingle", "cdouble"),
         *(
             "intp",
             "uintp",
@@ -40,14 +41,14 @@ DTYPES: dict[str, Any] = {
         ),
         *("short", "ushort", "byte", "ubyte", "half", "single", "double", "True_", "False_"),
         *("dtype", "iinfo", "finfo", "floating", "integer", "signedinteger", "unsignedinteger"),
-        *("number", "inexact", "generic", "ndarray"),
+        *("number", "inexact", "generic", "ndarray", "complexfloating"),
     )
 } | {"bool": np.bool_}
 
 
 def shape(x: TensorLike) -> tuple[int, ...]:
     """The extents of the axes."""
-    return tuple(x.shape) if isinstance(x, Tensor) else np.shape(x)
+    return tuple(x.shape) if isinstance(x, Tensor | Complex) else np.shape(x)
 
 
 def ndim(x: TensorLike) -> int:
@@ -77,12 +78,12 @@ def _names_dtype(value: Any) -> bool:
 
 def isscalar(x: Any) -> bool:
     """Whether `x` is a number by itself: no traced value is."""
-    return not isinstance(x, Tensor) and np.isscalar(x)
+    return not isinstance(x, Tensor | Complex) and np.isscalar(x)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex: of no traced value."""
-    return not isinstance(x, Tensor) and np.iscomplexobj(x)
+    """Whether the dtype is complex."""
+    return isinstance(x, Complex) or (not isinstance(x, Tensor) and np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:
@@ -92,7 +93,7 @@ def isrealobj(x: Any) -> bool:
 
 def iterable(x: Any) -> bool:
     """Whether `x` can be iterated over: a traced value by its first axis."""
-    return ndim(x) > 0 if isinstance(x, Tensor) else bool(np.iterable(x))
+    return ndim(x) > 0 if isinstance(x, Tensor | Complex) else bool(np.iterable(x))
 
 
 FUNCTIONS: dict[str, Any] = {

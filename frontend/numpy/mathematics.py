@@ -257,21 +257,18 @@ def bitwise_count(x: TensorLike, /) -> Tensor:
     return astype(record(graph.BitCountOp, tensor), np.uint8)
 
 
-# Of real numbers what NumPy has for complex ones too.
+# Of real numbers what is more of complex ones; see `complex_functions`.
 
 
 @traceable
 def real(x: TensorLike, /) -> Tensor:
-    """`x` itself: no dtype here is complex."""
+    """The real part: `x` itself where it is real."""
     return as_tensor(x)
-
-
-real_if_close = real
 
 
 @traceable
 def conjugate(x: TensorLike, /) -> Tensor:
-    """`x`, as no dtype here is complex; bool becomes int8, as in NumPy."""
+    """The complex conjugate: `x` itself where it is real; bool becomes int8, as in NumPy."""
     tensor = as_tensor(x)
     return cast_to(tensor, number_dtype(tensor.dtype))
 
@@ -280,14 +277,20 @@ conj = conjugate
 
 
 @traceable
+def real_if_close(x: TensorLike, /, tol: float = 100) -> Tensor:
+    """`x` itself where it is real. Of complex numbers the dtype would depend on the elements: it is refused."""
+    return as_tensor(x)
+
+
+@traceable
 def imag(x: TensorLike, /) -> Tensor:
-    """Zeros: no dtype here is complex."""
+    """The imaginary part: zeros where `x` is real."""
     return zeros_like(x)
 
 
 @traceable
 def angle(x: TensorLike, /, deg: bool = False) -> Tensor:
-    """0, or π where `x` is negative; in degrees if `deg`."""
+    """The angle of a complex number from -π to π: 0, or π where a real one is negative; in degrees if `deg`."""
     tensor = as_tensor(x)
     tensor = cast_to(tensor, FLOAT64) if tensor.dtype == BOOL else floating(tensor)
     half = tensor.dtype.type(180 if deg else math.pi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _ON_ARRAYS = "it reads, writes or prints arrays, which traced values have no elements for; call NumPy's on results"
 _COMPLEX = (
-    "there is no complex dtype; use sw.dft, which has real and imaginary parts along the last axis"
+    "real functions stay real; convert with .astype(complex), and call sw's of complex numbers"
 )
 _IN_PLACE = "it writes into its argument, and traced values do not change"
 _BITS = "it takes floats apart bit by bit, for which there is no operation yet"
@@ -33,15 +33,10 @@ MISSING: dict[str, str] = {
         _ON_ARRAYS,
     ),
     **dict.fromkeys(
-        (
-            *("complex64", "complex128", "complex256", "csingle", "cdouble", "clongdouble"),
-            *("complexfloating", "sort_complex"),
-        ),
-        _COMPLEX,
+        ("longdouble", "float128", "clongdouble", "complex256"),
+        "processors compute with at most 64 bits of it; use float64 or complex128",
     ),
-    **dict.fromkeys(
-        ("longdouble", "float128"), "processors compute with at most 64 bits of it; use float64"
-    ),
+    "sort_complex": "there is no order of complex numbers; sort by sw.argsort of a real key",
     **dict.fromkeys(("roots", "poly"), _ROOTS),
     **dict.fromkeys(("frexp", "nextafter", "spacing"), _BITS),
     **dict.fromkeys(("packbits", "unpackbits"), "write it with shifts and sums of bits"),

@@ -130,6 +130,20 @@ def _eigh(op: Any, element: Attribute) -> list[Case]:
     return [case(op, shape, values_only=flag) for shape in _SQUARES for flag in (False, True)]
 
 
+def _fft(op: Any, element: Attribute) -> list[Case]:
+    # Too few elements for infinities among them: which sums are NaN is up to the algorithm.
+    cases = (
+        ((2, 4), 4),
+        ((1, 6), 3),
+        ((1, 9), 9),
+        ((1, 7), 7),
+        ((1, 5), 1),
+        ((0, 4), 2),
+        ((1, 8), 8),
+    )
+    return [case(op, shape, shape, length=length) for shape, length in cases]
+
+
 def _qr(op: Any, element: Attribute) -> list[Case]:
     shapes = (*_SQUARES, (5, 3), (2, 2, 4), (3, 0))
     return [case(op, shape, complete=flag) for shape in shapes for flag in (False, True)]
@@ -381,6 +395,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConvTransposeOp: conv_transpose,
     graph.EighOp: _eigh,
     graph.ExpandDimsOp: _expand_dims,
+    graph.FftOp: _fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,

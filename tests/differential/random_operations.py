@@ -128,6 +128,13 @@ def _of_squares(op: Callable[..., GraphOp]) -> Maker:
     return make
 
 
+def _fft(pool: Pool) -> GraphOp:
+    length, inner = pool.rng.choice((1, 2, 3, 4, 5, 6, 8)), pool.rng.randint(1, 3)
+    element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
+    real, imag = (pool.fresh(element, (2, length * inner)) for _ in range(2))
+    return graph.FftOp(real, imag, length)
+
+
 def _triangular_solve(pool: Pool) -> GraphOp:
     size, columns = pool.rng.randint(1, 4), pool.rng.randint(1, 5)
     element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
@@ -381,6 +388,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConvTransposeOp: conv,
     graph.ExpandDimsOp: _expand_dims,
     graph.DynamicUpdateSliceOp: _dynamic_update_slice,
+    graph.FftOp: _fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,

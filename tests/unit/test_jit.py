@@ -349,10 +349,9 @@ MISTAKES = {
         X.astype("longdouble"), X
     ),
     "found dtype object for argument 'y'": lambda: add(X, np.array([object()])),
-    "found dtype complex128 for argument 'y'": lambda: add(X, np.complex128(1)),
+    "found dtype complex256 for argument 'y'": lambda: add(X, np.clongdouble(1)),
     "found a object for argument 'y' of 'add', expected an array": lambda: add(X, object()),
     "found a set for argument 'y'": lambda: add(X, {1}),
-    "found a complex for argument 'y'": lambda: add(X, 1j),
     "found a function for argument 'y'": lambda: add(X, lambda: 1),
     "found a object for argument 'y.1.a'": lambda: add(X, [1, {"a": object()}]),
     "a masked array for argument 'x'": lambda: add(np.ma.masked_array(X), X),

@@ -82,3 +82,13 @@ func.func @factorizations(%x: tensor<2x3x3xf32>, %y: tensor<2x3x5xf32>) {
   %u, %lengths, %rows = graph.orthogonal_rows %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @fft
+// TE-LABEL: func.func @fft
+func.func @fft(%a: tensor<4x12xf32>, %b: tensor<4x12xf32>) {
+  // CHECK-NEXT: %re, %im = graph.fft %a, %b length = 6 : tensor<4x12xf32>, tensor<4x12xf32> -> tensor<4x12xf32>, tensor<4x12xf32>
+  // TE: te.loops "fft" (%{{.*}} = %a, %{{.*}} = %b, %{{.*}} = %{{.*}}) ->
+  // TE: loop.for serial "group" %group = 0 to 2 {
+  %re, %im = graph.fft %a, %b length = 6 : tensor<4x12xf32>, tensor<4x12xf32> -> tensor<4x12xf32>, tensor<4x12xf32>
+  func.return
+}

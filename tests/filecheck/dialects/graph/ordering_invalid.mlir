@@ -82,3 +82,10 @@ func.func @update_index(%x: tensor<5xf32>, %u: tensor<2xf32>, %i: tensor<1xi64>)
   %r = graph.dynamic_update_slice %x, %u at %i : tensor<5xf32>, tensor<2xf32> at tensor<1xi64> -> tensor<5xf32>
   func.return
 }
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found length 17 in rows of 34, expected a divisor of that without prime factors above 13; take another algorithm, such as Bluestein's
+func.func @fft_length(%a: tensor<4x34xf32>) {
+  %re, %im = graph.fft %a, %a length = 17 : tensor<4x34xf32>, tensor<4x34xf32> -> tensor<4x34xf32>, tensor<4x34xf32>
+  func.return
+}
