@@ -84,8 +84,10 @@ class SignOp(UnaryElementwiseOp):
 
     def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
         zero, one = b.constant(0), b.constant(1)
-        negative = x if b.is_unsigned else b.select(b.compare("lt", x, zero), b.constant(-1), x)
-        return b.select(b.compare("gt", x, zero), one, negative)
+        # -0.0 gives 0.0, as in NumPy: only NaN is left as it is.
+        rest = b.select(b.compare("eq", x, zero), zero, x) if b.is_float else x
+        below = rest if b.is_unsigned else b.select(b.compare("lt", x, zero), b.constant(-1), rest)
+        return b.select(b.compare("gt", x, zero), one, below)
 
 
 @graph_op

@@ -78,8 +78,15 @@ def tile(x: TensorLike, repetitions: Sequence[int], /) -> Any:
 
 
 @standard
-def unstack(x: TensorLike, /, *, axis: int = 0) -> Any:
+def _unstacked(x: TensorLike, axis: int, /) -> Any:
     return call("unstack", x, axis=axis)
+
+
+def unstack(x: TensorLike, /, *, axis: int = 0) -> Any:
+    """The slices of an axis, without it: none of an axis of extent 0, so that there is nothing to compile."""
+    extents = x.shape
+    is_empty = -len(extents) <= axis < len(extents) and not extents[axis]
+    return () if is_empty else _unstacked(x, axis)
 
 
 @standard

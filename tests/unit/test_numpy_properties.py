@@ -111,3 +111,28 @@ def test_compiled(name):
 def test_every_function_is_compared():
     of_numpy = {name for name in public_names() if callable(getattr(np, name, None))}
     assert of_numpy - CALLS.keys() == ELSEWHERE.keys()
+
+
+def test_zeros_have_numpys_signs_when_compiled():
+    """What equality does not see, of functions whose result is exact."""
+    x = np.array([0.0, -0.0, 1.5, -1.5], np.float32)
+    names = (
+        "abs",
+        "ceil",
+        "floor",
+        "negative",
+        "positive",
+        "rint",
+        "sign",
+        "sqrt",
+        "square",
+        "trunc",
+    )
+    found = sw.jit(lambda x: [getattr(sw, name)(x) for name in names], opt="quick")(x)
+    with np.errstate(invalid="ignore"):
+        for name, one in zip(names, found, strict=True):
+            right = getattr(np, name)(x)
+            finite = np.isfinite(right)
+            np.testing.assert_array_equal(
+                np.signbit(one)[finite], np.signbit(right)[finite], err_msg=name
+            )
