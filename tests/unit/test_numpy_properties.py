@@ -86,6 +86,8 @@ def compiled(name, args, kwargs):
     return run(args, kwargs)
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", CALLS)
 def test_at_once(name):
     @FEW
@@ -97,7 +99,7 @@ def test_at_once(name):
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CALLS)
 def test_compiled(name):
     @FEW
