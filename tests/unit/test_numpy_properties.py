@@ -86,8 +86,7 @@ def compiled(name, args, kwargs):
     return run(args, kwargs)
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("name", CALLS)
 def test_at_once(name):
     @FEW
@@ -98,8 +97,7 @@ def test_at_once(name):
     check()
 
 
-@pytest.mark.slow
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CALLS)
 def test_compiled(name):
     @FEW
