@@ -30,7 +30,8 @@ NumPy, shapes and dtypes too. Run one as
 Milliseconds of a call on one core of an {processor}, medians of turns, on one thread, without compile time, and how many
 times as long the fastest of the others takes as Stepwell (`python benchmarks/programs.py`). JAX is given the same
 function, with `lax` loops, Numba explicit loops with sums that it may reorder, and PyTorch runs eagerly. The sizes were
-chosen before anything was timed. Over all of {measured} the geometric mean is **{mean:.2f}**; {ahead} are as fast as the
+chosen before anything was timed. Other work ran on the machine's other core, which slows some runs more than others:
+a single factor is uncertain by a third. Over all of {measured} the geometric mean is **{mean:.2f}**; {ahead} are as fast as the
 fastest other or faster, {behind} are below 0.7, and in {long} the fastest other takes 0.1 ms or more.
 """
 
