@@ -72,7 +72,7 @@ class Lowered:
 
     @property
     def timings(self) -> list[tuple[str, float]]:
-        """Each step of the last `compile`, in order, and its seconds; empty before."""
+        """Each step of the last `compile`, in order, and its seconds, of kernels side by side the sum; empty before."""
         return list(self._compilation)
 
     def module(self, level: str) -> ModuleOp:
@@ -283,12 +283,10 @@ class Lowered:
         store = compiled_store() if options.cache else None
         with kernel_workers(self._at(self.level)) as workers:
             module, steps = self._loops()
-            start = time.perf_counter()
             kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
-            steps.append(("kernels", time.perf_counter() - start))
         kernels.declare(module)
-        steps += lower_to(module, Level.LLVM, options, unscheduled=True)
-        return module, kernels, steps
+        lowered = lower_to(module, Level.LLVM, options, unscheduled=True)
+        return module, kernels, [*steps, *kernels.with_timings(lowered)]
 
     def _loops(self) -> tuple[ModuleOp, list[tuple[str, float]]]:
         """The program at the loop level before rules schedule its kernels, and the steps that led there."""

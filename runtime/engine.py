@@ -56,16 +56,20 @@ class NativeCode:
         quick: bool = False,
         store: Store | None = None,
         objects: Mapping[str, bytes] | None = None,
+        llvm_cpu_seconds: float = 0.0,
     ):
-        """`quick` is as for `CodeGenerator`; `objects` is the code of some of the modules, by their text."""
+        """
+        `quick` is as for `CodeGenerator`; `objects` is the code of some of the modules, by their text, and
+        `llvm_cpu_seconds` what LLVM took for it.
+        """
         self.source = source
         self.target = target
         self.quick = quick
         self._generator = CodeGenerator.of(target, quick=quick)
         self._store = store
         self._known = objects
-        self.llvm_cpu_seconds = 0.0
-        """Seconds of the processor in which LLVM made the object code; 0 before it is made."""
+        self.llvm_cpu_seconds = llvm_cpu_seconds
+        """Seconds of processors in which LLVM made the object code so far."""
         self._lock = threading.Lock()
         self._objects: list[bytes] | None = None
 
@@ -90,7 +94,7 @@ class NativeCode:
                     self.source.modules, self._generator, self._store, self._known
                 )
                 self._known = None
-                self.llvm_cpu_seconds = time.thread_time() - start
+                self.llvm_cpu_seconds += time.thread_time() - start
             return self._objects
 
     def object_code(self) -> bytes:

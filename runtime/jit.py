@@ -101,9 +101,15 @@ def native_code(
             kernels_apart=constants == "external" and not quick,
             compiled=None if kernels is None else kernels.emitted,
         )
-    store = compiled_store() if cache else None
-    objects = None if kernels is None else kernels.objects
-    return NativeCode(source, target, quick=quick, store=store, objects=objects)
+    kernels = kernels or CompiledKernels()
+    return NativeCode(
+        source,
+        target,
+        quick=quick,
+        store=compiled_store() if cache else None,
+        objects=kernels.objects,
+        llvm_cpu_seconds=kernels.llvm_cpu_seconds,
+    )
 
 
 def _lowered(module: ModuleOp, threads: int) -> ModuleOp:

@@ -6,9 +6,10 @@ before, and otherwise side by side in processes.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +58,10 @@ class CompiledKernel:
     emitted: EmittedKernels
     objects: Mapping[str, bytes]
     """by the text of each module"""
+    timings: Sequence[tuple[str, float]] = field(default=(), compare=False)
+    """The passes that led to it, each with its seconds; none where it was found in the store."""
+    llvm_cpu_seconds: float = field(default=0.0, compare=False)
+    """Seconds of the processor in which LLVM made the object code; likewise."""
 
 
 @dataclass
@@ -96,6 +101,25 @@ class CompiledKernels:
         """Object code by the text of its module."""
         found = (kernel.objects.items() for kernel in self.kernels.values())
         return {text: code for items in found for text, code in items}
+
+    @property
+    def llvm_cpu_seconds(self) -> float:
+        """Seconds of processors in which LLVM made the object code of the kernels that were not found."""
+        return sum(kernel.llvm_cpu_seconds for kernel in self._distinct())
+
+    def with_timings(self, program: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+        """
+        What passes took in all, from loops to LLVM: kernels, also where they ran side by side, and the rest of the
+        program, which went through the same passes.
+        """
+        of_kernels = [kernel.timings for kernel in self._distinct() if kernel.timings]
+        names = [name for name, _ in program]
+        assert all([name for name, _ in one] == names for one in of_kernels)
+        columns = zip(program, *of_kernels, strict=True)
+        return [(column[0][0], sum(seconds for _, seconds in column)) for column in columns]
+
+    def _distinct(self) -> Iterable[CompiledKernel]:
+        return {id(kernel): kernel for kernel in self.kernels.values()}.values()
 
     def declare(self, module: ModuleOp) -> None:
         """Leave only declarations of the kernels in their program, and calls of what was compiled."""
@@ -159,20 +183,22 @@ def compile_kernel(job: KernelJob) -> CompiledKernel | None:
     try:
         with collector_paused():
             passed = passed_numbers(unit)
-            lower_to(unit, Level.CORE, job.options, ctx=ctx, unscheduled=True)
+            timings = lower_to(unit, Level.CORE, job.options, ctx=ctx, unscheduled=True)
             interface = interface_of(unit, passed)
-            lower_to(unit, Level.LLVM, job.options, ctx=ctx)
+            timings += lower_to(unit, Level.LLVM, job.options, ctx=ctx)
             emitted, names = emit_kernels(unit, interface.functions, job.generator.triple)
     except StepwellError:
         return None
     if not interface.functions <= names.keys():
         return None
+    start = time.thread_time()
     objects = {text: job.generator.object_code(text) for text in emitted.texts.values()}
-    return CompiledKernel(interface.renamed(names), emitted, objects)
+    seconds = time.thread_time() - start
+    return CompiledKernel(interface.renamed(names), emitted, objects, timings, seconds)
 
 
 def _keep(store: Store, job: KernelJob, kernel: CompiledKernel) -> None:
-    record = asdict(replace(kernel, objects={}))
+    record = {"interface": asdict(kernel.interface), "emitted": asdict(kernel.emitted)}
     store.write(KIND, job.key, json.dumps(record, default=sorted).encode())
     for text, code in kernel.objects.items():
         store.write(OBJECTS, object_key(text, job.generator), code)

@@ -80,7 +80,7 @@ def row(outcome: Outcome, roofs: Roofs) -> Row:
         work.intensity,
         None if bound is None else bound.seconds / ours.median,
         None if bound is None else bound.bound,
-        sum(seconds for _, seconds in outcome.passes),
+        outcome.compile_seconds,
         outcome.compile_cpu_seconds,
         outcome.llvm_cpu_seconds,
         {

@@ -83,8 +83,10 @@ class Outcome:
     interrupted: float = 0.0
     """the part of the samples that other processes disturbed, for the contestant with the most"""
     passes: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    compile_seconds: float = 0.0
+    """by the clock"""
     compile_cpu_seconds: float = 0.0
-    """of the processor, so without what other processes took"""
+    """of processors, so without what other processes took"""
     llvm_cpu_seconds: float = 0.0
     """the part of it in LLVM"""
     arena_bytes: int = 0
@@ -112,9 +114,9 @@ class Contestant:
         return self._load(prepared, Path(message.results))
 
     def _compile(self, prepared: Prepared, path: Path) -> Outcome:
-        start = time.process_time()
+        start, cpu_start = time.perf_counter(), _cpu_seconds()
         executable = prepared.lowered.compile(threads=self._threads)
-        seconds = time.process_time() - start
+        seconds, cpu_seconds = time.perf_counter() - start, _cpu_seconds() - cpu_start
         if executable.signature.convention != "inout":
             _write(path, as_arrays(executable(*prepared.arrays)))
         self._sampler = Sampler(lambda: executable(*prepared.arrays), self._threads)
@@ -123,7 +125,8 @@ class Contestant:
             prepared.case.group,
             work=asdict(work_of(prepared, executable.signature)),
             passes=prepared.lowered.timings,
-            compile_cpu_seconds=seconds,
+            compile_seconds=seconds,
+            compile_cpu_seconds=cpu_seconds,
             llvm_cpu_seconds=executable.native.llvm_cpu_seconds,
             arena_bytes=executable.signature.arena_bytes,
         )
@@ -140,6 +143,12 @@ class Contestant:
             return Entry(False, problem)
         self._sampler = Sampler(call, self._threads)
         return Entry(True)
+
+
+def _cpu_seconds() -> float:
+    """Seconds of processors that this process has used, and processes that it started and that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _write(path: Path, arrays: Sequence[npt.NDArray[Any]]) -> None:

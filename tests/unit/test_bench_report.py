@@ -18,6 +18,7 @@ OUTCOME = Outcome(
     work={"flops": 10**9, "bytes_read": 4096, "bytes_written": 4096, "dtype": "f32"},
     samples={"stepwell": [0.02, 0.01, 0.04], "numpy": [0.03], "torch": [0.01]},
     passes=[("trace", 0.1), ("llvm", 0.2)],
+    compile_seconds=0.3,
     compile_cpu_seconds=0.25,
     llvm_cpu_seconds=0.1,
 )
