@@ -62,3 +62,21 @@ def test_values_stay(layer, steps, data):
     (found,) = interpret(module, [x])
     # Each factor is at most 2, and of each sum at most the next power.
     assert np.allclose(found, expected, rtol=1e-4, atol=1e-5 * 4 ** len(steps))
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.__name__)
+def test_layers_that_are_added_keep_their_values(layer):
+    x = numbers(LAYERS[layer])
+
+    def program(x):
+        first, second = layer(x), layer(sw.exp(x))
+        channels = [-1, *[1] * (first.ndim - 2)] if first.ndim > 2 else [-1]
+        return (first + numbers(4).reshape(channels)) + (second + numbers(4).reshape(channels))
+
+    module = sw.jit(program).lower(x).module("graph").clone()
+    (expected,) = interpret(module, [x])
+    GraphFoldScalesPass().apply(Context(), module)
+    module.verify()
+    assert str(module).count("graph.add") == 2
+    (found,) = interpret(module, [x])
+    assert np.allclose(found, expected, rtol=1e-5, atol=1e-4)

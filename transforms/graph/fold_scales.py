@@ -121,6 +121,27 @@ def fold_summand(op: AddOp | SubOp) -> bool:
     return False
 
 
+def join_summands(op: AddOp) -> bool:
+    """
+    (x @ w + t) + (y @ v + u) → (x @ w + (t + u)) + y @ v; whether that was done
+
+    Where a network adds a shortcut that is a layer, as residual networks do between stages, what follows the other
+    layer is then the same as where the shortcut is none: the same kernel serves for both.
+    """
+    first, second = _layer_for_one(op.lhs, op), _layer_for_one(op.rhs, op)
+    if first is None or second is None or first.axis != second.axis:
+        return False
+    if not (first.has_summand_by_channel and second.has_summand_by_channel):
+        return False
+    t, u = first.summand, second.summand
+    assert t is not None and u is not None
+    remark(op, f"joined the summands of two layers, {first.product.name} and {second.product.name}")
+    builder = built_before(op)
+    total = Expr(first.product.result, builder) + new_constant(t + u, "summand", builder)
+    _replace(op, total + Expr(second.product.result, builder))
+    return True
+
+
 def scale_and_shift(op: BatchNormOp) -> None:
     """batch_norm(x) → x * s + t, with s = scale / sqrt(variance + epsilon) and t = bias - mean * s"""
     scale, bias, mean, variance = (known_array(value).astype(np.float64) for value in op.parameters)
@@ -155,7 +176,7 @@ class GraphFoldScalesPass(StepwellPass):
     Multiply weights by what their products are multiplied by: `(x @ w + t) * s` → `x @ (w * s) + t * s`.
 
     A batch normalization with known numbers becomes a product and a sum first, so that it goes into the layer before
-    it. `fp=strict` leaves everything as it is.
+    it; summands for each channel that meet become one. `fp=strict` leaves everything as it is.
     """
 
     name = "graph-fold-scales"
@@ -173,7 +194,14 @@ class GraphFoldScalesPass(StepwellPass):
                 scale_and_shift(inner)
         for inner in list(op.walk()):
             if isinstance(inner, MulOp | DivOp | AddOp | SubOp) and _is_of_floats(inner):
-                _ = fold_summand(inner) if isinstance(inner, AddOp | SubOp) else fold_factor(inner)
+                _fold(inner)
+
+
+def _fold(op: MulOp | DivOp | AddOp | SubOp) -> None:
+    if isinstance(op, MulOp | DivOp):
+        fold_factor(op)
+    elif not fold_summand(op) and isinstance(op, AddOp):
+        join_summands(op)
 
 
 def _is_of_floats(op: Operation) -> bool:

@@ -106,3 +106,43 @@ func.func @other_convs(%x: tensor<3x1x2xf32>, %v: tensor<2xf32>) -> (tensor<3x2x
   %10 = graph.batch_norm %9, %v, %v, %v, %v axis = 1 epsilon = 2.500000e-01 : tensor<3x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   func.return %1, %3, %6, %7, %8, %10 : tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>
 }
+
+// Two layers with summands are added: one keeps both. A summand that is the whole image's stays, and so do those of a
+// sum that is needed itself.
+// CHECK-LABEL: func.func @sum_of_layers
+// CHECK:         %[[FIRST:.*]] = graph.conv %x
+// CHECK:         %[[SECOND:.*]] = graph.conv %y
+// CHECK-NEXT:    %[[SUMMAND:.*]] = graph.constant dense<{{.*}}1.100000e+01{{.*}}2.200000e+01{{.*}}> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = graph.add %[[FIRST]], %[[SUMMAND]]
+// CHECK-NEXT:    %[[ALL:.*]] = graph.add %[[SUM]], %[[SECOND]]
+// CHECK-NEXT:    func.return %[[ALL]]
+func.func @sum_of_layers(%x: tensor<3x1x5xf32>, %y: tensor<3x1x5xf32>) -> tensor<3x2x5xf32> {
+  %w = graph.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %t = graph.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %u = graph.constant dense<[[10.0], [20.0]]> : tensor<2x1xf32>
+  %0 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %1 = graph.add %0, %t : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %2 = graph.conv %y, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %3 = graph.add %2, %u : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %4 = graph.add %1, %3 : tensor<3x2x5xf32>, tensor<3x2x5xf32> -> tensor<3x2x5xf32>
+  func.return %4 : tensor<3x2x5xf32>
+}
+
+// CHECK-LABEL: func.func @sums_that_stay
+// CHECK-COUNT-6: graph.add
+func.func @sums_that_stay(%x: tensor<3x1x5xf32>, %y: tensor<3x1x5xf32>) -> (tensor<3x2x5xf32>, tensor<3x2x5xf32>, tensor<3x2x5xf32>) {
+  %w = graph.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %t = graph.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %columns = graph.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %0 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %1 = graph.add %0, %t : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %2 = graph.conv %y, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %3 = graph.add %2, %columns : tensor<3x2x5xf32>, tensor<5xf32> -> tensor<3x2x5xf32>
+  %4 = graph.add %1, %3 : tensor<3x2x5xf32>, tensor<3x2x5xf32> -> tensor<3x2x5xf32>
+  %5 = graph.conv %x, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %6 = graph.add %5, %t : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %7 = graph.conv %y, %w strides = [1] dilations = [1] pad = [0], [0] groups = 1 : tensor<3x1x5xf32>, tensor<2x1x1xf32> -> tensor<3x2x5xf32>
+  %8 = graph.add %7, %t : tensor<3x2x5xf32>, tensor<2x1xf32> -> tensor<3x2x5xf32>
+  %9 = graph.add %6, %8 : tensor<3x2x5xf32>, tensor<3x2x5xf32> -> tensor<3x2x5xf32>
+  func.return %4, %9, %8 : tensor<3x2x5xf32>, tensor<3x2x5xf32>, tensor<3x2x5xf32>
+}
