@@ -180,10 +180,18 @@ def interpolated(x: Tensor, q: TensorLike, method: str) -> Tensor:
 
 
 def sorted_rows(x: Tensor, q: TensorLike, axis: AxisLike, method: str) -> Tensor:
-    """The reduced axes as one, the last, sorted, in the dtype of the quantiles. Raises StepwellError for other methods."""
+    """
+    The reduced axes as one, the last, sorted, in the dtype of the quantiles.
+
+    Raises StepwellError for other methods, and for fractions `q` that are known and not from 0 to 1.
+    """
     if method not in _METHODS:
         raise StepwellError(
             f"found method {method!r:.30}, expected one of {', '.join(_METHODS)}; name one"
+        )
+    if not isinstance(q, Tensor) and not all(0 <= one <= 1 for one in np.ravel(q)):
+        raise StepwellError(
+            "found a fraction below 0 or above 1, expected quantiles of 0 to 1 (percentiles of 0 to 100); give another q"
         )
     return sort(last_of(interpolated(x, q, method), axis), -1)
 
@@ -237,10 +245,12 @@ def percentile(
 
 
 def fraction_of(percent: TensorLike) -> TensorLike:
-    """Percent as a fraction; a Python number stays one."""
+    """Percent as a fraction; a Python number stays one, and an array one."""
     if is_scalar(percent):
         return float(percent) / 100
-    return cast_to(as_tensor(percent), FLOAT64) / 100
+    if isinstance(percent, Tensor):
+        return cast_to(percent, FLOAT64) / 100
+    return np.asarray(percent, np.float64) / 100
 
 
 @traceable

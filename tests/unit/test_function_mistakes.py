@@ -33,6 +33,7 @@ MISTAKES = {
     "found 'big' for alpha": lambda x: sw.leaky_relu(x, "big"),
     "found source 0 and destination": lambda x: sw.moveaxis(x, 0, (0, 1)),
     "found extent 2 on axis 0": lambda x: sw.squeeze(x, 0),
+    "found a fraction below 0 or above 1": lambda x: sw.percentile(x, [50, 101]),
 }
 
 
