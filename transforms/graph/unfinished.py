@@ -84,7 +84,9 @@ class _Same:
 
     def _compared(self, after: SSAValue, value: SSAValue) -> bool:
         if after in self._before:
-            return value in self._before[after]
+            # With a number that changes, such as a bound that grows, finished elements may be unfinished again.
+            is_kept = bool(shape_of(after)) or after in self._before[after]
+            return is_kept and value in self._before[after]
         if after is value:
             return not self._depends(after)
         if not isinstance(after, OpResult) or not isinstance(value, OpResult):

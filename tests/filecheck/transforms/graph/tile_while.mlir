@@ -74,3 +74,23 @@ func.func @counted(%x: tensor<24xi32>, %limit: tensor<24xi32>, %go: tensor<i1>, 
   }
   func.return %r, %n : tensor<24xi32>, tensor<i32>
 }
+
+// -----
+
+// The limit grows with each step: an element that has reached it may go on later, as long as others are not finished.
+// CHECK-LABEL: @moving_limit
+// CHECK-NOT: graph.scan
+func.func @moving_limit(%x: tensor<24xf32>, %go: tensor<i1>, %start: tensor<f32>) -> tensor<24xf32> {
+  %r, %n = graph.while %go carry (%s = %x, %limit = %start)
+      : (tensor<i1>, tensor<24xf32>, tensor<f32>) -> (tensor<24xf32>, tensor<f32>) {
+    %one = graph.constant dense<1.0> : tensor<f32>
+    %higher = graph.add %limit, %one : tensor<f32>, tensor<f32> -> tensor<f32>
+    %below = graph.lt %s, %limit : tensor<24xf32>, tensor<f32> -> tensor<24xi1>
+    %twice = graph.add %s, %s : tensor<24xf32>, tensor<24xf32> -> tensor<24xf32>
+    %next = graph.where %below, %twice, %s : tensor<24xi1>, tensor<24xf32>, tensor<24xf32> -> tensor<24xf32>
+    %still = graph.lt %next, %higher : tensor<24xf32>, tensor<f32> -> tensor<24xi1>
+    %any = graph.max %still axes = [0] : tensor<24xi1> -> tensor<i1>
+    graph.yield %any, %next, %higher : tensor<i1>, tensor<24xf32>, tensor<f32>
+  }
+  func.return %r : tensor<24xf32>
+}
