@@ -87,8 +87,11 @@ def failure_of(seed: int) -> str | None:
     """What is wrong with the results of the model of this seed, or None."""
     model = random_model(seed)
     inputs = inputs_of(model, seed)
-    with np.errstate(all="ignore"):
-        expected = ReferenceEvaluator(model).run(None, inputs)
+    try:
+        with np.errstate(all="ignore"):
+            expected = ReferenceEvaluator(model).run(None, inputs)
+    except ValueError:
+        return None  # the evaluator has no greatest element of a window that is NaN throughout
     try:
         found = StepwellBackend.prepare(model, opt="quick", threads=1, cache=False).run(inputs)
     except StepwellError as error:

@@ -152,7 +152,8 @@ def _imag(x: TensorLike, /) -> Tensor:
 def _exp(x: TensorLike, /) -> Complex:
     real, imag = as_complex(x).parts
     size = exp(real)
-    return joined(size * cos(imag), size * sin(imag))
+    # Infinity times the sine of zero would be NaN.
+    return joined(size * cos(imag), where(imag == 0, imag, size * sin(imag)))
 
 
 @of_complex(elementwise.log)
@@ -164,9 +165,10 @@ def _log(x: TensorLike, /) -> Complex:
 def _sqrt(x: TensorLike, /) -> Complex:
     """The root with a real part that is not negative (W. Kahan, "Branch cuts for complex elementary functions", 1987)."""
     value = as_complex(x)
-    root = sqrt((absolute(value.real) + _absolute(value)) * 0.5)
-    is_zero = root == 0
-    other = where(is_zero, 0.0, absolute(value.imag) / where(is_zero, 1.0, root * 2.0))
+    root = sqrt(absolute(value.real) * 0.5 + _absolute(value) * 0.5)
+    rise = absolute(value.imag)
+    # The quotient of zeros is zero, and that of infinities infinite.
+    other = where((root == 0) | (rise == np.inf), rise, rise / (root * 2.0))
     is_right = value.real >= 0
     size = where(is_right, other, root)
     return joined(where(is_right, root, other), mathematics.copysign(size, value.imag))

@@ -137,3 +137,10 @@ def test_mistakes_are_one_line():
         sw.jit(lambda x: x.at[0].set(1j))(X)
     with pytest.raises(sw.StepwellError, match=r"found ord 2 of a complex matrix"):
         sw.linalg.norm(Z, 2)
+
+
+def test_roots_and_powers_of_infinities():
+    z = np.array([complex(np.inf, np.inf), complex(0, np.inf), complex(-np.inf, 1), 0j, -4, 1e308])
+    np.testing.assert_array_equal(sw.sqrt(z), np.sqrt(z))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(sw.exp(z[3:4] + np.inf), np.exp(z[3:4] + np.inf))
