@@ -19,8 +19,13 @@ from ..errors import StepwellError
 Scalar: TypeAlias = bool | int | float
 """A Python scalar, whose type is weak."""
 
-_NAMES = ", ".join(BFLOAT16 if attr == bf16 else str(numpy_dtype(attr)) for attr in ELEMENT_TYPES)
-"""Of the dtypes that Stepwell has element types for."""
+_NAMES = ", ".join(
+    (
+        *(BFLOAT16 if attr == bf16 else str(numpy_dtype(attr)) for attr in ELEMENT_TYPES),
+        *("complex64", "complex128"),
+    )
+)
+"""Of the dtypes that Stepwell has element types for, and of those that are pairs of them while tracing."""
 
 BOOL = np.dtype(np.bool_)
 INT8 = np.dtype(np.int8)
