@@ -135,9 +135,13 @@ def join_summands(op: AddOp) -> bool:
         return False
     t, u = first.summand, second.summand
     assert t is not None and u is not None
+    with np.errstate(all="ignore"):
+        numbers = t + u
+    if not np.isfinite(numbers).all():
+        return False
     remark(op, f"joined the summands of two layers, {first.product.name} and {second.product.name}")
     builder = built_before(op)
-    total = Expr(first.product.result, builder) + new_constant(t + u, "summand", builder)
+    total = Expr(first.product.result, builder) + new_constant(numbers, "summand", builder)
     _replace(op, total + Expr(second.product.result, builder))
     return True
 
