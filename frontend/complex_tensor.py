@@ -8,23 +8,21 @@ between, fusion and vectors too, is of real numbers that each level has already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from ..errors import StepwellError
 from ..spelling import did_you_mean
-from .array_operators import ArrayOperators
-from .at import At
 from .call_site import call_site_text
 from .complex_arrays import Pair, complex_dtype, is_complex_array, is_complex_dtype
-from .numpy_dispatch import call_function, call_ufunc
+from .numpy_dispatch import TracedArray
 from .operators import call
 from .tensor import MOST_PARTS, Tensor
 
 
-class Complex(Pair, ArrayOperators):
+class Complex(Pair, TracedArray):
     """
     A traced value of dtype complex64 or complex128: `real` and `imag` are Tensors of one shape, in float32 or float64.
 
@@ -91,21 +89,6 @@ class Complex(Pair, ArrayOperators):
     __bool__ = __complex__ = __float__ = __int__ = __index__ = __array__ = item = tolist = _unusable
     __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
 
-    def _applied(self, name: str, *operands: Any) -> Any:
-        return call(name, *operands)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return call_ufunc(ufunc, method, inputs, kwargs, repr(self))
-
-    def __array_function__(
-        self,
-        function: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-    ) -> Any:
-        return call_function(function, args, kwargs)
-
     def __pos__(self) -> Complex:
         return self.copy()
 
@@ -117,10 +100,6 @@ class Complex(Pair, ArrayOperators):
         real, imag = call("real", value), call("imag", value)
         self.real[key] = real
         self.imag[key] = imag
-
-    @property
-    def at(self) -> At:
-        return At(self)
 
     def copy(self) -> Complex:
         """The same value, which may be assigned into."""

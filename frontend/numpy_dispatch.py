@@ -1,4 +1,4 @@
-"""NumPy's functions and ufuncs, called on traced values: Stepwell's of the same names."""
+"""NumPy's operators, functions and ufuncs, called on traced values: Stepwell's of the same names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import StepwellError
+from .array_operators import ArrayOperators
+from .at import At
 from .call_site import call_site_text
-from .operators import function_named, hint_of
+from .operators import call, function_named, hint_of
 from .signatures import signature_text
 
 _REDUCTIONS = {
@@ -22,6 +24,32 @@ _REDUCTIONS = {
     "logical_or": "any",
 }
 _SCANS = {"add": "cumsum", "multiply": "cumprod"}
+
+
+class TracedArray(ArrayOperators):
+    """What traced values of all kinds answer in the same way: operators, and NumPy's functions with them as arguments."""
+
+    __slots__ = ()
+
+    def _applied(self, name: str, *operands: Any) -> Any:
+        return call(name, *operands)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return call_ufunc(ufunc, method, inputs, kwargs, repr(self))
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        return call_function(function, args, kwargs)
+
+    @property
+    def at(self) -> At:
+        """`x.at[key].set(values)`, `add`, `multiply`, `min`, `max`: new values with some elements replaced."""
+        return At(self)
 
 
 def call_ufunc(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import EllipsisType
 from typing import Any, NoReturn, TypeAlias, cast
@@ -14,11 +14,9 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.dtypes import numpy_dtype
 from ..errors import StepwellError
 from .active import is_recording
-from .array_operators import ArrayOperators
-from .at import At
 from .call_site import call_site_text
 from .devices import CPU, check_device
-from .numpy_dispatch import call_function, call_ufunc
+from .numpy_dispatch import TracedArray
 from .operators import call
 from .tensor_messages import no_attribute, unusable
 
@@ -33,7 +31,7 @@ MOST_PARTS = 64
 """How many parts Python may take a tensor apart into, in `x, y, z = points` or a loop that is unrolled."""
 
 
-class Tensor(ArrayOperators):
+class Tensor(TracedArray):
     """
     A traced value: what will be an array when the compiled function runs.
 
@@ -192,33 +190,9 @@ class Tensor(ArrayOperators):
             )
         self.value = new.value
 
-    @property
-    def at(self) -> At:
-        """`x.at[key].set(values)`, `add`, `multiply`, `min`, `max`: new values with some elements replaced."""
-        return At(self)
-
     def copy(self) -> Tensor:
         """The same value, which may be assigned into."""
         return Tensor(self.value, self.recording)
-
-    # NumPy's functions, and its operators with an array on the left.
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: TensorLike, **kwargs: Any
-    ) -> Tensor:
-        return call_ufunc(ufunc, method, inputs, kwargs, repr(self))
-
-    def __array_function__(
-        self,
-        function: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-    ) -> Any:
-        return call_function(function, args, kwargs)
-
-    def _applied(self, name: str, *operands: TensorLike) -> Any:
-        return call(name, *operands)
 
     def __pos__(self) -> Tensor:
         return self.copy()
