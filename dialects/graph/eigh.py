@@ -19,10 +19,12 @@ from ..te.loop_builder import LoopBuilder
 from .base import GraphOp, Value, graph_op
 from .matrix_loops import (
     greatest_magnitude,
+    matrix_by_matrix,
     real_of,
     rotate_rows,
     sign_of_greatest,
     signed,
+    signs_of_columns,
     sort_rows,
 )
 from .shapes import element_count, require_square
@@ -80,18 +82,10 @@ class EighOp(GraphOp, DefinedInTe):
         if self.values_only is not None:
             return (np.linalg.eigvalsh(x),)
         values, vectors = np.linalg.eigh(x)
-        places = np.expand_dims(np.abs(vectors).argmax(-2), -2) if x.size else np.zeros_like(x, int)
-        greatest = np.take_along_axis(vectors, places, -2)
-        return values, np.where(greatest < 0, -vectors, vectors)
+        return values, vectors * signs_of_columns(vectors)
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
-        *batch, size, _ = shape_of(self.operand)
-
-        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-            with w.loops(batch) as lane:
-                self._one_matrix(w, lane, sources[0], results, size)
-
-        return te.loops([self.operand], [tensor_type(one) for one in self.results], body)
+        return matrix_by_matrix(te, self, self._one_matrix)
 
     def _one_matrix(
         self,

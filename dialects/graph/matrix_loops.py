@@ -1,15 +1,48 @@
-"""Parts of algorithms on matrices, as loops over buffers: rotations, magnitudes, vectors in order."""
+"""Parts of algorithms on matrices, as loops over buffers: rotations, magnitudes, vectors in order; and what vectors' signs are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from ..interfaces import Array
 from ..scalar import ScalarBuilder
-from ..shaped import memref_type
+from ..shaped import memref_type, shape_of, tensor_type
+from ..te.builder import TeBuilder
 from ..te.loop_builder import Index, LoopBuilder
+
+OneMatrix: TypeAlias = Callable[
+    [LoopBuilder, Sequence[SSAValue], SSAValue, Sequence[SSAValue], int], None
+]
+"""Writes what is computed of one square matrix: where to write, its place in the batch, operand, results and size."""
+
+
+def matrix_by_matrix(te: TeBuilder, op: Operation, one_matrix: OneMatrix) -> Sequence[SSAValue]:
+    """The results of an operation on a batch of square matrices, one after the other."""
+    (operand,) = op.operands
+    *batch, size, _ = shape_of(operand)
+
+    def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+        with w.loops(batch) as lane:
+            one_matrix(w, lane, sources[0], results, size)
+
+    return te.loops([operand], [tensor_type(one) for one in op.results], body)
+
+
+def signs_of_columns(vectors: Array) -> Array:
+    """
+    1 or -1 for each column, of extent 1 in the axis of rows: the sign of its element of the greatest magnitude, which makes
+    vectors that are known up to their sign the same for every algorithm.
+    """
+    if not vectors.size:
+        return np.ones_like(vectors[..., :1, :])
+    places = np.expand_dims(np.abs(vectors).argmax(-2), -2)
+    greatest = np.take_along_axis(vectors, places, -2)
+    return np.where(greatest < 0, -1, 1).astype(vectors.dtype)
 
 
 def real_of(w: LoopBuilder, buffer: SSAValue) -> ScalarBuilder:

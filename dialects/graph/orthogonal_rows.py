@@ -19,10 +19,12 @@ from ..te.loop_builder import Cell, LoopBuilder
 from .base import GraphOp, Value, graph_op
 from .matrix_loops import (
     greatest_magnitude,
+    matrix_by_matrix,
     real_of,
     rotate_rows,
     sign_of_greatest,
     signed,
+    signs_of_columns,
     sort_rows,
 )
 from .shapes import element_count, require_square
@@ -74,19 +76,12 @@ class OrthogonalRowsOp(GraphOp, DefinedInTe):
         if not np.isfinite(x).all():
             return tuple(np.full(shape_of(one), np.nan, x.dtype) for one in self.results)
         u, values, rows = np.linalg.svd(x)
-        places = np.expand_dims(np.abs(u).argmax(-2), -2) if x.size else np.zeros_like(x, int)
-        sign = np.where(np.take_along_axis(u, places, -2) < 0, -1, 1).astype(x.dtype)
+        sign = signs_of_columns(u)
         y = np.swapaxes(sign, -1, -2) * values[..., None] * rows
         return u * sign, values, y
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
-        *batch, size, _ = shape_of(self.operand)
-
-        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-            with w.loops(batch) as lane:
-                self._one_matrix(w, lane, sources[0], results, size)
-
-        return te.loops([self.operand], [tensor_type(one) for one in self.results], body)
+        return matrix_by_matrix(te, self, self._one_matrix)
 
     def _one_matrix(
         self,
