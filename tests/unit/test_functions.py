@@ -12,7 +12,7 @@ import pytest
 import stepwell as sw
 from stepwell.frontend.public import public, public_names
 from stepwell.frontend.recording import EagerRecording
-from unit.numpy_strategies import CALLS
+from unit.numpy_drawn_calls import CALLS
 
 DTYPES = [np.dtype(name) for name in ("f4", "f8", "i1", "u1", "i4", "i8", "?")]
 FLOATS, INTEGERS, BOOL = DTYPES[:2], DTYPES[2:6], DTYPES[6]

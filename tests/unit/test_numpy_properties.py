@@ -1,4 +1,4 @@
-"""Each of NumPy's functions against NumPy on arguments that Hypothesis draws. See `numpy_strategies`."""
+"""Each of NumPy's functions against NumPy on arguments that Hypothesis draws. See `numpy_drawn_calls`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import stepwell as sw
 from hypothesis import HealthCheck, given, settings
 from stepwell.frontend.public import public_names
-from unit.numpy_strategies import CALLS, ELSEWHERE, SIZED
+from unit.numpy_drawn_calls import CALLS, ELSEWHERE, SIZED
 
 SETTINGS = settings(
     deadline=None,
