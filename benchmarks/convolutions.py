@@ -21,6 +21,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from layers import LAYERS, Layer
 
 Array = np.ndarray[Any, Any]
 
@@ -30,74 +31,6 @@ MAX_ERROR = 1e-4
 LEAST_SECONDS = 2e-3
 """Of a turn: shorter calls are repeated."""
 
-
-@dataclass(frozen=True)
-class Layer:
-    """`channels` → `outputs` channels, by windows of `kernel`² elements, of a square image."""
-
-    channels: int
-    outputs: int
-    image: int
-    kernel: int
-    stride: int = 1
-    dilation: int = 1
-    groups: int = 1
-
-    def __str__(self) -> str:
-        words = [f"{self.kernel}x{self.kernel} {self.channels}-{self.outputs}@{self.image}"]
-        words += [f"s{self.stride}"] if self.stride > 1 else []
-        words += [f"d{self.dilation}"] if self.dilation > 1 else []
-        words += [f"g{self.groups}"] if self.groups > 1 else []
-        return " ".join(words)
-
-    @property
-    def border(self) -> int:
-        return self.dilation * (self.kernel - 1) // 2
-
-    @property
-    def result(self) -> int:
-        """The extent of the result along one axis."""
-        reach = self.dilation * (self.kernel - 1) + 1
-        return (self.image + 2 * self.border - reach) // self.stride + 1
-
-    @property
-    def flops(self) -> float:
-        terms = self.channels // self.groups * self.kernel**2
-        return 2.0 * self.outputs * self.result**2 * terms
-
-    def arrays(self) -> tuple[Array, Array]:
-        """An image and weights."""
-        rng = np.random.default_rng(5)
-        image = (1, self.channels, self.image, self.image)
-        weights = (self.outputs, self.channels // self.groups, self.kernel, self.kernel)
-        return rng.standard_normal(image, np.float32), rng.standard_normal(weights, np.float32)
-
-
-LAYERS = (
-    # ResNet-50.
-    Layer(3, 64, 224, 7, stride=2),
-    *(Layer(c, c, image, 3) for c, image in ((64, 56), (128, 28), (256, 14), (512, 7))),
-    *(Layer(c, c, image, 3, stride=2) for c, image in ((128, 56), (256, 28), (512, 14))),
-    *(Layer(c, k, 56, 1) for c, k in ((64, 64), (64, 256), (256, 64), (256, 128))),
-    *(Layer(c, k, 28, 1) for c, k in ((512, 128), (128, 512), (512, 256))),
-    *(Layer(c, k, 14, 1) for c, k in ((1024, 256), (256, 1024), (1024, 512))),
-    *(Layer(c, k, 7, 1) for c, k in ((2048, 512), (512, 2048))),
-    *(Layer(c, k, image, 1, stride=2) for c, k, image in ((256, 512, 56), (1024, 2048, 14))),
-    # MobileNet-V2, without its depthwise layers.
-    Layer(3, 32, 224, 3, stride=2),
-    *(Layer(c, k, n, 1) for c, k, n in ((32, 16, 112), (16, 96, 112), (96, 24, 56), (24, 144, 56))),
-    *(
-        Layer(c, k, n, 1)
-        for c, k, n in ((144, 32, 28), (32, 192, 28), (64, 384, 14), (384, 96, 14))
-    ),
-    *(Layer(c, k, 7, 1) for c, k in ((160, 960), (960, 320), (320, 1280))),
-    # Dilated and grouped ones.
-    Layer(64, 64, 56, 3, dilation=2),
-    Layer(256, 256, 14, 3, dilation=2),
-    Layer(128, 128, 28, 3, groups=4),
-    Layer(512, 512, 14, 3, groups=32),
-    Layer(64, 64, 28, 5),
-)
 
 BLOCKED = (Layer(64, 64, 56, 3), Layer(128, 128, 28, 3), Layer(64, 64, 56, 1))
 """Those that are run on blocked channels, too."""

@@ -222,8 +222,8 @@ MODELS: dict[str, Callable[[], Export]] = {
 }
 
 
-def export(name: str, folder: Path) -> Path:
-    """Write `folder/NAME.onnx`; its path."""
+def prepared(name: str) -> Export:
+    """The network, for inference, with its weights drawn from the seed."""
     torch.manual_seed(SEED)
     found = MODELS[name]()
     network = found.network.eval()
@@ -237,9 +237,15 @@ def export(name: str, folder: Path) -> Path:
             # torchvision's ViT begins with a last layer of zeros, and every result would be right.
             if weights.ndim > 1 and not weights.any():
                 weights.normal_(0, 0.02)
+    return found
+
+
+def export(name: str, folder: Path) -> Path:
+    """Write `folder/NAME.onnx`; its path."""
+    found = prepared(name)
     path = folder / f"{name}.onnx"
     torch.onnx.export(
-        network,
+        found.network,
         tuple(found.inputs.values()),
         str(path),
         input_names=list(found.inputs),

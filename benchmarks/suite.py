@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import stepwell as sw
-from stepwell.tools.bench_case import Case, generate_weight
+from stepwell.tools.bench_arrays import generate_weight
+from stepwell.tools.bench_case import Case
 
 OPSET = 20
 

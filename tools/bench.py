@@ -13,7 +13,7 @@ from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
 from .argument_types import add_shapes
-from .bench_case import SUITE, WHOLE_SUITE, requests
+from .bench_case import SUITE, SUITES, WHOLE_SUITE, requests
 from .bench_contest import Contest
 from .bench_environment import Description, describe, machine, withheld
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
@@ -59,7 +59,13 @@ def register(commands: Any) -> None:
         metavar="S",
         help="how long each library runs each program (default: %(default)s)",
     )
-    add("--suite", type=Path, default=SUITE, metavar="FILE.py", help="another suite of kernels")
+    add(
+        "--suite",
+        type=_suite,
+        default=SUITE,
+        metavar="NAME|FILE.py",
+        help=f"what is measured by name: {' or '.join(SUITES)}, or a file of yours (default: kernels)",
+    )
     add("--list", action="store_true", help="show the names of the kernels")
     add(
         "--layers",
@@ -70,6 +76,10 @@ def register(commands: Any) -> None:
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     add("--roofline", type=Path, metavar="FILE.png|.svg", help="draw the programs below the roofs")
     parser.set_defaults(command=run)
+
+
+def _suite(text: str) -> Path:
+    return SUITES.get(text) or Path(text)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import importlib.util
 import sys
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,33 +12,36 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-import numpy as np
 import numpy.typing as npt
 
 from ..analysis.levels import Level, level_of
 from ..analysis.signature import entry_function, signature_of
-from ..dialects.dtypes import element_type, is_float_dtype
+from ..dialects.dtypes import element_type
 from ..driver.options import Options
 from ..errors import StepwellError
-from ..frontend.array_memory import check_memory
 from ..frontend.files import read_bytes
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
+from .bench_arrays import SEED, aligned, generate, generate_weight
+from .bench_models import ModelFile, import_for
 from .load_program import Program, load_program
 from .run import make_inputs
-from .shape_text import parse_shape
 
 Array = npt.NDArray[Any]
 
-SUITE = Path(__file__).resolve().parent.parent / "benchmarks" / "suite.py"
-"""The suite of a checkout; an installed package has none."""
+_FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+SUITES: Mapping[str, Path] = {
+    "kernels": _FOLDER / "suite.py",
+    "networks": _FOLDER / "networks.py",
+}
+"""The suites of a checkout by name; an installed package has none."""
+
+SUITE = SUITES["kernels"]
 
 WHOLE_SUITE = "suite"
-
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,12 @@ class Case:
     `ours`, `numpy` and `torch` are called with the `arguments`, then the `weights`: arrays that stay the same
     from call to call, which ours compiles in, and ONNX models have as initializers. `onnx` makes the model,
     whose inputs have the names of the arguments. Arrays are written as `2x3xf32`. A peer that cannot say it is
-    None. `group` is what its ratios are summarised with.
+    None. `group` is what its ratios are summarised with. A model in a file, instead of `ours`, is what ours and all
+    runtimes of ONNX run.
     """
 
     name: str
-    ours: Callable[..., Any]
+    ours: Callable[..., Any] | ModelFile
     arguments: Mapping[str, str]
     numpy: Callable[..., Any] | None = None
     torch: Callable[..., Any] | None = None
@@ -71,6 +74,8 @@ class Prepared:
     lowered: Lowered
     arrays: Sequence[Array]
     weights: Sequence[Array] = ()
+    stored_bytes: int = 0
+    """of the weights that a model has in itself"""
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,7 @@ def _module(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))  # as `python FILE` does
     try:
         spec.loader.exec_module(module)
     except StepwellError:
@@ -162,41 +168,9 @@ def _module(path: Path) -> ModuleType:
             f"found {type(error).__name__}: {error}, expected a file that can be imported; mend it",
             where=str(path),
         ) from error
+    finally:
+        sys.path.pop(0)
     return module
-
-
-# Arrays.
-
-
-def generate(name: str, text: str, seed: int = _SEED) -> Array:
-    """Numbers in [-1, 1) for an array written `2x3xf32`, always the same for a name."""
-    shape, dtype = parse_shape(text, f"shape '{text}' for '{name}'")
-    if dtype is None:
-        raise StepwellError(
-            f"found shape '{text}' for '{name}', expected extents and a dtype as in 2x3xf32; write it so"
-        )
-    check_memory(shape, dtype, f"array '{name}'")
-    generator = np.random.default_rng((seed, zlib.crc32(name.encode())))
-    if is_float_dtype(dtype):
-        return aligned(generator.random(shape, np.float32).astype(dtype) * 2 - 1)
-    return aligned(generator.integers(0, 8, shape).astype(dtype))
-
-
-def generate_weight(name: str, text: str, seed: int = _SEED) -> Array:
-    """As `generate`; a matrix is scaled so that its products are about as large as their arguments."""
-    array = generate(name, text, seed)
-    if array.ndim < 2:
-        return array
-    return aligned((array * np.sqrt(3 / array.shape[-2])).astype(array.dtype))
-
-
-def aligned(array: Array) -> Array:
-    """A copy at the start of a cache line."""
-    from ..runtime.engine import aligned_empty
-
-    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 # From a request to a program.
@@ -212,7 +186,7 @@ def prepare(request: Request) -> Prepared:
     signature = signature_of(entry_function(program.module, program.entry))
     arrays = [
         aligned(a)
-        for a in make_inputs(signature, {}, {} if program.model else dict(request.shapes), _SEED)
+        for a in make_inputs(signature, {}, {} if program.model else dict(request.shapes), SEED)
     ]
     path, function = _split(request.program)
     case = Case(
@@ -230,12 +204,18 @@ def prepare(request: Request) -> Prepared:
 
 
 def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prepared:
-    """A case of a suite, traced."""
+    """A case of a suite, traced or imported."""
+    if isinstance(case.ours, ModelFile):
+        options = Options(target=target, fp=fp, cache=False)
+        imported = import_for(case.ours, case.arguments, options)
+        case = replace(case, arguments=imported.arguments, onnx=imported.specialized)
+        return Prepared(case, imported.lowered, imported.arrays, stored_bytes=imported.stored_bytes)
+    ours = case.ours
     arrays = [generate(name, text) for name, text in case.arguments.items()]
     weights = [generate_weight(name, text) for name, text in case.weights.items()]
 
     def function(*tensors: Any) -> Any:
-        return case.ours(*tensors, *weights)
+        return ours(*tensors, *weights)
 
     return Prepared(
         case, jit(function, fp=fp, target=target, cache=False).lower(*arrays), arrays, weights

@@ -167,6 +167,7 @@ def work_of(prepared: Prepared, signature: FunctionSignature) -> Work:
     count = flops(prepared.lowered.module(level)) if level is not Level.LLVM else None
     dtypes = {array.dtype for array in (*prepared.arrays, *prepared.weights)}
     read = sum(array.nbytes for array in (*prepared.arrays, *prepared.weights))
+    read += prepared.stored_bytes
     if signature.convention == "inout":
         written = sum(array.nbytes for array in prepared.arrays)  # any of them may be
     else:

@@ -20,6 +20,7 @@ from stepwell.targets.rates import Rate
 from stepwell.targets.target import Target
 from stepwell.tools import (
     bench,
+    bench_arrays,
     bench_case,
     bench_environment,
     bench_peers,
@@ -310,12 +311,12 @@ def test_weights_are_compiled_in(suite: ModuleType):
 
 
 def test_arrays_are_always_the_same():
-    a, b = (bench_case.generate("x", "3x5xf32") for _ in range(2))
+    a, b = (bench_arrays.generate("x", "3x5xf32") for _ in range(2))
     np.testing.assert_array_equal(a, b)
     assert a.ctypes.data % 64 == 0
-    assert not np.array_equal(a, bench_case.generate("y", "3x5xf32"))
+    assert not np.array_equal(a, bench_arrays.generate("y", "3x5xf32"))
     with pytest.raises(StepwellError, match="found shape '3x5' for 'x', expected extents"):
-        bench_case.generate("x", "3x5")
+        bench_arrays.generate("x", "3x5")
 
 
 @pytest.mark.parametrize(
