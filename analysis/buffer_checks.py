@@ -51,7 +51,11 @@ def _check_written(op: te.KernelOp, destination: SSAValue, aliases: Aliases) -> 
     what = None
     if constant_global(root) is not None:
         what = "a constant"
-    elif isinstance(root, BlockArgument) and aliases.function.arg_attrs is not None:
+    elif (
+        isinstance(root, BlockArgument)
+        and root.block is aliases.function.body.block
+        and aliases.function.arg_attrs is not None
+    ):
         marks = [attrs.data for attrs in aliases.function.arg_attrs]
         if any(RESULT in data for data in marks) and not {RESULT, ARENA} & marks[root.index].keys():
             what = f"the argument %{root.name_hint or root.index}"

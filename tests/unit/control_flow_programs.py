@@ -338,6 +338,80 @@ JOINED_STATES = Program(
 )
 """The states are updated in place where they end up, which are parts of a result of another shape."""
 
+
+def _leapfrog(before: np.ndarray, now: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def steps(before: np.ndarray, now: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        for _ in range(count):
+            before, now = now, w @ now - before
+        return before, now
+
+    return (*steps(before, now, 4), *steps(np.tanh(now), np.tanh(before), 5))
+
+
+_LEAPFROG_STEP = """
+        %p = graph.matmul %w, %b : tensor<9x9xf32>, tensor<9x9xf32> -> tensor<9x9xf32>
+        %n = graph.sub %p, %a : tensor<9x9xf32>, tensor<9x9xf32> -> tensor<9x9xf32>
+"""
+
+LEAPFROG = Program(
+    f"""
+    func.func @main(%a0: tensor<9x9xf32>, %b0: tensor<9x9xf32>, %w: tensor<9x9xf32>)
+        -> (tensor<9x9xf32>, tensor<9x9xf32>, tensor<9x9xf32>, tensor<9x9xf32>) {{
+      %ta = graph.tanh %a0 : tensor<9x9xf32>
+      %tb = graph.tanh %b0 : tensor<9x9xf32>
+      %a4, %b4 = graph.scan 4 carry (%a = %a0, %b = %b0)
+          : (tensor<9x9xf32>, tensor<9x9xf32>) -> (tensor<9x9xf32>, tensor<9x9xf32>) {{
+        {_LEAPFROG_STEP}
+        graph.yield %b, %n : tensor<9x9xf32>, tensor<9x9xf32>
+      }}
+      %go = graph.constant dense<true> : tensor<i1>
+      %zero = graph.constant dense<0> : tensor<i64>
+      %one = graph.constant dense<1> : tensor<i64>
+      %end = graph.constant dense<5> : tensor<i64>
+      %k5, %a5, %b5 = graph.while %go carry (%k = %zero, %a = %tb, %b = %ta)
+          : (tensor<i1>, tensor<i64>, tensor<9x9xf32>, tensor<9x9xf32>)
+          -> (tensor<i64>, tensor<9x9xf32>, tensor<9x9xf32>) {{
+        {_LEAPFROG_STEP}
+        %next = graph.add %k, %one : tensor<i64>, tensor<i64> -> tensor<i64>
+        %again = graph.lt %next, %end : tensor<i64>, tensor<i64> -> tensor<i1>
+        graph.yield %again, %next, %b, %n : tensor<i1>, tensor<i64>, tensor<9x9xf32>, tensor<9x9xf32>
+      }}
+      func.return %a4, %b4, %a5, %b5 : tensor<9x9xf32>, tensor<9x9xf32>, tensor<9x9xf32>, tensor<9x9xf32>
+    }}
+    """,
+    ("9x9xf32", "9x9xf32", "9x9xf32"),
+    _leapfrog,
+)
+"""States of many elements change buffers, in a scan that knows where it ends and in a loop that does not."""
+
+
+def _turns(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
+    for _ in range(3):
+        for _ in range(3):
+            a, b = b, a
+    return a, b
+
+
+TURNS = Program(
+    """
+    func.func @main(%a0: tensor<70xf32>, %b0: tensor<70xf32>) -> (tensor<70xf32>, tensor<70xf32>) {
+      %r:2 = graph.scan 3 carry (%a = %a0, %b = %b0)
+          : (tensor<70xf32>, tensor<70xf32>) -> (tensor<70xf32>, tensor<70xf32>) {
+        %s:2 = graph.scan 3 carry (%c = %a, %d = %b)
+            : (tensor<70xf32>, tensor<70xf32>) -> (tensor<70xf32>, tensor<70xf32>) {
+          graph.yield %d, %c : tensor<70xf32>, tensor<70xf32>
+        }
+        graph.yield %s#0, %s#1 : tensor<70xf32>, tensor<70xf32>
+      }
+      func.return %r#0, %r#1 : tensor<70xf32>, tensor<70xf32>
+    }
+    """,
+    ("70xf32", "70xf32"),
+    _turns,
+)
+"""Two states change places an odd number of times, in a loop in a loop."""
+
+
 PROGRAMS = {
     "joined states": JOINED_STATES,
     "rnn": RNN,
@@ -349,4 +423,6 @@ PROGRAMS = {
     "branches": BRANCHES,
     "mandelbrot": MANDELBROT,
     "bytes": BYTES,
+    "leapfrog": LEAPFROG,
+    "turns": TURNS,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -11,20 +11,47 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.buffer_exchange import Exchange, plan_exchange
 from ...analysis.buffer_plan import Surroundings, plan_buffers
 from ...analysis.operations import used_from_above
 from ...analysis.strided_views import Placing
 from ...dialects import loop, te
 from ...dialects.control_flow import FLAG
-from ...dialects.shaped import is_tensor, tensor_type
+from ...dialects.shaped import is_tensor, memref_type, tensor_type
 from ..remarks import remark
 from .body_buffers import BodyBufferizer
 from .places import Place, PlacedTensor, buffer_type
 
 
+@dataclass(frozen=True)
+class _States:
+    """The states of a loop, by the numbers that its steps yield them under: what they start with, and the last values."""
+
+    carried: Sequence[SSAValue]
+    last: Sequence[SSAValue]
+    moving: Sequence[int]
+    """the numbers of those that change buffers from step to step"""
+    first: int = 0
+
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.first + len(self.last))
+
+    def carried_of(self, number: int) -> SSAValue:
+        return self.carried[number - self.first]
+
+    def last_of(self, number: int) -> SSAValue:
+        return self.last[number - self.first]
+
+
 @dataclass
 class RegionBufferizer(BodyBufferizer):
     """Scans, loops and branches become those of `scf`, around kernels over buffers; their regions are filled alike."""
+
+    moving: Exchange = field(default_factory=Exchange)
+    """the states of the block that change buffers from step to step"""
+    buffers: list[SSAValue] = field(default_factory=list[SSAValue])
+    """the arguments that these are, in slots"""
 
     def convert_op(self, op: Operation) -> None:
         match op:
@@ -39,9 +66,7 @@ class RegionBufferizer(BodyBufferizer):
 
     def _convert_scan(self, op: te.ScanOp) -> None:
         """The state is updated in the buffers of its last values; slices are views that move from step to step."""
-        state = self._initialized(op.carried, op.last)
         steps = op.steps.value.data
-        low, high, step = (self._index(number) for number in (0, steps, 1))
         block = Block(arg_types=[IndexType()])
         variable = block.args[0]
         variable.name_hint = "t"
@@ -55,28 +80,50 @@ class RegionBufferizer(BodyBufferizer):
 
         slices = [slice_of(value) for value in (*op.sequences, *op.stacked)]
         count = len(op.sequences)
+        state = [(self.place_of(value), self._placing_of(value)) for value in op.last]
         entering: dict[SSAValue, PlacedTensor] = dict(
             zip(op.body.block.args, [*state, *slices[:count]], strict=True)
         )
         replaced = dict(enumerate(op.body.block.args[: len(state)]))
         results = [*state, *slices[count:]]
-        self._inside(op.body, block, entering, results, replaced).fill(op.body.block)
-        self.builder.insert(scf.ForOp(low, high, step, [], Region(block)))
+        inside = self._inside(op.body, block, entering, results, replaced)
+        moving = inside.exchange_buffers(op.body.block)
+        states = _States(op.carried, op.last, moving.states)
+        is_kept = any(self._starts_in_place(states, number) for number in moving.states)
+        # Where the last step leaves a state is known: in the buffer of its last value.
+        homes = {
+            n: place if is_kept else moving.origin(place, steps)
+            for place, n in enumerate(moving.states)
+        }
+        buffers = self._start(states, moving, homes)
+        inside.fill(op.body.block)
+        low, high, step = (self._index(number) for number in (0, steps, 1))
+        self.builder.insert(scf.ForOp(low, high, step, buffers, Region(block)))
+        found = [buffers[moving.origin(place, steps)] for place in range(len(moving.states))]
+        self._bring_home(states, found)
 
     def _convert_while(self, op: te.WhileOp) -> None:
         """The flag and the state are updated in their buffers; the loop asks for the flag before each step."""
         flag = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(FLAG))).buffer
         flag.name_hint = "flag"
         self.copy(self.buffer_of(op.condition), flag)
-        state = self._initialized(op.carried, op.outputs)
-        before, block = Block(), Block()
-        holds = Builder(InsertPoint.at_end(before)).insert(memref.LoadOp.get(flag, []))
-        before.add_op(scf.ConditionOp(holds.res))
+        state = [(self.place_of(value), self._placing_of(value)) for value in op.outputs]
+        block = Block()
         entering: dict[SSAValue, PlacedTensor] = dict(zip(op.body.block.args, state, strict=True))
         results = [(Place(flag), Placing(0, ())), *state]
         replaced = dict(enumerate(op.body.block.args, 1))
-        self._inside(op.body, block, entering, results, replaced).fill(op.body.block)
-        self.builder.insert(scf.WhileOp([], [], Region(before), Region(block)))
+        inside = self._inside(op.body, block, entering, results, replaced)
+        moving = inside.exchange_buffers(op.body.block)
+        states = _States(op.carried, op.outputs, moving.states, first=1)
+        homes = {number: place for place, number in enumerate(moving.states)}
+        buffers = self._start(states, moving, homes)
+        inside.fill(op.body.block)
+        types = [buffer.type for buffer in buffers]
+        before = Block(arg_types=types)
+        holds = Builder(InsertPoint.at_end(before)).insert(memref.LoadOp.get(flag, []))
+        before.add_op(scf.ConditionOp(holds.res, *before.args))
+        steps = self.builder.insert(scf.WhileOp(buffers, types, Region(before), Region(block)))
+        self._bring_home(states, steps.res[: len(moving.states)])
 
     def _convert_if(self, op: te.IfOp) -> None:
         """Both branches write their results into the same buffers."""
@@ -94,14 +141,56 @@ class RegionBufferizer(BodyBufferizer):
         """How a tensor lies from its place on."""
         return Placing(0, self.plan.homes[value].placing.strides)
 
-    def _initialized(
-        self, initial: Sequence[SSAValue], last: Sequence[SSAValue]
-    ) -> list[PlacedTensor]:
-        """The places of the last state, with the initial state in them."""
-        for before, after in zip(initial, last, strict=True):
-            if self.plan.in_place.get(after) is not before:
+    def _starts_in_place(self, states: _States, number: int) -> bool:
+        """Whether a state starts in the buffer in which its last value is to be."""
+        return self.plan.in_place.get(states.last_of(number)) is states.carried_of(number)
+
+    def _start(self, states: _States, moving: Exchange, homes: Mapping[int, int]) -> list[SSAValue]:
+        """
+        The buffers of the slots before the first step; the initial state is copied to where the first step reads it.
+
+        `homes` has the slot for the buffer of the last value of a state, by number.
+        """
+        slots: dict[int, SSAValue] = {}
+        for number, slot in homes.items():
+            place = self.place_of(value := states.last_of(number))
+            if place.is_whole(buffer_type(tensor_type(value))):
+                slots[slot] = place.buffer
+        buffers: list[SSAValue] = []
+        for slot, number in enumerate((*moving.states, *moving.computed)):
+            if slot not in slots:
+                slots[slot] = self._temporary(states.last_of(number)).buffer
+            buffers.append(slots[slot])
+        for number in states.numbers:
+            before, after = states.carried_of(number), states.last_of(number)
+            if number in moving.states:
+                start = buffers[moving.states.index(number)]
+                if self._starts_in_place(states, number) and start is self.place_of(after).buffer:
+                    continue
+                self.copy(self.buffer_of(before), start)
+            elif not self._starts_in_place(states, number):
                 self.copy(self.buffer_of(before), self.buffer_of(after))
-        return [(self.place_of(value), self._placing_of(value)) for value in last]
+        return buffers
+
+    def _bring_home(self, states: _States, found: Sequence[SSAValue]) -> None:
+        """Copy the last values that the steps left in other buffers (`found`) to where they are to be."""
+        homes = [self.buffer_of(states.last_of(number)) for number in states.moving]
+        away = [
+            (source, home) for source, home in zip(found, homes, strict=True) if source is not home
+        ]
+        is_apart = len(away) < 2 or not any(
+            source in homes or isinstance(source.owner, scf.WhileOp) for source, _ in away
+        )
+        for number, (source, home) in enumerate(away):
+            if not is_apart:
+                # One's last value may be in another's buffer: all are read before any is replaced.
+                aside = self.builder.insert(
+                    loop.AllocOp(loop.Scope.ARENA, memref_type(home))
+                ).buffer
+                self.copy(source, aside)
+                away[number] = aside, home
+        for source, home in away:
+            self.copy(source, home)
 
     def _inside(
         self,
@@ -131,13 +220,36 @@ class RegionBufferizer(BodyBufferizer):
             around,
         )
 
+    def exchange_buffers(self, old: Block) -> Exchange:
+        """Let the states that change buffers enter the block in buffers that it is given; which ones these are."""
+        terminator, state = old.last_op, self.around.state
+        assert isinstance(terminator, te.YieldOp)
+        self.moving = plan_exchange(self.plan, terminator.values, state)
+        for number in (*self.moving.states, *self.moving.computed):
+            value = state[number]
+            buffer = self.block.insert_arg(buffer_type(tensor_type(value)), len(self.block.args))
+            self.buffers.append(buffer)
+            if len(self.buffers) <= len(self.moving.states):
+                buffer.name_hint = value.name_hint
+                self.places[value] = Place(buffer)
+            else:
+                buffer.name_hint = terminator.values[number].name_hint
+                self.results[number] = Place(buffer)
+        for number in self.moving.computed:
+            remark(self.function, f"state {number} changes places with a spare buffer at each step")
+        return self.moving
+
     def fill(self, old: Block) -> None:
         """Fill the block with what the block of a region becomes."""
         terminator = old.last_op
         assert isinstance(terminator, te.YieldOp)
         results, state = [*self.results], self.around.state
         for number in state:
-            if number not in self.plan.updated and number not in self.plan.returned:
+            if not (
+                number in self.plan.updated
+                or number in self.plan.returned
+                or number in self.moving.states
+            ):
                 self.results[number] = self._temporary(terminator.values[number])
         self.convert_ops(old)
         arguments = set(state.values())
@@ -147,7 +259,11 @@ class RegionBufferizer(BodyBufferizer):
                 if number in self.plan.returned:
                     target = self._result_view(results[number], number, value)
                     self.copy(self.buffer_of(value), target)
-            elif number not in self.plan.updated and value is not state[number]:
+            elif not (
+                number in self.plan.updated
+                or number in self.moving.states
+                or value is state[number]
+            ):
                 source = self.buffer_of(value)
                 if self.plan.homes[value].root in arguments:
                     # The other state is replaced as well: what it was is kept aside until all are read.
@@ -157,7 +273,7 @@ class RegionBufferizer(BodyBufferizer):
                 late.append((source, self._result_view(results[number], number, value)))
         for source, target in late:
             self.copy(source, target)
-        self.builder.insert(scf.YieldOp())
+        self.builder.insert(scf.YieldOp(*(self.buffers[slot] for slot in self.moving.following)))
 
     def _temporary(self, value: SSAValue) -> Place:
         """A buffer for a tensor of its own."""

@@ -61,6 +61,28 @@ func.func @exchange(%a0: tensor<2xf32>, %b0: tensor<2xf32>) -> (tensor<2xf32>, t
   func.return %a1, %b1 : tensor<2xf32>, tensor<2xf32>
 }
 
+// A step that cannot write over a large state writes into a spare buffer, and a state that becomes another hands its
+// buffer on: three buffers change places. After three steps each is where it started.
+// CHECK-LABEL: func.func @leapfrog(
+// CHECK-SAME:      %now3: memref<9x9xf32> {stepwell.result})
+// CHECK:         "memref.copy"(%before0, %before3)
+// CHECK-NEXT:    "memref.copy"(%now0, %now3)
+// CHECK:         iter_args(%before = %before3, %now = %now3, %next = %{{[a-z0-9_]+}})
+// CHECK-NOT:       memref.copy
+// CHECK:           te.kernel {{.*}} into (%next)
+// CHECK-NOT:       memref.copy
+// CHECK:           scf.yield %now, %next, %before
+// CHECK-NOT:     memref.copy
+// CHECK:         func.return
+func.func @leapfrog(%before0: tensor<9x9xf32>, %now0: tensor<9x9xf32>) -> tensor<9x9xf32> {
+  %before3, %now3 = graph.scan 3 carry (%before = %before0, %now = %now0)
+      : (tensor<9x9xf32>, tensor<9x9xf32>) -> (tensor<9x9xf32>, tensor<9x9xf32>) {
+    %next = graph.matmul %now, %before : tensor<9x9xf32>, tensor<9x9xf32> -> tensor<9x9xf32>
+    graph.yield %now, %next : tensor<9x9xf32>, tensor<9x9xf32>
+  }
+  func.return %now3 : tensor<9x9xf32>
+}
+
 // Both branches write into the caller's array.
 // CHECK-LABEL: func.func @branches(
 // CHECK:         %[[FLAG:.*]] = memref.load %flag[] : memref<i1>
