@@ -18,7 +18,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
-import models
+import real_models
 import stepwell as sw
 from layers import LAYERS, Layer
 from stepwell.tools.bench_case import Case
@@ -164,8 +164,8 @@ def _exported(name: str, inputs: tuple[Any, ...]) -> Callable[..., Any]:
 # Models.
 
 
-def model(found: models.Model, batch: int = 0) -> Case:
-    """A model of `models.py`; with a batch its inputs have so many elements along the first axis."""
+def model(found: real_models.Model, batch: int = 0) -> Case:
+    """A model of `real_models.py`; with a batch its inputs have so many elements along the first axis."""
     shapes = {
         name: (batch, *shape[1:]) if batch else tuple(shape) for name, shape in found.shapes.items()
     }
@@ -182,7 +182,9 @@ def model(found: models.Model, batch: int = 0) -> Case:
         f"{found.name}-batch-{batch}" if batch else found.name,
         ModelFile(found.path, found.given),
         arguments,
-        torch=partial(_torch_model, found.name) if found.path.parent == models.EXPORTED else None,
+        torch=partial(_torch_model, found.name)
+        if found.path.parent == real_models.EXPORTED
+        else None,
         group="models",
     )
 
@@ -198,6 +200,6 @@ CASES = (
     pooling("Max", 64, 112, 3, 2),
     pooling("Max", 64, 56, 2, 2),
     pooling("Average", 64, 112, 3, 2),
-    *map(model, models.MODELS),
-    *(model(found, batch) for found in models.MODELS for batch in BATCHES.get(found.name, ())),
+    *map(model, real_models.MODELS),
+    *(model(found, batch) for found in real_models.MODELS for batch in BATCHES.get(found.name, ())),
 )

@@ -5,7 +5,7 @@ Real models beside ONNX Runtime, on one and on two threads; those with state ove
     python tests/model_suite.py [MODEL …] [--threads 1,2] [--quick] [--file M.onnx --shape NAME=1x3x8x8 …]
 
 Each model is called with inputs of its own as ONNX Runtime calls it: what decides a shape is no constant. It agrees when
-each output differs by at most 1e-4 of its scale, and integers are equal. The models are those of benchmarks/models.py,
+each output differs by at most 1e-4 of its scale, and integers are equal. The models are those of benchmarks/real_models.py,
 whose files are there, or one file. The status is 1 when one does not agree or is refused.
 """
 
@@ -30,7 +30,7 @@ from stepwell.frontend.onnx.reading import read_model
 from stepwell.tools.model_peers import TOLERANCE, relative_error
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from models import MODELS, Feeds, Model
+from real_models import MODELS, Feeds, Model
 
 STEPS = 3
 """How often a model with state is called."""

@@ -1,7 +1,7 @@
 """
 `--check-kernels` on real models at reduced sizes: each pass down to LLVM's dialect keeps what is computed.
 
-The models are those of benchmarks/models.py that `make models` has put into build/models; others are left out.
+The models are those of benchmarks/real_models.py that `make models` has put into build/models; others are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
-from models import MODELS, Model  # noqa: E402
+from real_models import MODELS, Model  # noqa: E402
 
 SIZES = {
     "orientation": {"x": (1, 3, 32, 32)},
