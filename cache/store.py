@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -89,7 +88,7 @@ class Store:
         data = _header(kind, key, contents) + contents
         if len(data) > self.most_bytes:
             return
-        new = path.with_name(f"{os.getpid()}-{secrets.token_hex(8)}{_NEW}")
+        new = path.with_name(f"{os.getpid()}-{os.urandom(8).hex()}{_NEW}")
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             _write_file(new, data)

@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from types import FrameType, TracebackType
-from typing import Any, cast
-
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from typing import Any, NamedTuple, cast
 
 _PACKAGE = __name__.partition(".")[0]
 _INTERNAL = tuple(
@@ -17,25 +15,37 @@ _INTERNAL = tuple(
 )
 
 
-def call_site() -> FileLineColLoc | None:
+class Place(NamedTuple):
+    """A position in a file; lines and columns are counted from 1."""
+
+    filename: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}:{self.column}"
+
+
+def call_site() -> Place | None:
     """The position of the nearest call, up the stack, that is not in Stepwell itself."""
     frame = next(_user_frames(), None)
-    return None if frame is None else _location(frame, frame.f_lasti, frame.f_lineno)
+    return None if frame is None else _place(frame, frame.f_lasti, frame.f_lineno)
 
 
 def call_site_text() -> str | None:
     """`FILE:LINE:COL` of the nearest call outside Stepwell."""
-    return _text(call_site())
+    place = call_site()
+    return None if place is None else str(place)
 
 
 def raise_site_text(traceback: TracebackType | None) -> str | None:
     """`FILE:LINE:COL` of the innermost call outside Stepwell that an exception went through."""
-    found: FileLineColLoc | None = None
+    found: Place | None = None
     while traceback is not None:
         if not _is_internal(traceback.tb_frame):
-            found = _location(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+            found = _place(traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
         traceback = traceback.tb_next
-    return _text(found)
+    return None if found is None else str(found)
 
 
 def name_of(value: object) -> str | None:
@@ -91,18 +101,8 @@ def _is_internal(frame: FrameType) -> bool:
     )
 
 
-def _location(frame: FrameType, instruction: int, line: int) -> FileLineColLoc:
+def _place(frame: FrameType, instruction: int, line: int) -> Place:
     # co_positions has one entry per instruction, which are two bytes each.
     position = next(islice(frame.f_code.co_positions(), instruction // 2, None), None)
     found_line, _, column, _ = position or (None, None, None, None)
-    return FileLineColLoc(
-        StringAttr(frame.f_code.co_filename),
-        IntAttr(found_line or line),
-        IntAttr(1 if column is None else column + 1),
-    )
-
-
-def _text(location: FileLineColLoc | None) -> str | None:
-    if location is None:
-        return None
-    return f"{location.filename.data}:{location.line.data}:{location.column.data}"
+    return Place(frame.f_code.co_filename, found_line or line, 1 if column is None else column + 1)

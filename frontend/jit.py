@@ -16,10 +16,11 @@ from ..errors import StepwellError
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from . import switches
+from .calls import Call, flattened
 from .complex_arrays import is_complex_array, side_by_side
 from .lock import lowering_lock
 from .pickling import code_of, function_of, is_importable, named
-from .recall import place_of
+from .recall import keep_nesting, nesting_of, place_of
 from .structure import LEAF, Node, Structure, flatten, static_key, unflatten
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..targets.target import Target
     from .debugging import AnyCallback
     from .lowered import Lowered
-    from .tracer import Call, Tracer
+    from .tracer import Tracer
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -90,6 +91,16 @@ def _as_returned(results: Structure) -> bool:
     return results == Node(tuple, (), (LEAF,) * max(2, len(results.children)))
 
 
+def _nested(
+    run: Executable, results: Structure, callbacks: tuple[AnyCallback, ...], call: Call
+) -> Callable[..., Any]:
+    """An Executable for the arrays of a call, with its results nested as they are to be; itself where it is that."""
+    takes_complex = any(map(is_complex_array, call.arrays))
+    if _as_returned(results) and not callbacks and not takes_complex:
+        return run
+    return _Compiled(run, results, callbacks, takes_complex)
+
+
 class JitFunction(Generic[P, R]):
     """
     A function that is traced and compiled for the shapes and dtypes it is called with, once for each.
@@ -120,7 +131,6 @@ class JitFunction(Generic[P, R]):
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._looked_for: set[tuple[Any, ...]] = set()
         # The one compiled last, which compares arrays with what it was compiled for by itself.
         self._last: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
@@ -173,18 +183,12 @@ class JitFunction(Generic[P, R]):
         What it compiles to takes the arrays among them, in order, and returns an array or a flat tuple.
         """
         with lowering_lock:
-            return self._tracer.lower(self._tracer.flattened(args, kwargs)).lowered
+            call = flattened(self._name, self._signature, args, kwargs)
+            return self._tracer.lower(call).lowered
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Any call: the first, by name, with static or nested arguments, on Tensors."""
-        key = None if kwargs else _quick_key(args, kwargs)
-        place = None if key is None else self._place(key, args)
-        run = self._found(place)
-        if key is not None and run is not None:
-            arrays = [arg for arg in args if type(arg) is ndarray]
-            self._remember(key, run, args, kwargs, len(arrays))
-            return run(*arrays)
-        call = self._tracer.flattened(args, kwargs)
+        call = flattened(self._name, self._signature, args, kwargs)
         if call.is_traced:
             function: Callable[..., Any] = self._function
             return function(*args, **kwargs)
@@ -194,26 +198,29 @@ class JitFunction(Generic[P, R]):
             with lowering_lock:
                 run = self._compiled.get(key)
                 if run is None:
-                    run = self._compiled[key] = self._compile(call, place)
-                    self._tracer.compilations.add(call.names, call.leaf_keys())
-        key = _quick_key(args, kwargs)
-        if key is not None:
-            self._remember(key, run, args, kwargs, len(call.arrays))
+                    run = self._compiled[key] = self._found_or_compiled(call)
+        quick_key = _quick_key(args, kwargs)
+        if quick_key is not None:
+            self._remember(quick_key, run, args, kwargs, len(call.arrays))
         return run(*call.arrays)
 
-    def _place(self, key: tuple[Any, ...], args: Sequence[Any]) -> ProgramPlace | None:
-        """Where the program for these arguments is kept, when it is asked for the first time."""
-        if key in self._looked_for:
-            return None
-        self._looked_for.add(key)
-        return place_of(self._function, args, self._options, self._threads)
+    def _found_or_compiled(self, call: Call) -> Callable[..., Any]:
+        """The function for these arguments, as another process has kept it or else compiled and kept."""
+        place = place_of(self._function, call, self._options, self._threads)
+        found = None if place is None else self._found(place, call)
+        if found is not None:
+            return found
+        run = self._compile(call, place)
+        self._tracer.compilations.add(call.names, call.leaf_keys())
+        return run
 
-    def _found(self, place: ProgramPlace | None) -> Executable | None:
+    def _found(self, place: ProgramPlace, call: Call) -> Callable[..., Any] | None:
         """The program that another process has put there."""
-        if place is None:
+        results = nesting_of(place)
+        if results is None:
             return None
-        with lowering_lock:
-            return place.find(self._options.machine, quick=self._options.is_quick)
+        run = place.find(self._options.machine, quick=self._options.is_quick)
+        return None if run is None else _nested(run, results, (), call)
 
     def _remember(
         self,
@@ -246,7 +253,7 @@ class JitFunction(Generic[P, R]):
 
     def _compile(self, call: Call, place: ProgramPlace | None) -> Callable[..., Any]:
         """
-        The compiled function, which is kept in `place` unless it puts its results into containers.
+        The compiled function, which is kept in `place` unless it calls back or its results are in a user's containers.
 
         No code but ours runs meanwhile, so that captured arrays are read where they are.
         """
@@ -254,11 +261,10 @@ class JitFunction(Generic[P, R]):
 
         with Loan() as loan:
             traced = self._tracer.lower(call, loan, with_callbacks=True)
-            takes_complex = any(map(is_complex_array, call.arrays))
-            if _as_returned(traced.results) and not traced.callbacks and not takes_complex:
-                return traced.lowered.compile(threads=self._threads, place=place)
-            run = traced.lowered.compile(threads=self._threads)
-            return _Compiled(run, traced.results, traced.callbacks, takes_complex)
+            if place is not None and (traced.callbacks or not keep_nesting(place, traced.results)):
+                place = None
+            run = traced.lowered.compile(threads=self._threads, place=place)
+            return _nested(run, traced.results, traced.callbacks, call)
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:

@@ -38,7 +38,7 @@ class RepeatedLines:
                 f"found a line that is traced {MOST_REPEATS} times and more, expected a loop that is compiled as one: a "
                 "Python loop is unrolled, and takes long to compile; write stepwell.fori_loop, or stepwell.scan over "
                 "arrays",
-                line,
+                (line.filename.data, line.line.data),
             )
 
 
@@ -54,9 +54,10 @@ class Compilations:
         self._keys.append(dict(zip(names, keys, strict=True)))
         if len(self._keys) == MOST_COMPILATIONS:
             found, remedy = self._reason()
+            place = call_site()
             _warn(
                 f"found '{self._name}' compiled {MOST_COMPILATIONS} times{found}, expected few times; {remedy}",
-                call_site(),
+                None if place is None else (place.filename, place.line),
             )
 
     def _reason(self) -> tuple[str, str]:
@@ -80,8 +81,9 @@ class Compilations:
         )
 
 
-def _warn(message: str, place: FileLineColLoc | None) -> None:
+def _warn(message: str, place: tuple[str, int] | None) -> None:
+    """Warn, at a file and a line of it where they are known."""
     if place is None:
         warnings.warn(message, PerformanceWarning, stacklevel=3)
         return
-    warnings.warn_explicit(message, PerformanceWarning, place.filename.data, place.line.data)
+    warnings.warn_explicit(message, PerformanceWarning, *place)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -90,7 +90,11 @@ class Recording:
 
     def location(self) -> LocationAttr | None:
         """The place of what is recorded now: the user's line."""
-        return call_site()
+        place = call_site()
+        if place is None:
+            return None
+        filename, line, column = place
+        return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(column))
 
     def hint_of(self, value: object) -> str | None:
         """What the user calls an array."""

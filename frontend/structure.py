@@ -148,6 +148,38 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     return _dataclass(kind, children)
 
 
+def as_said(structure: Structure) -> Any:
+    """
+    A structure of Python's own containers as lists and strings, from which `of_said` makes an equal one; None where it
+    has others, whose classes may be others in another process.
+    """
+    if not isinstance(structure, Node):
+        return "complex" if isinstance(structure, ComplexLeaf) else "leaf"
+    names = [name for name, kind in _SAID.items() if kind is structure.kind]
+    parts = [as_said(part) for part in structure.children]
+    keys = structure.keys
+    if not names or None in parts or not all(isinstance(key, str) for key in keys):
+        return None
+    return [names[0], list(keys), parts]
+
+
+def of_said(said: Any) -> Structure:
+    """The structure that `as_said` said so."""
+    if isinstance(said, str):
+        return COMPLEX_LEAF if said == "complex" else LEAF
+    name, keys, parts = said
+    return Node(_SAID[name], tuple(keys), tuple(map(of_said, parts)))
+
+
+_SAID: dict[str, type] = {
+    "tuple": tuple,
+    "list": list,
+    "dict": dict,
+    "OrderedDict": OrderedDict,
+    "None": NoneType,
+}
+
+
 def _dataclass(kind: type[Any], children: list[Any]) -> Any:
     """An object with these fields. Its `__init__` is not called: that may ask for elements."""
     made = object.__new__(kind)

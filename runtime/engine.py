@@ -1,5 +1,5 @@
 """
-The code of a program: as text, as object code, as a shared library, or loaded into this process.
+The code of a program: as text, as object code, or loaded into this process.
 """
 
 # llvmlite has no types.
@@ -9,23 +9,19 @@ The code of a program: as text, as object code, as a shared library, or loaded i
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import itertools
 import math
 import os
-import shutil
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from llvmlite import binding
 
+from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
@@ -198,10 +194,11 @@ def link_for_good(text: str, symbols: Mapping[str, int], exported: Sequence[str]
     """
     Put LLVM IR of our own into this process, where it stays: the addresses of what it exports.
 
-    `symbols` are those of what it declares.
+    `symbols` are those of what it declares. Its object code is kept for the next process.
     """
+    (code,) = objects_of([text], CodeGenerator.of(Target.host()), compiled_store())
     library = binding.JITLibraryBuilder()
-    library.add_ir(text)
+    library.add_object_img(code)
     for symbol, address in symbols.items():
         library.import_symbol(symbol, address)
     for symbol in exported:
@@ -219,9 +216,14 @@ _kept: list[binding.ResourceTracker] = []
 @lru_cache(maxsize=1)
 def _jit() -> binding.LLJIT:
     """The one JIT of the process; each LoadedCode is a library of its own in it."""
-    name = ctypes.util.find_library("m")
-    if name is not None:
-        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)  # where the JIT finds expf and its like
+    if not hasattr(
+        ctypes.CDLL(None), "expf"
+    ):  # most Pythons are linked with the mathematics library
+        from ctypes.util import find_library  # late: it starts processes
+
+        name = find_library("m")
+        if name is not None:
+            ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
     return binding.create_lljit_compiler(Target.host().machine(), suppress_errors=True)
 
 
@@ -252,32 +254,3 @@ def new_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
         return np.empty(shape, dtype)
     raw = np.empty(size + EXTERNAL_ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)
-
-
-def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> None:
-    """
-    Link object code into a shared library with the C compiler, and with its OpenMP library.
-
-    Raises StepwellError when there is no C compiler or it fails.
-    """
-    compiler = next(
-        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None
-    )
-    if compiler is None:
-        raise StepwellError(
-            f"cannot write '{path}': found no C compiler, expected cc, gcc or clang on the PATH to link "
-            "with; install one or write a .o"
-        )
-    options = ["-fopenmp"] if openmp else []
-    with tempfile.TemporaryDirectory() as folder:
-        object_file = Path(folder) / "code.o"
-        object_file.write_bytes(code)
-        done = subprocess.run(
-            [compiler, "-shared", *options, "-o", str(path), str(object_file), "-lm"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        what = " ".join(done.stderr.split())
-        raise StepwellError(f"cannot link '{path}': {compiler} says {what}; write a .o instead")

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from .codegen import CodeGenerator
-from .side_by_side import process_count, progress, workers
 
 KIND = "objects"
 
@@ -36,7 +35,25 @@ def objects_of(
         code = store.read(KIND, key) if store else None
         if code is not None:
             objects[text] = code
-    missing = sorted((text for text in keys if text not in objects), key=len, reverse=True)
+    if len(objects) < len({*modules}):
+        _compile_missing(
+            [text for text in keys if text not in objects], keys, generator, store, objects
+        )
+    return [objects[text] for text in modules]
+
+
+def _compile_missing(
+    texts: Sequence[str],
+    keys: Mapping[str, str],
+    generator: CodeGenerator,
+    store: Store | None,
+    objects: dict[str, bytes],
+) -> None:
+    """Put the object code of these texts into `objects`, and into the store under their keys."""
+    # Late: it loads what starts processes, and what is in the store needs none.
+    from .side_by_side import process_count, progress, workers
+
+    missing = sorted(texts, key=len, reverse=True)
     worth = min(len(missing) - 1, sum(map(len, missing)) // START_BYTES)
     with progress("compiling kernels", min(worth, 1) * len(missing)) as advance:
 
@@ -48,7 +65,6 @@ def objects_of(
 
         with workers(process_count(worth), generator.__module__) as processes:
             processes.run(generator.object_code, missing, keep)
-    return [objects[text] for text in modules]
 
 
 def object_key(text: str, generator: CodeGenerator) -> str:

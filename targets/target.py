@@ -251,6 +251,7 @@ def _ordinary_core(architecture: str, vector_bits: int, *, has_fma: bool) -> Cor
     return Core(vector_bits, registers, fma_ports=2 if has_fma else 1)
 
 
+@lru_cache(maxsize=1)
 def _host_features() -> dict[str, bool]:
     return cast("dict[str, bool]", binding.get_host_cpu_features())
 
@@ -263,7 +264,7 @@ def _host() -> Target:
         "host",
         binding.get_process_triple(),
         binding.get_host_cpu_name(),
-        binding.get_host_cpu_features().flatten(),
+        cast(Any, _host_features()).flatten(),
         core,
         cores,
     )

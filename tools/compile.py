@@ -171,7 +171,7 @@ def _write_memory_plan(module: ModuleOp, output: str, options: Options) -> None:
 
 
 def _write_library(module: ModuleOp, ctx: Context, output: str, options: Options) -> None:
-    from ..runtime.engine import link_shared_library
+    from ..runtime.shared_library import link_shared_library
 
     native = _native_code(module, ctx, options)
     code = native.object_code()

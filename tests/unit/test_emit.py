@@ -14,8 +14,9 @@ from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm import lowered_to_llvm
 from stepwell.lowering.emit import emit_llvm
 from stepwell.lowering.llvm_text import LLVMText
-from stepwell.runtime.engine import NativeCode, aligned, aligned_empty, link_shared_library
+from stepwell.runtime.engine import NativeCode, aligned, aligned_empty
 from stepwell.runtime.jit import compile_module, native_code
+from stepwell.runtime.shared_library import link_shared_library
 from stepwell.targets.target import Target
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 

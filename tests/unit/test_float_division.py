@@ -17,8 +17,8 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.graph_to_te import ConvertGraphToTePass
-from stepwell.runtime.engine import link_shared_library
 from stepwell.runtime.jit import compile_module, native_code
+from stepwell.runtime.shared_library import link_shared_library
 from stepwell.targets.target import Target
 from xdsl.context import Context
 from xdsl.dialects.builtin import VectorType, f16, f32, f64, i32

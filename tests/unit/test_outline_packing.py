@@ -17,8 +17,9 @@ from stepwell.dialects.schedule.steps import Stage
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.lowering.llvm_text import LLVMText
-from stepwell.runtime.engine import NativeCode, link_shared_library
+from stepwell.runtime.engine import NativeCode
 from stepwell.runtime.jit import native_code
+from stepwell.runtime.shared_library import link_shared_library
 from stepwell.transforms.loop.outline_packing import outline_packing
 from stepwell.transforms.step_support.nest import Nests
 from stepwell.transforms.step_support.planning import apply

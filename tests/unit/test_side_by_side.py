@@ -37,7 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
         return processes[-1]
 
     monkeypatch.setattr(side_by_side, "_started", watched)
-    monkeypatch.setattr(objects, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
     return processes
 
 
@@ -74,7 +74,7 @@ def test_what_a_process_does_not_answer_is_compiled_here(monkeypatch: pytest.Mon
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         return subprocess.Popen([sys.executable, "-c", "print('no object')"], **pipes)
 
-    monkeypatch.setattr(objects, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
     monkeypatch.setattr(side_by_side, "_started", dies)
     expected = [GENERATOR.object_code(text) for text in TEXTS]
     assert objects_of(TEXTS, GENERATOR) == expected
@@ -116,7 +116,7 @@ def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
 
 def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
-    monkeypatch.setattr(objects, "process_count", lambda wanted: asked.append(wanted) or 0)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda wanted: asked.append(wanted) or 0)  # type: ignore[misc]
     objects_of(TEXTS, GENERATOR)
     monkeypatch.setattr(objects, "START_BYTES", 1)
     objects_of(TEXTS, GENERATOR)
@@ -129,7 +129,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(objects, "process_count", lambda _: 0)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)  # type: ignore[misc]
     monkeypatch.setattr(objects, "START_BYTES", 1)
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)

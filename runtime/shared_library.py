@@ -1,0 +1,39 @@
+"""Shared libraries of object code, linked by the system's C compiler."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ..errors import StepwellError
+
+
+def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> None:
+    """
+    Link object code into a shared library with the C compiler, and with its OpenMP library.
+
+    Raises StepwellError when there is no C compiler or it fails.
+    """
+    compiler = next(
+        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None
+    )
+    if compiler is None:
+        raise StepwellError(
+            f"cannot write '{path}': found no C compiler, expected cc, gcc or clang on the PATH to link "
+            "with; install one or write a .o"
+        )
+    options = ["-fopenmp"] if openmp else []
+    with tempfile.TemporaryDirectory() as folder:
+        object_file = Path(folder) / "code.o"
+        object_file.write_bytes(code)
+        done = subprocess.run(
+            [compiler, "-shared", *options, "-o", str(path), str(object_file), "-lm"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        what = " ".join(done.stderr.split())
+        raise StepwellError(f"cannot link '{path}': {compiler} says {what}; write a .o instead")
