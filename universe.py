@@ -48,6 +48,7 @@ _STEPS = (
     "peel",
     "index_set_split",
     "partition",
+    "mirror",
     "fission",
     "fuse_loops",
     "skew",

@@ -220,6 +220,7 @@ def table(step_class: type[Step]) -> str:
 
 
 SEVERAL_LOOPS = {
+    "mirror": "the loops that copy, outermost first",
     "reorder": "the loops in their new order, outermost first",
     "index_set_split": "the parts in order, the loop itself first",
     "compute_at": "the producer's loops inside of the loop",

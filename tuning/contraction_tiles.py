@@ -81,7 +81,9 @@ class _Tiles:
         """whether blocks of k are inside of the loop over tiles of columns"""
         self.is_blocked = plan.kc < self.k and plan.k_outside
         """whether they are outside of the loops over blocks and tiles of rows"""
-        self.by_panels = c.finished is not None or c.stride(c.result, c.n[-1]) != 1
+        self.finished = None if plan.mirrored else c.finished
+        """the statement that finishes tiles; of a result that is mirrored, it does so after that"""
+        self.by_panels = self.finished is not None or c.stride(c.result, c.n[-1]) != 1
         self.result = s.buffer(kernel.buffers[c.result.buffer])
         self.rank = len(c.result.subscripts)
         row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
@@ -134,7 +136,7 @@ class _Tiles:
 
     def cut(self) -> None:
         """Cut the nests' axes into blocks and tiles, and run the nests block by block and tile by tile."""
-        c, levels = self.c, self.levels
+        c, plan, levels = self.c, self.plan, self.levels
         shared = levels if self.is_deep else levels[:-1]
         self.init = self.finish = None
         if c.initialised is not None:
@@ -142,11 +144,11 @@ class _Tiles:
             together = self._around_sums() if self.is_blocked else levels
             self.init = self._cut(c.initialised, write, together, [], ("init", "init"))
         self.update = self._cut_update()
-        if c.finished is not None:
-            finishing = (c.facts.statements[number] for number in c.facts.nest(c.finished))
+        if self.finished is not None:
+            finishing = (c.facts.statements[number] for number in c.facts.nest(self.finished))
             reads = (read for statement in finishing for read in statement.reads)
             read = next(read for read in reads if read.buffer == c.result.buffer)
-            self.finish = self._cut(c.finished, read, shared, [], ("finish", "finish"))
+            self.finish = self._cut(self.finished, read, shared, [], ("finish", "finish"))
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
         first, *others = nests
         for other in others:
@@ -157,6 +159,18 @@ class _Tiles:
             inner = self.update.levels[len(first.levels) :]
             self.kept = replace(self.update, batch=first.batch, levels=(*first.levels, *inner))
         *_, self.shared, self.tile = (*self.kept.levels, *self.deep_tiles)
+        if plan.mirrored:
+            self._mirror()
+
+    def _mirror(self) -> None:
+        """Leave out the tiles above the diagonal, and finish the matrix after it is copied to there."""
+        loop_ = self.tile if self.plan.innermost == "m" else self._level("n", "tile")
+        self.s.mirror(loop_)
+        if self.c.finished is not None:
+            nests = nests_of(self.c.facts)
+            nest = next(nest for nest in nests if self.c.finished in nest.statements)
+            innermost = self.s.handle(self.kernel.loops[self.c.finished][-1])
+            self.computed.append((innermost, block_lanes(nest, self.core)))
 
     def _outer(self, nest: Nest) -> list[LoopHandle]:
         """
@@ -396,7 +410,8 @@ class _Tiles:
         """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""
         if not self.plan.prefetch_result or self.is_deep:
             return
-        results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in self.c.streams]
+        streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
+        results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
         for result, loop in product(results, loops.copies):

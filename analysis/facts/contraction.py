@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.dtypes import bit_width, significand_bits
 from .inlining import can_inline, read_through
-from .kernel import Access, Home, KernelFacts, Statement
+from .kernel import Access, Home, KernelFacts, Statement, Subscript
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,32 @@ class Contraction:
         return (operand,) if maker is None else read_through(self.facts.statements[maker], operand)
 
     @property
+    def is_symmetric(self) -> bool:
+        """
+        Whether the result is a symmetric matrix in every order of its sums, which may be chosen: both operands are one
+        buffer, read alike along M and along N, and their product is all that is added up.
+        """
+        if len(self.m) != 1 or len(self.n) != 1 or self.left.buffer != self.right.buffer:
+            return False
+        (m,), (n,), axes = self.m, self.n, self.statement.axes
+        products = (arith.MulfOp.name, arith.MuliOp.name)
+        is_product = [name for name, _ in self.statement.operations if name not in products] == []
+        along = [self.result.dimension_of(axis) for axis in (m, n)]
+        rank = len(self.result.subscripts)
+        is_last = sorted(axis for axis in along if axis is not None) == [rank - 2, rank - 1]
+        swapped = replace(
+            self.left, subscripts=tuple(_swapped(s, m, n) for s in self.left.subscripts)
+        )
+        is_square = axes[m].extent == axes[n].extent
+        return (
+            self.statement.reassociates
+            and is_product
+            and is_last
+            and is_square
+            and swapped == self.right
+        )
+
+    @property
     def streams(self) -> tuple[int, ...]:
         """
         The buffers that a tile goes to, or has to do with when it is finished, element by element and where rows of it
@@ -194,6 +220,15 @@ def _convolution(facts: KernelFacts, number: int) -> Contraction | None:
         return None
     window = (axis for axis in made.k if _shares(made.left, axis, made.m))
     return replace(made, window=tuple(window))
+
+
+def _swapped(subscript: Subscript | None, m: int, n: int) -> Subscript | None:
+    """A subscript with two axes in each other's place."""
+    if subscript is None:
+        return None
+    by = list(subscript.coefficients)
+    by[m], by[n] = by[n], by[m]
+    return replace(subscript, coefficients=tuple(by))
 
 
 def _is_filter(access: Access, summed: tuple[int, ...]) -> bool:

@@ -45,20 +45,22 @@ def register_tiles(contraction: Contraction, target: Target, n: int = 1) -> list
 
 @lru_cache(maxsize=1024)
 def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan, ...]:
-    found = list(_plans(problem, target, False))
+    found = list(_plans(problem, target))
+    if problem.is_symmetric:
+        found += _plans(problem, target, mirrored=True)
     if not problem.is_finished and problem.left.along == 1:
         turned = replace(problem, m=problem.n, n=problem.m, left=problem.right, right=problem.left)
         turned = replace(turned, result_along_n=None)
-        found += _plans(turned, target, True)
+        found += _plans(turned, target, turned=True)
     found.sort(key=lambda pair: (pair[0], pair[1].pack_left + pair[1].pack_right, -pair[1].mc))
     return tuple(dict.fromkeys(plan for _, plan in found))[:n]
 
 
 def _plans(
-    problem: Problem, target: Target, turned: bool
+    problem: Problem, target: Target, *, turned: bool = False, mirrored: bool = False
 ) -> Iterator[tuple[float, ContractionPlan]]:
     model = Model(problem, target)
-    domains = _Domains(model)
+    domains = _Domains(model, mirrored=mirrored)
     tiles = nsmallest(TILES_TRIED, domains.tiles(), key=lambda tile: model.tile_time(*tile))
     for mr, nr in tiles:
         for sums_in in ("f32", "") if problem.exact_terms else ("",):
@@ -73,8 +75,10 @@ Blocks = tuple[int, int, int, Innermost, bool]
 class _Domains:
     """The values that the parameters of one problem's plans may have."""
 
-    def __init__(self, model: Model):
-        self.model, self.problem = model, model.problem
+    def __init__(self, model: Model, *, mirrored: bool = False):
+        self.model, self.problem, self.mirrored = model, model.problem, mirrored
+        if mirrored:  # it is finished after that
+            self.problem = replace(model.problem, is_finished=False)
 
     def tiles(self) -> Iterator[tuple[int, int]]:
         """
@@ -117,12 +121,29 @@ class _Domains:
                     packed = kc * problem.n * problem.right.element_bytes
                     size = packed if k_outside else self.model.right_bytes
                     prefetch = far and tiles > 1 and size > self._packed_near()
-                    yield ContractionPlan(
+                    plan = ContractionPlan(
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
                         innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
                         self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
-                        sums_in,
+                        self.mirrored, sums_in,
                     )  # fmt: skip
+                    if not self.mirrored or self._can_mirror(plan):
+                        yield plan
+
+    def _can_mirror(self, plan: ContractionPlan) -> bool:
+        """
+        Whether there are tiles above the diagonal, and the loop over the innermost ones may end at the diagonal, or begin there: its last tiles cannot be
+        peeled off then where more than the diagonal bounds it, or where none are left before them.
+        """
+        if (self.problem.n - 1) // plan.nr * plan.nr < plan.mr:
+            return False
+        if plan.innermost == "n":
+            return not plan.peel_n
+        if not plan.peel_m:
+            return True
+        m, n = self.problem.m, self.problem.n
+        has_below = not plan.peel_n or (n - n % plan.nr) // plan.mr < m // plan.mr
+        return plan.mc >= m and has_below
 
     def _asks_for_result(
         self, mr: int, nr: int, kc: int, innermost: Innermost, k_outside: bool, turned: bool

@@ -9,6 +9,7 @@ for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import log2
 from typing import Literal
 
@@ -90,7 +91,7 @@ class Model:
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
         fetched = (self.problem.left.element_bytes, self.problem.right.element_bytes)
-        return self._tiles_time(mr, nr, (True, True), fetched)
+        return self._tiles_time(_tiles(self.problem, mr, nr, (True, True)), fetched)
 
     def arithmetic(self, plan: ContractionPlan) -> float:
         """
@@ -111,43 +112,33 @@ class Model:
             EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
             EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
         )
-        seconds = self._tiles_time(plan.mr, plan.nr, peels, fetched, extending)
+        tiles = _tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
+        seconds = self._tiles_time(tiles, fetched, extending)
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
     def _tiles_time(
         self,
-        mr: int,
-        nr: int,
-        peels: tuple[bool, bool],
+        tiles: Iterable[tuple[int, int, int]],
         fetched: tuple[int, int],
         extending: tuple[int, int] = (0, 0),
     ) -> float:
         """
-        The same for tiles that bring so many bytes from L2 for each element of A and of B, and extend each element of
+        The same for so many tiles of so many rows and columns, which bring so many bytes from L2 for each element of A and of B, and extend each element of
         A and each vector of B by so many instructions.
         """
-        problem = self.problem
-        wide = -(-nr // self.lanes)
-        rest = problem.n % nr
-        heights = [(problem.m // mr, mr)]
-        if problem.m % mr:
-            heights.append((1, problem.m % mr if peels[0] else mr))
-        widths = [(problem.n // nr, wide)]
-        if rest:
-            widths.append((1, -(-rest // self.lanes) if peels[1] else wide))
         cycles = 0.0
-        for tall, rows in heights:
-            for across, vectors in widths:
-                ending = ending_cycles(self.core, rows, vectors)
-                bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
-                # While L1 takes a line from L2, it gives nothing at one of its ports.
-                lines = bytes_ / self.level_1.line_bytes
-                loading = (rows + vectors + lines) / self.core.load_ports
-                step = max(step_cycles(self.core, rows, vectors), loading)
-                step += (rows * extending[0] + vectors * extending[1]) / self.core.fma_ports
-                step += self.unhidden * self._fetching(bytes_)
-                cycles += tall * across * (problem.k * step + ending)
+        for count, rows, columns in tiles:
+            vectors = -(-columns // self.lanes)
+            ending = ending_cycles(self.core, rows, vectors)
+            bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
+            # While L1 takes a line from L2, it gives nothing at one of its ports.
+            lines = bytes_ / self.level_1.line_bytes
+            loading = (rows + vectors + lines) / self.core.load_ports
+            step = max(step_cycles(self.core, rows, vectors), loading)
+            step += (rows * extending[0] + vectors * extending[1]) / self.core.fma_ports
+            step += self.unhidden * self._fetching(bytes_)
+            cycles += count * (self.problem.k * step + ending)
         return cycles / self.clock
 
     def cost(self, plan: ContractionPlan) -> Cost:
@@ -164,6 +155,7 @@ class Model:
                 ("computing A", batch * self._computing_ahead(plan, "left")),
                 ("computing B", shared * self._computing_ahead(plan, "right")),
                 ("writing C", batch * self._writing(plan)),
+                ("mirroring C", batch * self._mirroring(plan)),
             ]
         )
 
@@ -239,6 +231,8 @@ class Model:
         uses = min(plan.mr, problem.m)
         size = (plan.kc if plan.k_outside else problem.k) * plan.nc * bytes_
         rate = self._rate_of(size) if again > 1 else self._beyond_l2()
+        if plan.innermost == "n":
+            fetched *= self._computed_part(plan)
         if plan.prefetch:  # each panel is asked for by the first tile of the one before
             return share * self._stall(elements * fetched, bytes_, rate, uses)
         return share * self._streamed(elements * fetched, bytes_, uses, run, rate)
@@ -281,6 +275,8 @@ class Model:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or self._keeps_rows(plan)
             fetched = max(again - (1 if is_copied else 0), 0)
+            if plan.innermost == "m":
+                fetched *= self._computed_part(plan)
             is_dense = is_copied or left.along == plan.kc
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
             size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
@@ -412,6 +408,30 @@ class Model:
         coming, computing = streams * L3_SECONDS, plan.kc * self._computing(plan.nr)
         return coming * coming / (coming + computing)
 
+    def _computed_part(self, plan: ContractionPlan) -> float:
+        """The part of the result's elements that tiles compute."""
+        if not plan.mirrored:
+            return 1.0
+        return min(0.5 + max(plan.mr, plan.nr) / (2 * self.problem.n), 1.0)
+
+    def _mirroring(self, plan: ContractionPlan) -> float:
+        """
+        Seconds to copy the elements below the diagonal one by one, and to finish the result after that. What is read
+        along columns is a line for each row: it is there for the next column if L1 keeps so many lines.
+        """
+        if not plan.mirrored:
+            return 0.0
+        problem, line = self.problem, self.level_1.line_bytes
+        size = problem.n * problem.n * problem.result_bytes
+        stays = problem.n * line <= self.near_1
+        fetched = problem.result_bytes if stays else line
+        rate = self.rates.read_l2.core if self._is_near(size) else self._beyond_l2()
+        seconds = problem.n * problem.n / 2 * (1 / self.clock + fetched / rate)
+        if problem.is_finished:
+            packing = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
+            seconds += size / packing.core
+        return seconds
+
     def _writing(self, plan: ContractionPlan) -> float:
         """
         C goes to where it came from: read and written once, and once more for each further block of the sum where
@@ -427,7 +447,7 @@ class Model:
             return 0.0
         rate = self._beyond_l2()
         seconds = (2 * size * times + elements * problem.finished_with) / rate
-        tiles = elements / (plan.mr * plan.nr)
+        tiles = elements * self._computed_part(plan) / (plan.mr * plan.nr)
         if plan.k_outside:
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
         if plan.innermost == "m":
@@ -435,3 +455,21 @@ class Model:
         if plan.turned:
             seconds += size / self.rates.pack_near.core
         return seconds
+
+
+def _tiles(
+    problem: Problem, mr: int, nr: int, peels: tuple[bool, bool], *, mirrored: bool = False
+) -> Iterator[tuple[int, int, int]]:
+    """How many tiles there are of how many rows and columns: those at the edges have fewer where they are peeled."""
+    rest_m, rest_n = problem.m % mr, problem.n % nr
+    below = rest_m if peels[0] else mr
+    for first in range(0, problem.n, nr) if mirrored else (0, problem.n - rest_n):
+        is_last = first + nr > problem.n
+        if is_last and not rest_n:
+            continue
+        columns = rest_n if is_last and peels[1] else nr
+        count = 1 if mirrored or is_last else problem.n // nr
+        above = first // mr if mirrored else 0
+        yield count * (problem.m // mr - above), mr, columns
+        if rest_m:
+            yield count, below, columns

@@ -46,6 +46,8 @@ class ContractionPlan:
     """the next tile's part of C is asked for while one is computed"""
     k_outside: bool = False
     """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
+    mirrored: bool = False
+    """of a symmetric result only the tiles on and below the diagonal are computed, and the rest copied from there"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
@@ -65,5 +67,6 @@ class ContractionPlan:
         asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]
         words += [f"prefetches {' and '.join(asked)}"] if asked else []
         words += ["rows in lanes"] if self.turned else []
+        words += ["mirrors C"] if self.mirrored else []
         words += [f"adds up integers in {self.sums_in}"] if self.sums_in else []
         return ", ".join(words)

@@ -72,6 +72,8 @@ class Problem:
     reassociates: bool
     exact_terms: int = 0
     """how many products of integers have a sum that is exact in f32"""
+    is_symmetric: bool = False
+    """whether the result is a symmetric matrix, as both operands are one read in two ways"""
     finished_with: int = 0
     """bytes that are read for each element of the result when it is finished, as in a residual block"""
 
@@ -98,6 +100,7 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.finished is not None,
         contraction.statement.reassociates,
         contraction.exact_terms,
+        contraction.is_symmetric,
         _finished_with(contraction),
     )
 

@@ -187,6 +187,19 @@ class Partition(Step):
 
 
 @step
+class Mirror(Step):
+    """
+    Compute of a symmetric matrix only what is on and below the diagonal, and copy the rest from there.
+
+    Before: `for i: for j in 0..N: C[i, j] = 0; for k: C[i, j] += A[k, i] * A[k, j]`. After `mirror("f/j")`:
+    `for i: for j in 0..i + 1: …` then `for row: for column in row + 1..N: C[row, column] = C[column, row]`. Of a loop
+    over tiles those are left out that are above the diagonal as a whole.
+    """
+
+    loop: str
+
+
+@step
 class Fission(Step):
     """
     Run the first part of a loop's body for all iterations, then the rest (distribution).

@@ -126,6 +126,7 @@ MADE_OF_EXAMPLES = {
     "fold_storage": (["T"], {"buffer": "T"}),
     "fuse_loops": (["i"], {"loop": "i", "fronts": [], "backs": []}),
     "inline": ([], {}),
+    "mirror": (["row.mirror", "column.mirror"], {}),
     "normalize": ([], {}),
     "partition": (["i.front", "i", "i.back"], {"loop": "i"}),
     "reverse_compute_at": (["i2", "j2"], {"loops": ["i2", "j2"]}),

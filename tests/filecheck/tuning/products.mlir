@@ -3,7 +3,7 @@
 // RUN: stepwell compile %s --emit plan --target zen5 | filecheck %s --check-prefix=ZEN5
 // RUN: stepwell compile %s --emit plan --target x86-64-v3 | filecheck %s --check-prefix=V3
 
-// What rules decide for twelve products on three known cores, and for some on any core with AVX2, without
+// What rules decide for thirteen products on three known cores, and for some on any core with AVX2, without
 // scheduling them.
 
 // SPR: p256.
@@ -30,6 +30,8 @@
 // SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// SPR: gram.
+// SPR-NEXT: chosen contraction: tile 8x24, MC 8, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
@@ -55,6 +57,8 @@
 // ZEN3-NEXT: chosen contraction: tile 5x16, MC 1250, NC 32, KC 64, M tiles innermost, packs B, prefetches C;
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3: gram.
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 24, NC 300, KC 1000, M tiles innermost, packs A and B, prefetches B, mirrors C;
 
 // ZEN5: p256.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
@@ -80,6 +84,8 @@
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
 // ZEN5: ragged.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// ZEN5: gram.
+// ZEN5-NEXT: chosen contraction: tile 12x16, MC 12, NC 300, KC 250, N tiles innermost, packs A and B, K blocks outside of M, prefetches C, mirrors C;
 
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
@@ -150,4 +156,11 @@ func.func @tall(%a: tensor<20000x64xf32>, %b: tensor<64x32xf32>) -> tensor<20000
 func.func @ragged(%a: tensor<1301x97xf32>, %b: tensor<97x333xf32>) -> tensor<1301x333xf32> {
   %matmul = graph.matmul %a, %b : tensor<1301x97xf32>, tensor<97x333xf32> -> tensor<1301x333xf32>
   func.return %matmul : tensor<1301x333xf32>
+}
+
+// A product of a matrix with itself is symmetric: half of it is computed and the rest copied.
+func.func @gram(%a: tensor<2000x300xf64>) -> tensor<300x300xf64> {
+  %transpose = graph.transpose %a perm = [1, 0] : tensor<2000x300xf64> -> tensor<300x2000xf64>
+  %matmul = graph.matmul %transpose, %a : tensor<300x2000xf64>, tensor<2000x300xf64> -> tensor<300x300xf64>
+  func.return %matmul : tensor<300x300xf64>
 }
