@@ -132,6 +132,10 @@ def is_outer_reduction(compute: te.ComputeOp) -> bool:
     )
 
 
+WRITTEN_OUT = 16
+"""Copies of a statement at most where short loops are written out: their vectors are to be in registers together."""
+
+
 def reduces_windows(compute: te.ComputeOp) -> bool:
     """
     Whether all that it reduces are windows around each element, as in pooling: of one operand, whose every subscript that
@@ -144,6 +148,19 @@ def reduces_windows(compute: te.ComputeOp) -> bool:
     moved = [expr.used_dims() for read in compute.reads if read.map for expr in read.map.results]
     shared = [dims for dims in moved if any(n < count for n in dims) and dims & summed]
     return summed <= set[int]().union(*shared)
+
+
+def sums_few_terms(compute: te.ComputeOp) -> bool:
+    """Whether each of many results is a reduction of so few terms that these may be written out."""
+    count, extents = len(compute.parallel), compute.extents.get_values()
+    terms, results = extents[count:], extents[:count]
+    if not terms or any(combiner.is_arg for combiner in compute.combiners):
+        return False
+    return (
+        all(extent > 0 for extent in extents)
+        and prod(terms) <= WRITTEN_OUT
+        and prod(results) >= SCHEDULED_MULTIPLY_ADDS
+    )
 
 
 def reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:

@@ -89,6 +89,10 @@ class AffineExpander:
             self._numbers[known] = value
         return known
 
+    def number(self, value: SSAValue) -> int | None:
+        """The number that an index constant is; None of other values."""
+        return self._numbers.get(value)
+
     def constant_of(self, value: ConstantValue) -> SSAValue:
         """The constant with a value of any type."""
         known = self._values.get(value)

@@ -1,19 +1,21 @@
-"""Loads and stores of a vector loop: of neighbours at once, of others lane by lane."""
+"""Loads and stores of a vector loop: of neighbours at once, with a few between them by shuffles, of others lane by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import NoneAttr, i1
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, Region, SSAValue
 
+from ..analysis.interleaved import InterleavedStores
 from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.arith import VectorSelectOp
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
-from .lane_values import LaneValues, any_lane, extract, inserted, shuffled
+from .lane_strides import load_strided, store_interleaved, strided_place
+from .lane_values import LaneValues, any_lane, extract, inserted
 from .vector_loops import LaneAccess
 
 
@@ -28,6 +30,10 @@ class LaneAccesses:
         if not access.varies:
             self._load_one(op, builder)
             return
+        stored = self.values.loop.stores.forwarded.get(op)
+        if stored is not None:
+            self.values.bind(op.result, self.values.vector(builder, stored.value))
+            return
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
         if access.is_contiguous:
@@ -35,8 +41,9 @@ class LaneAccesses:
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
             self.values.bind(op.result, new)
             return
-        if self._is_every_other(op):
-            self.values.bind(op.result, self._every_other(op, buffer, builder))
+        place = strided_place(op, self.values, builder)
+        if place is not None:
+            self.values.bind(op.result, load_strided(place, self.values, builder))
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
@@ -44,42 +51,6 @@ class LaneAccesses:
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
-
-    def _is_every_other(self, op: loop.LoadOp) -> bool:
-        """Whether neighbouring lanes read elements with one between them."""
-        type_ = memref_type(op.buffer)
-        if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
-            return False
-        strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
-        return self.values.lanes > 1 and strides[-1:] == [2] and not any(strides[:-1])
-
-    def _every_other(self, op: loop.LoadOp, buffer: SSAValue, builder: CoreBuilder) -> SSAValue:
-        """
-        Of n lanes the n neighbours from the first lane's element on and those up to the last lane's, which have one
-        in common, shuffled: nothing beyond what the lanes read is touched. With lanes that do not run, only the
-        elements of those that run are loaded.
-        """
-        access, lanes = self._access(op), self.values.lanes
-        parts: list[SSAValue] = []
-        for offset in (0, lanes - 1):
-            *outer, last = access.subscripts
-            indices = [
-                self.values.expand(builder, e, access.operands) for e in (*outer, last + offset)
-            ]
-            mask = self._every_other_mask(offset, builder)
-            parts.append(self._vector(builder, buffer, indices, mask))
-        middle = -(-lanes // 2)
-        chosen = [2 * n if n < middle else 2 * n + 1 for n in range(lanes)]
-        return shuffled(builder, parts[0], parts[1], chosen)
-
-    def _every_other_mask(self, offset: int, builder: CoreBuilder) -> SSAValue | None:
-        """Of so many neighbours, an offset behind the first lane's element, those that lanes that run read."""
-        mask, lanes = self.values.mask, self.values.lanes
-        if mask is None:
-            return None
-        none = self.values.dense(self.values.type_of(i1), [0])
-        elements = range(offset, offset + lanes)
-        return shuffled(builder, mask, none, [lanes if n % 2 else n // 2 for n in elements])
 
     def load_neighbours(self, op: memref.LoadOp, builder: CoreBuilder) -> None:
         """A load at computed indices, of which the last one counts the lanes."""
@@ -170,6 +141,8 @@ class LaneAccesses:
         return strides[-1:] == [1] and not any(strides[:-1])
 
     def store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
+        if op in self.values.loop.stores.overwritten:
+            return
         access = self._access(op)
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
@@ -187,6 +160,11 @@ class LaneAccesses:
             else:
                 masked = (buffer, *indices, self.values.mask, value)
                 builder.append(vector.MaskedStoreOp, masked)
+            return
+        group = self.values.loop.stores.groups.get(op)
+        if group is not None:
+            if op is group.last:
+                self._store_group(group, builder)
             return
         if not access.varies and not self.values.varies(op.value):
             condition = None if self.values.mask is None else any_lane(builder, self.values.mask)
@@ -206,6 +184,15 @@ class LaneAccesses:
             )
             with self.values.in_lane(builder, lane, access.operands):
                 self._store_where(op, value, builder, condition)
+
+    def _store_group(self, group: InterleavedStores, builder: CoreBuilder) -> None:
+        """All stores of a group where the last of them stands."""
+        place = strided_place(group.stores[0], self.values, builder)
+        assert place is not None, "the stores of a group are evenly apart"
+        stored = [self.values.vector(builder, store.value) for store in group.stores]
+        is_past = all(store.is_nontemporal for store in group.stores)
+        hint = NONTEMPORAL if is_past else PLAIN
+        store_interleaved(place, stored, self.values, builder, hint)
 
     def _store_where(
         self, op: loop.StoreOp, value: SSAValue, builder: CoreBuilder, condition: SSAValue | None

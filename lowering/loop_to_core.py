@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from ..analysis.dominance import reachable_order
+from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.reductions import ReductionUpdate, find_updates
@@ -48,6 +49,8 @@ class FunctionConverter:
         default_factory=dict[Operation, ReductionUpdate]
     )
     """the reductions of the function; needed where it has vector loops"""
+    stores: LaneStores = field(default_factory=LaneStores)
+    """what is known of the stores of its vector loops; needed where it has any"""
     writes: LoopWrites | None = None
     """what its loops store to; None where it has none"""
     _sources: dict[scf.ForOp, loop.ForOp] = field(default_factory=dict[scf.ForOp, loop.ForOp])
@@ -171,7 +174,7 @@ class FunctionConverter:
     def vector_loop(self, op: loop.ForOp) -> VectorLoop:
         known = self._vector_loops.get(op)
         if known is None:
-            known = self._vector_loops[op] = VectorLoop.of(op, self.updates)
+            known = self._vector_loops[op] = VectorLoop.of(op, self.updates, self.stores)
         return known
 
     def open_copies(self, op: loop.ForOp, builder: CoreBuilder) -> Iterator[CoreBuilder]:
@@ -362,11 +365,14 @@ def _empty_copy(region: Region) -> list[Block]:
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     updates = find_updates(function) if has_lanes else {}
+    stores = lane_stores(function) if has_lanes else LaneStores()
     writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
-    converter = FunctionConverter(AffineExpander(new.blocks[0]), updates=updates, writes=writes)
+    converter = FunctionConverter(
+        AffineExpander(new.blocks[0]), updates=updates, stores=stores, writes=writes
+    )
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()
     old.drop_all_references()

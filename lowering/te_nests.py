@@ -20,6 +20,7 @@ from ..analysis.cost import (
     is_outer_reduction,
     multiply_adds,
     reduces_windows,
+    sums_few_terms,
 )
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
@@ -88,7 +89,7 @@ class NestBuilder:
         *,
         apart: bool = False,
     ):
-        """With `apart` every compute gets perfect nests, otherwise only large contractions do."""
+        """With `apart` every compute gets perfect nests, otherwise large contractions and sums of few terms do."""
         self.builder = builder
         self.values = values
         self.fp: FpContract = fp
@@ -136,6 +137,8 @@ class NestBuilder:
     def _is_apart(self, anchor: te.ComputeOp) -> bool:
         if self._apart:
             return not any(combiner.is_arg for combiner in anchor.combiners)
+        if sums_few_terms(anchor):
+            return True
         is_large = multiply_adds(anchor) >= SCHEDULED_MULTIPLY_ADDS
         is_tiled = is_contraction(anchor) or is_outer_reduction(anchor) or reduces_windows(anchor)
         return is_large and is_tiled

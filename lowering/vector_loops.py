@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
+from ..analysis.interleaved import LaneStores
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 
@@ -35,18 +36,25 @@ class VectorLoop:
     low_operands: tuple[SSAValue, ...]
     reductions: Mapping[Operation, ReductionUpdate]
     """the updates of one element by all lanes, by the operation that combines"""
+    stores: LaneStores
+    """what is known of the stores of all vector loops of the function"""
     accesses: dict[Operation, LaneAccess] = field(default_factory=dict[Operation, LaneAccess])
     """those that have been looked at"""
 
     @staticmethod
-    def of(for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]) -> VectorLoop:
-        """`updates` are the reductions of the function."""
+    def of(
+        for_op: loop.ForOp,
+        updates: Mapping[Operation, ReductionUpdate],
+        stores: LaneStores,
+    ) -> VectorLoop:
+        """`updates` are the reductions of the function, `stores` what is known of its stores."""
         return VectorLoop(
             for_op.induction_variable,
             for_op.step.value.data,
             for_op.lower_map.data.results[0],
             tuple(for_op.lower_operands),
             _reductions(for_op, updates),
+            stores,
         )
 
 

@@ -6,10 +6,12 @@ See `analysis/plans/rows_plan.py` for the plan. Each step takes the loops that e
 
 from __future__ import annotations
 
-from ..analysis.facts import LoopFacts
+from ..analysis.facts import LoopFacts, facts_of_loops, written_out
 from ..analysis.plans.rows_plan import RowsPlan
-from ..transforms.step_support.handles import LoopHandle
-from .lanes import in_blocks, vectorize
+from ..errors import StepwellError
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from .distribution import distribute_loops
+from .lanes import Lanes, in_blocks, vectorize
 from .register_tile import write_out
 from .row_nest import RowNest
 from .row_order import put_in_order, transpose_in_registers
@@ -19,6 +21,11 @@ from .session import Session
 
 def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
     """Carry out a plan. Raises the Refusal of a step that is not legal."""
+    if plan.written:
+        kernel = write_short_loops_out(s, plan, kernel)
+    if plan.blocks:
+        do_rows_in_lanes(s, plan, kernel)
+        return
     nests = [RowNest.of(s, own, kernel) for own in plan.nests]
     buffers = [s.buffer(value) for value in kernel.buffers]
     for nest in nests:
@@ -27,7 +34,7 @@ def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
         for nest in nests:
             if nest.plan.rows > 1:
                 sum_rows_together(s, nest)
-    row = _fuse(s, plan, nests)
+    row = fuse_outer_loops(s, plan, nests)
     if row is not None:
         for number, scope in plan.staged:
             s.stage(buffers[number], row, into="row", scope=scope)
@@ -44,13 +51,79 @@ def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
         block = nests[fetch.nest].cut["block", plan.nests[fetch.nest].order[-1]]
         for loop in s.prefetch(buffers[fetch.buffer], block, fetch.distance).loops:
             write_out(s, loop)
+    _finish(s, plan, nests, buffers)
+
+
+def _finish(s: Session, plan: RowsPlan, nests: list[RowNest], buffers: list[BufferHandle]) -> None:
+    """Say what is stored past the caches, and what runs on threads."""
     for number in plan.nontemporal:
         s.nontemporal(buffers[number])
     for thread in plan.threads:
         s.parallel(nests[thread.nest].loop(thread.word, thread.axis))
 
 
-def _fuse(s: Session, plan: RowsPlan, nests: list[RowNest]) -> LoopHandle | None:
+def write_short_loops_out(s: Session, plan: RowsPlan, kernel: LoopFacts) -> LoopFacts:
+    """
+    Write short loops out; the kernel as it is then, which the rest of the plan is for. Raises a StepwellError where that
+    is not what the plan expects.
+    """
+    expected = written_out(kernel.facts, dict(plan.written))
+    if not kernel.facts.is_distributed:
+        distribute_loops(s)
+        kernel = facts_of_loops(s.nest.function)
+    for number, axes in plan.written:
+        loops = [s.handle(op) for op in kernel.loops[number]]
+        short = [loops[axis] for axis in axes]
+        s.order(*(loop for loop in loops if loop not in short), *short)
+        for loop in reversed(short):
+            s.unroll(loop)
+    s.tidy()
+    kernel = facts_of_loops(s.nest.function)
+    if [each.extents for each in kernel.facts.statements] != [
+        each.extents for each in expected.statements
+    ]:
+        raise StepwellError(
+            "found other loops after short ones were written out than were expected"
+        )
+    return kernel
+
+
+def do_rows_in_lanes(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
+    """Cut the rows into blocks, and let every nest do a block in lanes before the next block begins."""
+    nests = [RowNest.of(s, own, kernel) for own in plan.nests]
+    buffers = [s.buffer(value) for value in kernel.buffers]
+    row = plan.nests[0].order[-1]
+    ragged = (nests[0].loops[row].trips or 0) % plan.blocks
+    lanes: list[LoopHandle] = []
+    for nest in nests:
+        block, lane = s.cut(nest.loops[row], plan.blocks, "block", "lane")
+        nest.loops[row] = nest.cut["block", row] = block
+        lanes.append(lane)
+    around = fuse_outer_loops(s, plan, nests)
+    assert around is not None, "rows that are done in blocks are fused"
+    for number, scope in plan.staged:
+        order = _with_lanes_last(kernel, number, row)
+        s.stage(buffers[number], around, into="row", scope=scope, order=order)
+    found = [Lanes(lane) for lane in lanes]
+    if ragged:
+        back = s.peel(around, back=1).back
+        assert back is not None
+        found += [Lanes(copy, plan.blocks) for lane in lanes for copy in lane.copies_in(back)]
+    s.tidy()
+    vectorize(s, found)
+    s.tidy()
+    _finish(s, plan, nests, buffers)
+
+
+def _with_lanes_last(kernel: LoopFacts, buffer: int, row: int) -> tuple[int, ...]:
+    """The dimensions of a buffer, that which the rows move along last."""
+    writes = (each.write for each in kernel.facts.statements if each.write.buffer == buffer)
+    moved = next(writes).dimension_of(row)
+    dimensions = range(len(kernel.facts.buffers[buffer].shape))
+    return (*(n for n in dimensions if n != moved), *(n for n in dimensions if n == moved))
+
+
+def fuse_outer_loops(s: Session, plan: RowsPlan, nests: list[RowNest]) -> LoopHandle | None:
     """Make the outer loops of all nests one, depth by depth; the innermost of these."""
     kept: LoopHandle | None = None
     for depth in range(plan.fused):

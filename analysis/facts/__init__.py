@@ -2,6 +2,7 @@
 What a kernel is, as data: its statements, their axes, how each access moves through memory.
 
 `kernel.py` has the data, `from_loops.py` and `from_te.py` make it, `contraction.py` finds the roles of axes.
+`written_out.py` says what becomes of it when short loops are.
 """
 
 from .contraction import (
@@ -29,6 +30,7 @@ from .kernel import (
     distributed,
 )
 from .windows import WindowReduction, find_window_reduction
+from .written_out import groups_of, written_out
 
 __all__ = [
     "Access",
@@ -53,7 +55,9 @@ __all__ = [
     "find_contractions",
     "find_convolutions",
     "find_window_reduction",
+    "groups_of",
     "inlined",
     "only_contraction",
     "read_through",
+    "written_out",
 ]

@@ -30,6 +30,7 @@ from .kernel import (
     Subscript,
     Symbol,
     sort_key,
+    widest_number,
 )
 
 _ROLES = {
@@ -132,6 +133,7 @@ class _Reader:
                 name if is_update else None,
                 isinstance(combine, Operation) and is_update and operator_of(combine) is not None,
                 tuple(sorted(counted.items())),
+                widest_number(op for op in behind if op.name in counted),
             )
         )
         self.loops.append(around)

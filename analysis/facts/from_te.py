@@ -29,6 +29,7 @@ from .kernel import (
     Subscript,
     Symbol,
     sort_key,
+    widest_number,
 )
 
 
@@ -119,6 +120,7 @@ class _Reader:
                     combiner and combiner.value,
                     is_free,
                     operations,
+                    widest_number(v.owner for v in behind if isinstance(v.owner, Operation)),
                 )
             )
 

@@ -5,13 +5,14 @@ locations or the order of unrelated operations have equal facts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
 
@@ -147,6 +148,17 @@ class Access:
         return found[0] if len(found) == 1 else None
 
 
+def widest_number(operations: Iterable[Operation]) -> int:
+    """The bytes of the widest number that operations of `arith` and `math` make; 0 where there are none."""
+    types: Iterator[Attribute] = (
+        result.type
+        for op in operations
+        if op.dialect_name() in ("arith", "math") and not isinstance(op, arith.ConstantOp)
+        for result in op.results
+    )
+    return max((bit_width(t) // 8 for t in types if not isinstance(t, IndexType)), default=0)
+
+
 def sort_key(access: Access) -> tuple[object, ...]:
     """By which reads of a statement are in order: buffers, then subscripts."""
     return (
@@ -177,6 +189,8 @@ class Statement:
     combiner: str | None
     reassociates: bool
     operations: tuple[tuple[str, int], ...]
+    widest: int = 0
+    """the bytes of the widest number that is computed on the way, which says how many lanes are in a register"""
 
     @property
     def extents(self) -> tuple[int, ...] | None:

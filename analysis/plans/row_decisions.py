@@ -8,11 +8,12 @@ from itertools import permutations
 from math import isqrt, prod
 
 from ...targets.target import Target
-from ..facts import Home, KernelFacts, Role
+from ..facts import Home, KernelFacts, Role, written_out
 from .lanes import block_lanes, hiding_vectors
 from .row_nests import (
     Nest,
     best_order,
+    fill_neighbours,
     is_sum_around_results,
     is_sum_of_rows,
     may_be_fused,
@@ -43,8 +44,16 @@ SHARE_OF_SQUARES = 4
 class Decisions:
     """What follows from a kernel's facts and a target."""
 
-    def __init__(self, facts: KernelFacts, target: Target):
+    def __init__(
+        self,
+        facts: KernelFacts,
+        target: Target,
+        written: tuple[tuple[int, tuple[int, ...]], ...] = (),
+    ):
+        """`written` are the short loops that are written out first, as in a plan."""
+        facts = written_out(facts, dict(written)) if written else facts
         self.facts, self.target, self.core = facts, target, target.core
+        self.written = written
         self.nests = nests_of(facts)
         self.traffic = traffic(facts)
 
@@ -63,7 +72,39 @@ class Decisions:
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
         nests = self._all_in_lanes(nests, fused)
-        return self.completed(RowsPlan(tuple(nests), fused))
+        return self.completed(RowsPlan(tuple(nests), fused, written=self.written))
+
+    def rows_in_lanes(self) -> RowsPlan | None:
+        """The plan in which all nests do a block of the same rows in lanes, where a row is one iteration of each."""
+        depth = len(self.nests[0].axes)
+        is_one = all(
+            len(nest.axes) == depth and nest.is_parallel and nest.is_flat and nest.points
+            for nest in self.nests
+        )
+        if not depth or not is_one or self.share_loops or not self._has_scratch():
+            return None
+        order = tuple(range(depth))
+        lanes = min(map(self.width, range(len(self.nests))))
+        orders = [order] * len(self.nests)
+        if lanes < 2 or self.nests[0].extent(depth - 1) < 2 * lanes:
+            return None
+        if not all(may_be_fused(self.nests, orders, n) for n in order):
+            return None
+        if not all(self._can_run_beside(nest, depth - 1) for nest in self.nests):
+            return None
+        nests = tuple(NestPlan(nest.statements, order, lanes=lanes) for nest in self.nests)
+        return self.completed(RowsPlan(nests, depth, lanes, self.written))
+
+    def _can_run_beside(self, nest: Nest, axis: int) -> bool:
+        """Whether what a nest stores to in lanes is neighbours: what is kept for a block of rows is put in that order."""
+        alone = [
+            n
+            for n in nest.statements
+            if (write := self.facts.statements[n].write)
+            and nest.stride(write, axis) != 1
+            and self.facts.buffers[write.buffer].home is not Home.SCRATCH
+        ]
+        return not alone or fill_neighbours(nest, axis, alone)
 
     def plain(self) -> RowsPlan:
         """Every loop where it is, innermost ones in lanes: what is always legal."""
@@ -86,7 +127,7 @@ class Decisions:
         if like is not None:
             fetches, passes = bool(like.fetched), bool(like.nontemporal)
         plan = replace(plan, staged=self._staged(plan.fused, plan))
-        is_fetched = fetches and plan.fused
+        is_fetched = fetches and plan.fused and not plan.blocks
         fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if is_fetched else ()
         past = passing_caches(self.facts, self.nests, plan, self.target) if passes else ()
         plan = replace(plan, fetched=fetched, nontemporal=past)
@@ -228,7 +269,8 @@ class Decisions:
         if not fused:
             return ()
         first = plan.nests[0].order[:fused]
-        rows = prod(self.nests[0].extent(axis) for axis in first)
+        rows = prod(self.nests[0].extent(axis) for axis in first) // max(plan.blocks, 1)
+        near = self.core.vector_registers * self.core.vector_bits // 8 if plan.blocks else 0
         found: list[tuple[int, str]] = []
         for number, buffer in enumerate(self.facts.buffers):
             if (
@@ -239,7 +281,13 @@ class Decisions:
                 continue
             size = buffer.bytes // max(rows, 1)
             is_near = size <= self.core.cache(1).bytes
-            scope = "register" if size <= buffer.element_bytes else "stack" if is_near else "arena"
+            scope = (
+                "register"
+                if size <= max(buffer.element_bytes, near)
+                else "stack"
+                if is_near
+                else "arena"
+            )
             found.append((number, scope))
         return tuple(found)
 

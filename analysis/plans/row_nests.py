@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import combinations
 from math import prod
 
-from ..facts import Access, Axis, KernelFacts, Role, Subscript
+from ..facts import Access, Axis, KernelFacts, Role, Subscript, groups_of
+from ..interleaved import MOST_APART
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ class Nest:
 
     @property
     def element_bytes(self) -> int:
-        """The size of the largest element that is read or written."""
-        return max(self.facts.element_bytes(access) for access in self.accesses)
+        """The size of the largest element that is read, written or computed on the way."""
+        computed = max(self.facts.statements[n].widest for n in self.statements)
+        return max(computed, *(self.facts.element_bytes(access) for access in self.accesses))
 
     @property
     def is_flat(self) -> bool:
@@ -100,14 +102,7 @@ class Nest:
 
 def nests_of(facts: KernelFacts) -> tuple[Nest, ...]:
     """The nests of a kernel in order; each statement is in one."""
-    groups: list[list[int]] = []
-    for number, statement in enumerate(facts.statements):
-        depth = len(statement.axes)
-        if groups and depth == len(facts.statements[number - 1].axes) == statement.shared:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    return tuple(_nest(facts, tuple(group)) for group in groups)
+    return tuple(_nest(facts, group) for group in groups_of(facts))
 
 
 def _nest(facts: KernelFacts, group: tuple[int, ...]) -> Nest:
@@ -207,21 +202,56 @@ def is_sum_around_results(nest: Nest, order: Sequence[int]) -> bool:
 def runs_in_lanes(nest: Nest, axis: int) -> bool:
     """
     Whether neighbouring iterations store to neighbours, or update one element as well, and most loads are
-    of neighbours or one element too.
+    of neighbours or one element too, or of elements that are a few apart. Stores that are a few apart are to fill what is
+    between together.
     """
     if not nest.is_innermost or nest.role(axis) is Role.SERIAL or nest.extent(axis) < 2:
         return False
     is_sum = nest.role(axis) is Role.REDUCTION
     stored = {n: nest.stride(nest.facts.statements[n].write, axis) for n in nest.statements}
-    if any(stride not in ((0, 1) if is_sum else (1,)) for stride in stored.values()):
+    alone = [n for n, stride in stored.items() if stride not in ((0, 1) if is_sum else (1,))]
+    if alone and (is_sum or not fill_neighbours(nest, axis, alone)):
         return False
     if is_sum and 0 not in stored.values():
         return False
     sums = [n for n, stride in stored.items() if is_sum and stride == 0]
     if not all(nest.facts.statements[n].reassociates for n in sums):
         return False
-    near = [nest.stride(read, axis) in (0, 1) for read in nest.reads]
+    near = [are_near(nest.stride(read, axis)) for read in nest.reads]
     return sum(near) * 2 >= len(near)
+
+
+def are_near(stride: int | None) -> bool:
+    """Whether what neighbouring iterations use is in vectors of neighbours, a few of them at most."""
+    return stride is not None and abs(stride) <= MOST_APART
+
+
+def fill_neighbours(nest: Nest, axis: int, statements: Sequence[int]) -> bool:
+    """Whether stores whose neighbouring iterations are a few elements apart fill all that is between."""
+    places: dict[tuple[object, ...], list[int]] = {}
+    for write in (nest.facts.statements[n].write for n in statements):
+        stride, place = nest.stride(write, axis), linear_place(nest, write)
+        if stride is None or not 1 < stride <= MOST_APART or place is None:
+            return False
+        coefficients = tuple(s.coefficients for s in write.subscripts if s is not None)
+        places.setdefault((write.buffer, stride, coefficients), []).append(place)
+    return all(
+        sorted(found) == list(range(min(found), min(found) + len(found)))
+        and len(found) % key[1] == 0
+        for key, found in places.items()
+        if isinstance(key[1], int)
+    )
+
+
+def linear_place(nest: Nest, access: Access) -> int | None:
+    """The place in memory, in elements, of what the first iteration of all loops accesses."""
+    strides = nest.facts.buffers[access.buffer].strides
+    total = 0
+    for subscript, stride in zip(access.subscripts, strides, strict=True):
+        if subscript is None or (subscript.constant and stride is None):
+            return None
+        total += subscript.constant * (stride or 0)
+    return total
 
 
 def may_be_fused(nests: Sequence[Nest], orders: Sequence[Sequence[int]], depth: int) -> bool:

@@ -8,7 +8,8 @@ from functools import lru_cache
 from itertools import product
 
 from ...targets.target import Target
-from ..facts import KernelFacts, Role
+from ..cost import WRITTEN_OUT
+from ..facts import KernelFacts, Role, distributed, groups_of
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_sum_around_results, runs_in_lanes
@@ -55,16 +56,23 @@ def _with_plain(facts: KernelFacts, target: Target, n: int) -> list[RowsPlan]:
 
 @lru_cache(maxsize=256)
 def _proposed(facts: KernelFacts, target: Target) -> tuple[RowsPlan, ...]:
-    search = _Search(facts, target)
-    return search.found() if search.decisions.nests else ()
+    searches = [_Search(Decisions(facts, target), target)]
+    if not searches[0].decisions.nests:
+        return ()
+    short = short_loops(facts)
+    if short:
+        searches.append(_Search(Decisions(facts, target, short), target))
+    found = [search.found() for search in searches]
+    first = min(range(len(found)), key=lambda n: searches[n].seconds[found[n][0]])
+    return (*found[first], *(plan for n, plans in enumerate(found) if n != first for plan in plans))
 
 
 class _Search:
     """The plans of one kernel that were looked at, with their predicted times."""
 
-    def __init__(self, facts: KernelFacts, target: Target):
-        self.decisions = Decisions(facts, target)
-        self.model = Model(facts, target)
+    def __init__(self, decisions: Decisions, target: Target):
+        self.decisions = decisions
+        self.model = Model(decisions.facts, target)
         self.seconds: dict[RowsPlan, float] = {}
         self.moving: dict[RowsPlan, float] = {}
         """the part of these in which data move, behind arithmetic or not"""
@@ -120,7 +128,8 @@ class _Search:
             replace(own, lanes=shared if is_whole else count)
             for own, count, is_whole in zip(plan.nests, lanes, whole, strict=True)
         )
-        return self.decisions.completed(replace(plan, nests=nests), like=plan)
+        blocks = shared if plan.blocks else 0
+        return self.decisions.completed(replace(plan, nests=nests, blocks=blocks), like=plan)
 
     def _vary_nest(self, number: int) -> None:
         """One nest's decisions, one after the other."""
@@ -155,12 +164,43 @@ class _Search:
             self._look_at(self.decisions.completed(self._best, fetches=fetches, passes=passes))
 
 
+def short_loops(facts: KernelFacts) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """
+    The axes of a few iterations that may be written out, with a loop left around them, by the first statement in them:
+    innermost ones, and such sums further out. None where no long loop is left around any.
+    """
+    facts = distributed(facts)
+    found: list[tuple[int, tuple[int, ...]]] = []
+    for group in groups_of(facts):
+        statement = facts.statements[group[0]]
+        extents = statement.extents
+        if extents is None:
+            return ()
+        copies, axes, is_inside = len(group), list[int](), True
+        for axis in reversed(range(len(extents))):
+            may_go = is_inside or statement.axes[axis].role is Role.REDUCTION
+            if extents[axis] == 1:
+                continue
+            if may_go and copies * extents[axis] <= WRITTEN_OUT:
+                copies *= extents[axis]
+                axes.insert(0, axis)
+            else:
+                is_inside = False
+        left = [extent for axis, extent in enumerate(extents) if axis not in axes]
+        if axes and max(left, default=0) >= WRITTEN_OUT:
+            found.append((group[0], tuple(axes)))
+    return tuple(found)
+
+
 def _structures(decisions: Decisions) -> Iterator[RowsPlan]:
     """Which nests are fused, and which rows are summed up together."""
     first = decisions.plan()
     yield first
     if first.fused and not decisions.share_loops:
         yield decisions.plan(may_fuse=False)
+    beside = decisions.rows_in_lanes()
+    if beside is not None:
+        yield beside
     for rows in ROWS_TOGETHER:
         if not decisions.share_loops:
             yield decisions.plan(may_fuse=False, rows=rows)

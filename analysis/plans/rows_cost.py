@@ -18,10 +18,10 @@ from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..cost import name_cost
-from ..facts import Access, Home, KernelFacts, Role
+from ..facts import Access, Home, KernelFacts, Role, written_out
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes
 from .lanes import coefficients, registers
-from .row_nests import Nest, nests_of
+from .row_nests import Nest, are_near, linear_place, nests_of
 from .rows_plan import Fetch, NestPlan, RowsPlan
 
 JUMP_INSTRUCTIONS, ISSUED = 2, 4
@@ -97,9 +97,10 @@ class Model:
         fused = tuple(each.order[: plan.fused] for each in plan.nests)
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
         past = tuple(write.buffer in plan.nontemporal for write in nest.writes)
-        key = (number, own, fused, fetched, past)
+        kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
+        key = (number, own, fused, fetched, past, kept)
         if key not in self._known:
-            computing, accessing = self._instructions(nest, own)
+            computing, accessing = self._instructions(nest, own, kept)
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             chained = self._chained(nest, own, plan.fused > 0 and self._is_awaited(number))
             ahead = sum(self._fetching(number, plan, fetch) for fetch in fetched)
@@ -129,15 +130,23 @@ class Model:
         extent = max(nest.extent(plan.order[-1]), 1)
         return nest.points / extent, -(-extent // plan.lanes)
 
-    def _instructions(self, nest: Nest, plan: NestPlan) -> tuple[float, float]:
-        """Seconds for arithmetic, and for loads or stores, whichever have more to do."""
+    def _instructions(
+        self, nest: Nest, plan: NestPlan, kept: frozenset[int]
+    ) -> tuple[float, float]:
+        """
+        Seconds for arithmetic, and for loads or stores, whichever have more to do. The buffers `kept` are in registers,
+        or in the order of the lanes.
+        """
         core, together = self.core, self._vector(nest, plan)
         operations = sum(count * name_cost(name) for name, count in nest.operations.items())
         if plan.square is not None:
             # A square of n vectors is transposed by log2(n) shuffles of each.
             operations += log2(max(plan.square.side, 2))
-        loads = self._accesses(nest, plan, nest.reads)
-        stores = self._accesses(nest, plan, nest.writes)
+        reads = [read for read in nest.reads if read.buffer not in kept]
+        writes = [write for write in nest.writes if write.buffer not in kept]
+        loads = self._accesses(nest, plan, reads)
+        stores = self._accesses(nest, plan, writes)
+        operations += self._shuffles(nest, plan, (*reads, *writes))
         computing = operations / core.fma_ports
         accessing = max(loads / core.load_ports, stores / core.store_ports)
         rows, blocks = self._blocks(nest, plan)
@@ -177,8 +186,35 @@ class Model:
             if plan.square is not None or stride == 1:
                 total += 1 / plan.jam if is_sum else 1
             elif stride != 0:
-                total += self._vector(nest, plan)  # one by one
+                apart = self._apart(nest, plan, access)
+                together = sum(self._are_together(nest, access, each) for each in set(accesses))
+                # What lies between comes too: once for all accesses that use it.
+                total += apart / min(together, apart) if apart else self._vector(nest, plan)
         return total
+
+    def _apart(self, nest: Nest, plan: NestPlan, access: Access) -> int:
+        """How many elements are from one lane to the next where these are in vectors with what is between; else 0."""
+        stride = nest.stride(access, plan.order[-1]) if plan.lanes and plan.order else None
+        is_near = plan.square is None and stride is not None and are_near(stride)
+        return abs(stride or 0) if is_near else 0
+
+    def _are_together(self, nest: Nest, one: Access, other: Access) -> bool:
+        """Whether accesses are of elements that are a few apart in all iterations."""
+        if one.buffer != other.buffer or not (one.is_affine and other.is_affine):
+            return False
+        if any(
+            a and b and a.coefficients != b.coefficients
+            for a, b in zip(one.subscripts, other.subscripts, strict=True)
+        ):
+            return False
+        first, second = linear_place(nest, one), linear_place(nest, other)
+        line = self.core.caches[0].line_bytes // self.facts.element_bytes(one)
+        return first is not None and second is not None and abs(first - second) < line
+
+    def _shuffles(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
+        """Instructions that bring elements from vectors of neighbours to the lanes, and back."""
+        apart = [self._apart(nest, plan, access) for access in dict.fromkeys(accesses)]
+        return sum(count - 1 for count in apart if count > 1)
 
     def _chained(self, nest: Nest, plan: NestPlan, awaited: bool) -> float:
         """
@@ -257,7 +293,11 @@ class Model:
         nest, own = self.nests[number], plan.nests[number]
         fetched = {fetch.buffer for fetch in plan.fetched if fetch.nest == number}
         seconds = 0.0
+        come: list[Access] = []
         for access in dict.fromkeys(nest.reads):
+            if any(self._are_together(nest, access, other) for other in come):
+                continue
+            come.append(access)
             size = self._size(access)
             if access.buffer not in fetched:
                 distance = self._distance(number, plan, access)
@@ -333,7 +373,7 @@ class Model:
         if not plan.order or plan.square is not None:
             return self._square_share(nest, plan)
         stride = nest.stride(access, plan.order[-1])
-        if stride in (0, 1, -1):
+        if stride in (0, 1, -1) or self._apart(nest, plan, access):
             return 1.0
         line = self.core.caches[0].line_bytes
         lines = nest.extent(plan.order[-1]) * line
@@ -354,7 +394,11 @@ class Model:
     def _writing(self, nest: Nest, own: NestPlan, plan: RowsPlan) -> float:
         """A line that is written is read before, unless it is stored past the caches: then it goes to memory."""
         seconds = 0.0
+        gone: list[Access] = []
         for write in dict.fromkeys(nest.writes):
+            if any(self._are_together(nest, write, other) for other in gone):
+                continue
+            gone.append(write)
             buffer = self.facts.buffers[write.buffer]
             size = (buffer.bytes or 0) * (1 if own.square else self._line_share(nest, own, write))
             is_near = buffer.home is Home.SCRATCH and plan.fused
@@ -369,4 +413,5 @@ class Model:
 
 def cost(plan: RowsPlan, facts: KernelFacts, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
-    return Model(facts, target).cost(plan)
+    left = written_out(facts, dict(plan.written)) if plan.written else facts
+    return Model(left, target).cost(plan)

@@ -92,12 +92,22 @@ class RowsPlan:
     """
     What becomes of a kernel's nests, of which each statement is in one. Buffers are numbers of the facts' buffers.
 
-    The outer `fused` loops of all nests are one, and each buffer in `staged` exists for one iteration of them, in
-    the scope given. Buffers that are `nontemporal` are stored past the caches.
+    The outer `fused` loops of all nests are one, and each buffer in `staged` exists for one iteration of them, or one
+    block of iterations, in the scope given. Buffers that are `nontemporal` are stored past the caches.
     """
 
     nests: tuple[NestPlan, ...]
     fused: int = 0
+    blocks: int = 0
+    """
+    iterations of the innermost fused loop that all nests do in lanes before the next ones are done; 0 where each is
+    done by itself
+    """
+    written: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """
+    the axes of short loops that are written out before all else, innermost, by the number of the first statement in
+    them; the nests are what the statements are afterwards
+    """
     staged: tuple[tuple[int, str], ...] = ()
     fetched: tuple[Fetch, ...] = ()
     nontemporal: tuple[int, ...] = ()
@@ -105,7 +115,13 @@ class RowsPlan:
 
     def __str__(self) -> str:
         words = [f"({nest})" for nest in self.nests]
+        words += [
+            f"axes {' '.join(map(str, axes))} of statement {n} written out"
+            for n, axes in self.written
+            if axes
+        ]
         words += [f"{self.fused} outer loops fused"] if self.fused else []
+        words += [f"{self.blocks} rows in lanes together"] if self.blocks else []
         words += [f"buffer {n} kept for a row in {scope}" for n, scope in self.staged]
         words += [f"buffer {f.buffer} fetched {f.distance} blocks ahead" for f in self.fetched]
         words += [f"buffer {n} stored past the caches" for n in self.nontemporal]

@@ -13,7 +13,8 @@ from math import prod
 
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
-from .cost import Cost, cost_of, cycles_per_second, kept_bytes, round_up
+from ..interleaved import MOST_APART
+from .cost import Cost, cost_of, cycles_per_second, kept_bytes, most_in_a_set, round_up
 from .windows_plan import WindowsPlan
 
 MOST_VECTORS = 4
@@ -23,9 +24,6 @@ WRITTEN_OUT = 128
 """
 Terms of a tile that are written out at most. Each is an instruction or two; more rows share hardly more of the image.
 """
-
-EVERY_OTHER = 3
-"""Instructions for a vector of every other element: two loads, and a shuffle."""
 
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
@@ -134,6 +132,7 @@ class _Model:
         each = self.terms // r.extent(*plan.inner)
         loads = each * read * vectors * self._loads(r.image, plan)
         loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
+        loads += self._misses(plan, read, vectors) * each
         busy = max(self.terms * rows * vectors / core.fma_ports, loads / core.load_ports)
         # Rows do not wait for each other, the terms of one do.
         latency = self.terms * (core.fma_latency + 1)
@@ -145,7 +144,29 @@ class _Model:
         stride = self.r.facts.stride(access, plan.lanes[0])
         if stride in (0, 1):
             return 1
-        return EVERY_OTHER if stride == 2 else self.width * LANE_BY_LANE
+        if stride is None or abs(stride) > MOST_APART:
+            return self.width * LANE_BY_LANE
+        # All that lies between comes too, once for all columns of the window that are written out together.
+        together = max(self.r.extent(*plan.columns), 1)
+        return abs(stride) / min(together, abs(stride)) + abs(stride) - 1
+
+    def _misses(self, plan: WindowsPlan, rows: int, vectors: int) -> float:
+        """
+        Lines of a tile's part of the image that have left L1 when its next column is read, counted as instructions of
+        as many cycles as a line takes from L2: rows that are a multiple of a way apart fall into the same sets.
+        """
+        image, (lanes, _), cache = self.r.image, plan.lanes, self.core.cache(1)
+        if plan.rows is None or self.r.extent(*self.r.taps(lanes)) < 2:
+            return 0.0
+        element = self.r.facts.element_bytes(image)
+        (row, *_) = (*self.r.taps(plan.rows[0]), plan.rows[0])
+        apart = abs(self.r.facts.stride(image, row) or 0) * element
+        wide = vectors * self.width * max(abs(self.r.facts.stride(image, lanes) or 0), 1) * element
+        is_crowded = most_in_a_set(cache, rows, apart, wide) > cache.ways
+        if not is_crowded and rows * wide <= kept_bytes(cache):
+            return 0.0
+        line = cache.line_bytes / self.rates.read_l2.core * self.clock
+        return rows * wide / cache.line_bytes * line * self.core.load_ports
 
     def _bytes(self, access: Access) -> float:
         return float(self.r.facts.buffers[access.buffer].bytes or 0)

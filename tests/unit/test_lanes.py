@@ -465,3 +465,37 @@ def test_a_row_that_is_looked_up_is_loaded_in_vectors():
     table, rows = np.zeros((50, 64), np.float32), np.zeros(7, np.int64)
     text = sw.jit(lambda t, n: t[n]).lower(table, rows).as_text("core")
     assert "vector.load" in text and "vector.store" in text
+
+
+# Elements a few apart
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("apart", [2, 3, 4, 5, 6, 8])
+@pytest.mark.parametrize(("element", "width"), [("f32", 16), ("i8", 48), ("f64", 7)])
+def test_lanes_a_few_elements_apart(apart: int, element: str, width: int, guarded: bool):
+    """What lanes load of rows of a few elements, and store to all of them in another order."""
+    shape = f"memref<{400 // apart}x{apart}x{element}>"
+    loads = [f"%a{n} = loop.load %X[%i + 1, {n}] : {shape}" for n in range(apart)]
+    stores = [
+        f"loop.store %a{(n + 1) % apart}, %Y[%i, {n}] : {shape}" for n in reversed(range(apart))
+    ]
+    body = "\n".join([*loads, *stores])
+    if guarded:
+        body = f"loop.if (-%i + %n >= 0) {{\n{body}\n}}"
+    text = f"""
+func.func @f(%X: {shape}, %Y: {shape}, %n: index) attributes {{stepwell.noalias}} {{
+  loop.for parallel vector "i" %i = 0 to {width} {{
+{body}
+  }}
+  func.return
+}}"""
+    given = [numbers(element)[: 400 // apart * apart].reshape(-1, apart) for _ in "XY"]
+    core = str(check_lanes(text, [given[0], given[1] * 0, np.array(width // 2)]))
+    assert "vector.insert" not in core and "memref.store" not in core
+
+
+@pytest.mark.parametrize("apart", [-1, -2, -3])
+def test_lanes_in_reverse(apart: int):
+    text = loop_program(f"%a = loop.load %A[200 + %i * {apart}] : M\nloop.store %a, %B[%i] : M", 16)
+    assert "vector.insert" not in str(check_lanes(text, inputs("i32")))

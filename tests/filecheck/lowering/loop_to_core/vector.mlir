@@ -16,7 +16,7 @@ func.func @accesses(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
     %a = loop.load %A[%i + 2] : memref<64xf32>
     %u = loop.load %A[%n] : memref<64xf32>
     %b = arith.addf %a, %u : f32
-    %g = loop.load %A[%i * 3] : memref<64xf32>
+    %g = loop.load %A[%i * 9] : memref<64xf32>
     %c = arith.mulf %b, %g : f32
     loop.store %c, %B[%i + 8] : memref<64xf32>
   }

@@ -1,0 +1,74 @@
+"""Programs with short axes: pixels, vectors in space, squares of a picture. Compiled, they agree with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.facts import facts_of_loops, written_out
+from stepwell.analysis.plans import rows
+from stepwell.analysis.plans.rows_plan import RowsPlan
+from stepwell.frontend.text import parse_text
+from stepwell.targets.target import Target
+from xdsl.dialects import func
+
+
+def swap_colours(np, image):
+    return np.stack([image[..., 2], image[..., 0] * 2, image[..., 1]], axis=-1)
+
+
+def turn(np, image):
+    """Unit vectors: elements, a sum over the short axis, and elements again."""
+    mixed = np.stack([image[..., 1] + 1, image[..., 2], image[..., 0] - image[..., 1]], axis=-1)
+    return mixed / np.sqrt((mixed**2).sum(axis=-1, keepdims=True) + 1)
+
+
+def shrink(np, image):
+    n, m, _ = image.shape
+    squares = image[: n // 2 * 2, : m // 3 * 3].reshape(n // 2, 2, m // 3, 3, 3)
+    largest = squares.max(axis=(1, 3))
+    return largest, largest.sum(axis=(0, 1))
+
+
+@pytest.mark.parametrize("program", [swap_colours, turn, shrink])
+def test_programs_with_short_axes(program: Callable[..., object]):
+    image = np.random.default_rng(1).normal(size=(40, 53, 3)).astype(np.float32)
+    found, expected = sw.jit(lambda x: program(sw, x))(image), program(np, image)
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-6)
+
+
+INTERLEAVE = """
+func.func private @f(%X: memref<400x3xf32>, %Y: memref<400x3xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 400 {
+    loop.for parallel "j" %j = 0 to 3 {
+      %a = loop.load %X[%i, -%j + 2] : memref<400x3xf32>
+      %b = arith.addf %a, %a : f32
+      loop.store %b, %Y[%i, %j] : memref<400x3xf32>
+    }
+  }
+  func.return
+}"""
+
+
+def best_plan(text: str) -> RowsPlan:
+    function = next(op for op in parse_text(text, "f.mlir").ops if isinstance(op, func.FuncOp))
+    return rows.propose(facts_of_loops(function).facts, Target.of("x86-64-v3"))[0]
+
+
+def test_a_short_loop_is_written_out_in_the_lanes_of_the_loop_around_it():
+    plan = best_plan(INTERLEAVE)
+    assert plan.written == ((0, (1,)),)
+    assert plan.nests[0].lanes and plan.nests[0].order == (0,)
+    assert "axes 1 of statement 0 written out" in str(plan)
+
+
+def test_what_is_written_out_has_the_facts_of_each_iteration():
+    function = next(op for op in parse_text(INTERLEAVE, "f").ops if isinstance(op, func.FuncOp))
+    facts = written_out(facts_of_loops(function).facts, {0: (1,)})
+    assert [s.shared for s in facts.statements] == [0, 1, 1]
+    places = [[access.subscripts[1] for access in s.accesses] for s in facts.statements]
+    assert [[at.constant for at in each if at] for each in places] == [[2, 0], [1, 1], [0, 2]]
