@@ -89,8 +89,8 @@ func.func @epilogue(%x: tensor<4x3xf32>, %w: tensor<3x5xf32>, %bias: tensor<5xf3
 // CHECK-NEXT:    loop.for parallel "j.init" %j = 0 to 4097 {
 // CHECK:         loop.for parallel "j_1" %j_2 = 0 to 4097 {
 // CHECK-NEXT:      loop.load %sum[%j_2]
-func.func @long_row(%x: tensor<3x4097xf32>) -> tensor<4097xf32> {
-  %sum = te.compute [%j = 4097] add [%k = 3] (%a = %x[%k, %j]) : (tensor<3x4097xf32>) -> tensor<4097xf32> {
+func.func @long_row(%x: tensor<17x4097xf32>) -> tensor<4097xf32> {
+  %sum = te.compute [%j = 4097] add [%k = 17] (%a = %x[%k, %j]) : (tensor<17x4097xf32>) -> tensor<4097xf32> {
     te.yield %a : f32
   }
   %neg = te.compute [%j = 4097] (%a = %sum[%j]) : (tensor<4097xf32>) -> tensor<4097xf32> {
