@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from ..analysis.facts import LoopFacts
 from ..analysis.plans.rows_plan import NestPlan, Word
+from ..dialects.loop import LoopKind
 from ..transforms.step_support.handles import LoopHandle
+from .guards import split_at_changes
 from .lanes import Lanes
 from .session import Session
 
@@ -45,6 +47,37 @@ class RowNest:
     def loop(self, word: Word, axis: int) -> LoopHandle:
         """The loop that a plan calls so."""
         return self.loops[axis] if word == "whole" else self.cut[word, axis]
+
+    def split_outer_loops(self, s: Session) -> None:
+        """Cut the loops around the innermost one where conditions change, if they only compute elements."""
+        if not self.plan.is_elementwise:
+            return
+        for axis in self.plan.order[:-1]:
+            main, *edges = split_at_changes(s, self.loops[axis])
+            if edges:
+                inside = [loop.copies_in(main) for loop in self.loops]
+                self.loops = [
+                    copies[0] if copies else loop
+                    for loop, copies in zip(self.loops, inside, strict=True)
+                ]
+                self.loops[axis] = main
+                self.blocked = [self.loops[self.plan.order[-1]]]
+                s.simplify(s.name)
+
+    def split_blocks(self, s: Session) -> bool:
+        """Cut the loop over blocks of lanes where conditions change; whether there was anything to cut."""
+        key: tuple[Word, int] = ("block", self.plan.order[-1] if self.plan.order else 0)
+        block = self.cut.get(key)
+        if block is None or block.is_gone or block.op.kind.data is not LoopKind.PARALLEL:
+            return False
+        parts = split_at_changes(s, block)
+        self.cut[key] = parts[0]
+        masks = {lanes.loop: lanes.masked for lanes in self.lanes}
+        for lanes in [*self.lanes] if len(parts) > 1 else ():
+            for copy in [copy for part in parts for copy in lanes.loop.copies_in(part)]:
+                masks.setdefault(copy, lanes.masked)
+        self.lanes = [Lanes(*pair) for pair in masks.items()]
+        return len(parts) > 1
 
     @property
     def in_order(self) -> list[LoopHandle]:

@@ -27,6 +27,9 @@ def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
         do_rows_in_lanes(s, plan, kernel)
         return
     nests = [RowNest.of(s, own, kernel) for own in plan.nests]
+    if not plan.fused:
+        for nest in nests:
+            nest.split_outer_loops(s)
     buffers = [s.buffer(value) for value in kernel.buffers]
     for nest in nests:
         put_in_order(s, nest)
@@ -146,6 +149,9 @@ def _in_lanes(s: Session, plan: RowsPlan, nests: list[RowNest]) -> None:
                 nest.cut.setdefault(("block", nest.plan.order[-1]), block)
             nest.lanes += lanes
     s.tidy()
+    split = [nest.split_blocks(s) for nest in nests]
+    if any(split):
+        s.tidy()
     if plan.fused:
         for nest in nests:
             if nest.plan.rows > 1:

@@ -54,6 +54,12 @@ class NestPlan:
     """parts of such a summation, for as many threads, which are added up afterwards"""
     square: Square | None = None
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether its innermost loop runs in lanes, and nothing else was decided but the order."""
+        others = (self.jam, self.results, self.parts, self.square)
+        return self.lanes > 0 and self.rows == 1 and others == (1, 0, 1, None)
+
     def __str__(self) -> str:
         words = [f"axes {' '.join(map(str, self.order))}"]
         words += [f"blocks of {self.lanes} lanes"] if self.lanes else []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from xdsl.dialects import affine
+from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap
@@ -15,9 +15,11 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, Affi
 from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
 from ...analysis.frames import Frame
+from ...analysis.guards import compared, predicate_of
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
+from .dead import erase_dead
 from .nest import Nest
 from .rewrite import (
     collected,
@@ -51,9 +53,13 @@ def tidy_expressions(nest: Nest) -> bool:
 
 def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
     changed = False
-    for op in block.ops:
+    for op in [*block.ops]:
+        if op.parent_block() is None:
+            continue  # decided by what an operation before it is
         if type(op) in _AFFINE and not nest.tidied(op, frame):
             changed |= _tidy(op, frame)
+            if op.parent_block() is None:
+                continue
             nest.tidied.add(op, frame)
         for region in op.regions:
             for inner in region.blocks:
@@ -90,7 +96,15 @@ def _multiple_of(part: LoopPart, outer: Sequence[Known]) -> int:
 
 
 _AFFINE = frozenset(
-    (loop.LoadOp, loop.StoreOp, loop.PrefetchOp, loop.ForOp, loop.IfOp, affine.ApplyOp)
+    (
+        loop.LoadOp,
+        loop.StoreOp,
+        loop.PrefetchOp,
+        loop.ForOp,
+        loop.IfOp,
+        affine.ApplyOp,
+        arith.CmpiOp,
+    )
 )
 
 
@@ -126,22 +140,65 @@ def _tidy(op: Operation, frame: Frame) -> bool:
                 exprs, used = compact(new, values)
                 op.operands = used
                 op.map = AffineMapAttr(AffineMap(len(used), 0, exprs))
+        case arith.CmpiOp():
+            return _decide(op, frame)
         case _:
             return False
     return new != old
 
 
+_ANSWERS: Mapping[str, tuple[bool, bool, bool]] = {
+    "eq": (False, True, False),
+    "ne": (True, False, True),
+    "slt": (True, False, False),
+    "sle": (True, True, False),
+    "sgt": (False, False, True),
+    "sge": (False, True, True),
+}
+"""What a comparison is where the first number is less than the second, equal to it, and greater."""
+
+
+def _decide(op: arith.CmpiOp, frame: Frame) -> bool:
+    """Let what selects by a comparison of indices take what it always does where the loops' ranges decide it."""
+    form, answers = compared(op), _ANSWERS.get(predicate_of(op))
+    selects = [use.operation for use in op.result.uses]
+    selects = [
+        user for user in selects if isinstance(user, arith.SelectOp) and user.cond is op.result
+    ]
+    if form is None or answers is None or not selects:
+        return False
+    exprs = [AffineExpr.dimension(n) * factor for n, factor in enumerate(form[0].values())]
+    known = _known(list(form[0]), frame)
+    low, high = bounds(sum(exprs, AffineExpr.constant(form[1])), [k.range for k in known])
+    possible = (
+        low is None or low < 0,
+        low is None or high is None or low <= 0 <= high,
+        high is None or high > 0,
+    )
+    found = {answer for answer, can_be in zip(answers, possible, strict=True) if can_be}
+    if len(found) != 1:
+        return False
+    for select in selects:
+        select.result.replace_all_uses_with(select.lhs if found == {True} else select.rhs)
+        erase_dead(select)
+    return True
+
+
 def _worked_out(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue], frame: Frame
 ) -> tuple[AffineExpr, ...]:
+    known = _known(values, frame)
+    return tuple(_expression(e, known) for e in exprs)
+
+
+def _known(values: Sequence[SSAValue], frame: Frame) -> tuple[Known, ...]:
     variables = _variables(frame.around)
-    known = tuple(
+    return tuple(
         variables[term.position]
         if isinstance(term := frame.variables.get(value), AffineDimExpr)
         else _NOTHING
         for value in values
     )
-    return tuple(_expression(e, known) for e in exprs)
 
 
 @lru_cache(REMEMBERED)
