@@ -123,15 +123,23 @@ def trace(
 
 @traceable
 def vander(x: TensorLike, /, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The Vandermonde matrix: row i has the powers of `x[i]`, from the greatest on unless `increasing`."""
+    """
+    The Vandermonde matrix: row i has the powers of `x[i]`, from the greatest on unless `increasing`.
+
+    Each is the product of those of `x`, its square, the square of that … that its exponent's binary digits ask for.
+    """
     x = as_tensor(x)
     if x.ndim != 1:
         raise StepwellError(f"found a tensor of {x.ndim} axes in vander, expected one; ravel it")
     (count,) = integers(x.shape[0] if N is None else N, "N")
-    powers = iota(count)
-    base = astype(x, np.result_type(x.dtype, np.int64))
-    exponent = astype(powers if increasing else count - 1 - powers, base.dtype)
-    return reshape(base, (-1, 1)) ** exponent
+    numbers = iota(count)
+    exponent = numbers if increasing else count - 1 - numbers
+    square = reshape(astype(x, np.result_type(x.dtype, np.int64)), (-1, 1))
+    powers = where((exponent & 1) == 1, square, 1)
+    for digit in range(1, max(count - 1, 0).bit_length()):
+        square = square * square
+        powers = where((exponent >> digit & 1) == 1, powers * square, powers)
+    return powers
 
 
 @traceable
