@@ -133,6 +133,13 @@ class BoxSpace:
                 result = result.upper_bound_val(isl.dim_type.set, self.depth + axis, last)
         return result
 
+    def rest(self, expr: AffineExpr, divisor: int) -> int | None:
+        """What is left of an expression over `divisor`; None where that differs between iterations."""
+        rest = self._value(expr).mod_val(isl.Val(divisor))
+        values = isl.Map.from_pw_aff(rest).intersect_domain(self._domain).range()
+        least, greatest = values.dim_min_val(0), values.dim_max_val(0)
+        return least.to_python() if least.is_int() and least.eq(greatest) else None
+
     def inside(self, box: Box) -> tuple[tuple[bool, bool], ...]:
         """For each axis whether the box never begins before the buffer, and never ends after it."""
         found: list[tuple[bool, bool]] = []

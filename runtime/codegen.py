@@ -102,7 +102,7 @@ def _few_passes() -> binding.ModulePassManager:
 
     Level 4 shares common subexpressions and moves invariants out of loops. All of O3 finds nothing more that makes
     kernels faster, in six times as long. These do the arithmetic of addresses, keep buffers in registers whose
-    subscripts are then known, and write out loops of few iterations.
+    subscripts are then known, write out loops of few iterations, and share the loads that are then known to be equal.
     """
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_combine_pass()
@@ -110,6 +110,7 @@ def _few_passes() -> binding.ModulePassManager:
     passes.add_simplify_cfg_pass()
     passes.add_loop_unroll_pass()
     passes.add_instruction_combine_pass()
+    passes.add_new_gvn_pass()
     passes.add_simplify_cfg_pass()
     return passes
 

@@ -127,7 +127,9 @@ class _Windows:
     def pad_image(self) -> None:
         """
         Copy the image with its border, so that reads need no conditions: the part that one iteration of the loops
-        around rows and lanes reads. What lanes beyond the last element read is there as well.
+        around rows and lanes reads, or a strip, which one of the loop around lanes does. What lanes beyond the last
+        element read is there as well. Where lanes take every other element, rows begin so that the image's vectors are
+        each in one line.
         """
         if not self.plan.halo:
             return
@@ -136,10 +138,14 @@ class _Windows:
             n for n, axis in enumerate(self.order) if image.moves_along(axis) and not r.taps(axis)
         ]
         place = [n for n in place if self.order[n] not in dict(self.tile)]
+        if self.plan.strips and self.plan.rows is not None:
+            place.append(self.order.index(self.plan.rows[0]))
         rank = len(image.subscripts)
         entries = r.extent(*(self.order[n] for n in place))
-        is_small = 2 * (r.facts.buffers[image.buffer].bytes or 0) <= entries * self.level_1.bytes
+        whole = r.facts.buffers[image.buffer].bytes or 0
+        is_small = self.plan.strips or 2 * whole <= entries * self.level_1.bytes
         pads = tuple(self._lanes_reach(n) for n in range(rank))
+        is_strided = (r.facts.stride(image, self.plan.lanes[0]) or 0) > 1
         self.halo = self.s.stage_halo(
             self.s.buffer(self.kernel.buffers[image.buffer]),
             self.around[place[-1]] if place else "",
@@ -147,6 +153,7 @@ class _Windows:
             scope="stack" if place and is_small else "arena",
             order=tuple(range(rank)),
             pads=pads if max(pads) > 1 else (),
+            align=self.width if is_strided else 0,
         )
 
     def _lanes_reach(self, dimension: int) -> int:

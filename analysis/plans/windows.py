@@ -7,6 +7,7 @@ What a plan decides stands in `windows_plan.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -14,7 +15,15 @@ from math import prod
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
-from .cost import Cost, cost_of, cycles_per_second, kept_bytes, most_in_a_set, round_up
+from .cost import (
+    Cost,
+    cost_of,
+    cycles_per_second,
+    kept_bytes,
+    most_in_a_set,
+    round_up,
+    unhidden_part,
+)
 from .windows_plan import WindowsPlan
 
 MOST_VECTORS = 4
@@ -62,6 +71,8 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
             if model.registers(plan) > model.core.vector_registers:
                 break
             yield plan
+            if plan.halo and row is not None and not model.is_near(plan):
+                yield replace(plan, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
             if model.registers(whole) <= model.core.vector_registers:
@@ -88,6 +99,7 @@ class _Model:
         self.width = self.core.lanes(found.facts.element_bytes(found.result))
         self.clock = cycles_per_second(target)
         self.terms = found.extent(*found.window)
+        self.unhidden = unhidden_part(target)
 
     def registers(self, plan: WindowsPlan) -> int:
         """Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row."""
@@ -106,6 +118,7 @@ class _Model:
                 ("arithmetic", computing),
                 ("streaming", max(0.0, self._streaming() - computing)),
                 ("copying the image", self._copying(plan)),
+                ("from L2", self._from_l2(plan, computing)),
             ]
         )
 
@@ -181,17 +194,40 @@ class _Model:
         rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
         return moved / rate.core
 
+    def _copy_bytes(self, plan: WindowsPlan) -> float:
+        """The size of a copy of the image with its border: of a plane, or of a strip of it."""
+        image, r = self.r.image, self.r
+        *outer, last = (e for e in r.facts.buffers[image.buffer].shape if isinstance(e, int))
+        apart = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
+        size = prod(outer) / apart * round_up(last, self.width) * r.facts.element_bytes(image)
+        if not plan.strips or plan.rows is None:
+            return size
+        axis, rows = plan.rows
+        return size * r.reach(axis, rows) / r.reach(axis, r.extent(axis))
+
+    def is_near(self, plan: WindowsPlan) -> bool:
+        """Whether a copy stays in L1 with the part of the image that it is made from."""
+        return 2 * self._copy_bytes(plan) <= self.core.cache(1).bytes
+
     def _copying(self, plan: WindowsPlan) -> float:
-        """Seconds in which planes are copied, rows in whole vectors."""
+        """Seconds in which planes or strips are copied, rows in whole vectors."""
         if not plan.halo:
             return 0.0
         image, r = self.r.image, self.r
-        shape = r.facts.buffers[image.buffer].shape
-        sizes = [size for size in shape if isinstance(size, int)]
-        *outer, last = sizes
-        element = r.facts.element_bytes(image)
-        size = 2 * prod(outer) * round_up(last, self.width) * element
-        apart = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
-        is_near = size / max(apart, 1) <= kept_bytes(self.core.cache(2))
-        rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
-        return size / rate.core
+        size = self._copy_bytes(plan)
+        copies = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
+        if plan.strips and plan.rows is not None:
+            axis, rows = plan.rows
+            copies *= -(-r.extent(axis) // rows)
+        if self.is_near(plan):
+            vectors = size / (self.width * r.facts.element_bytes(image))
+            return copies * vectors / min(self.core.load_ports, self.core.store_ports) / self.clock
+        rate = self.rates.copy_l2 if size <= kept_bytes(self.core.cache(2)) else self.rates.copy_l3
+        return copies * 2 * size / rate.core
+
+    def _from_l2(self, plan: WindowsPlan, computing: float) -> float:
+        """Seconds of waiting for copies that tiles read from L2."""
+        if not plan.halo or self.is_near(plan):
+            return 0.0
+        reading = self._bytes(self.r.image) / self.rates.read_l2.core
+        return max(0.0, reading - computing) + self.unhidden * reading

@@ -11,8 +11,8 @@ class WindowsPlan:
     Rows of vectors of the result in registers, for which the window is gone through column by column.
 
         for the other axes of the result:
-          image' = image with its border            # where reads leave the image
-          for rows (tiles), lanes (tiles):
+          image' = image with its border            # where reads leave the image: a plane, or
+          for rows (tiles), lanes (tiles):          # for each tile of rows a strip of it
             acc[rows, lanes] = identity             # in registers
             for columns of the window:
               for rows, the rest of the window:     # written out: rows share what they read of a column
@@ -36,11 +36,14 @@ class WindowsPlan:
     """axes of the window that are written out inside of each row"""
     halo: bool
     """the image is copied with its border"""
+    strips: bool = False
+    """the copy is of what a tile's rows read, which stays in L1 where a plane would not"""
 
     def __str__(self) -> str:
         tile = f"{1 if self.rows is None else self.rows[1]}x{self.lanes[1]}"
         words = [f"tile {tile} of the result"]
         written = ", ".join(str(axis) for axis in (*self.columns, *self.inner))
         words += [f"axes {written} of the window written out"] if written else []
-        words += ["copies the image with its border"] if self.halo else []
+        copied = "strips of the image with their" if self.strips else "the image with its"
+        words += [f"copies {copied} border"] if self.halo else []
         return ", ".join(words)

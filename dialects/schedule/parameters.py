@@ -54,6 +54,7 @@ _MEANINGS: dict[str, str] = {
     "stage_halo.at": "The loop whose iterations get a copy each; each call of the function when it is empty.",
     "stage_halo.into": 'The name of the scratch buffer; "<buffer>.halo" when it is empty.',
     "stage_halo.order": "The buffer's axes in the order the scratch buffer has them; empty for the same order.",
+    "align": "Elements of the copy's last axis of which a multiple stays one; 0 for none.",
     "along": "The loop whose variable is in a subscript of the accesses that use the copy; empty for all of them.",
     "element": "The element type of the copy; empty for the buffer's.",
     "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',

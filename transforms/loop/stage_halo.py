@@ -222,12 +222,12 @@ def plan_stage_halo(step: StageHalo, nests: Nests) -> StageHaloPlan:
             remedy="split the loops inside it, or stage at an inner loop",
         )
     order = checked_order(step, step.order, rank)
-    box = _padded(step, box, order)
+    space = BoxSpace(scop, loops, type_)
+    box = _aligned(step, _padded(step, box, order), order, space)
     layout, scope = Layout(box.extents, order, 0), scope_of(step, step.scope)
     made = MemRefType(type_.element_type, layout.shape())
     into = nest.fresh_buffer_name(step.into or f"{name}.halo")
     check_room(step, into, made, scope)
-    space = BoxSpace(scop, loops, type_)
     private = accesses[0].private
     copied = touch_region(root, False, loops, space.elements(box), private)
     return StageHaloPlan(
@@ -322,6 +322,26 @@ def _outside(step: StageHalo, name: str, reads: Sequence[Read]) -> Attribute:
     if len(values) > 1:
         raise refuse(step, f"reads have different numbers outside of '%{name}'")
     return values.pop()
+
+
+def _aligned(step: StageHalo, box: Box, order: Sequence[int], space: BoxSpace) -> Box:
+    """The box with what stands in front of and behind each row so that it begins and ends at a multiple."""
+    if not step.align:
+        return box
+    if step.align < 0 or not order:
+        raise refuse(step, f"align is {step.align}, expected a number of elements of an axis")
+    last = order[-1]
+    before = space.rest(box.lower[last], step.align)
+    if before is None:
+        raise refuse(
+            step,
+            f"what one iteration reads begins at another place of {step.align} elements than the next",
+            remedy="split the loops around by a multiple of it, or stage further out",
+        )
+    lower, extents = list(box.lower), list(box.extents)
+    lower[last] = lower[last] - before
+    extents[last] = round_up(extents[last] + before, step.align)
+    return Box(tuple(lower), tuple(extents))
 
 
 def _padded(step: StageHalo, box: Box, order: Sequence[int]) -> Box:

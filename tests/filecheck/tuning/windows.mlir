@@ -54,3 +54,17 @@ func.func @spread(%x: tensor<64x13x13xf32>) -> tensor<64x13x13xf32> {
   }
   func.return %y : tensor<64x13x13xf32>
 }
+
+// Of a plane that does not stay in L1 the rows that a tile reads are copied, where vectors of every other element are
+// made of two lines each.
+// CHECK: scheduled as windows: tile {{[0-9x]+}} of the result, {{.*}}copies strips of the image with their border
+// LOOP-LABEL: @strips.y
+// LOOP:         loop.for parallel "oh.tile"
+// LOOP-NEXT:      %image = loop.alloc stack : memref<1x{{[0-9]+}}x144xf32>
+// LOOP:           loop.for parallel "ow.tile"
+func.func @strips(%x: tensor<64x112x112xf32>) -> tensor<64x56x56xf32> {
+  %y = te.compute [%c = 64, %oh = 56, %ow = 56] max [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1] else 0xFF800000 : f32) : (tensor<64x112x112xf32>) -> tensor<64x56x56xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<64x56x56xf32>
+}

@@ -1,6 +1,8 @@
 // RUN: stepwell-opt %s -p 'loop-stage-halo{buffer=f/A},loop-simplify{function=f}' | filecheck %s
 // RUN: stepwell-opt %s -p 'loop-stage-halo{buffer=f/A at=i scope=stack into=T},loop-simplify{function=f}' | filecheck %s --check-prefix ROW
 // RUN: stepwell-opt %s -p 'loop-stage-halo{buffer=f/A order=1,0},loop-simplify{function=f}' | filecheck %s --check-prefix ORDER
+// RUN: stepwell-opt %s -p 'loop-stage-halo{buffer=f/A at=i align=4},loop-simplify{function=f}' | filecheck %s --check-prefix ALIGN
+// RUN: not stepwell-opt %s -p 'loop-stage-halo{buffer=f/A at=j align=4}' 2>&1 | filecheck %s --check-prefix PLACES
 // RUN: not stepwell-opt %s -p 'loop-stage-halo{buffer=f/W}' 2>&1 | filecheck %s --check-prefix WRITTEN
 // RUN: not stepwell-opt %s -p 'loop-stage-halo{buffer=other/A}' 2>&1 | filecheck %s --check-prefix OTHER
 // RUN: not stepwell-opt %s -p 'loop-stage-halo{buffer=other/B}' 2>&1 | filecheck %s --check-prefix NUMBERS
@@ -36,6 +38,13 @@
 // ORDER:   loop.for parallel "A.halo.in0" %c0 = 0 to 6 {
 // ORDER: loop.load %A.halo[%j + %k, %i]
 
+// Rows begin so far in front that multiples of four stay multiples, and end at one.
+// ALIGN:      %A.halo = loop.alloc arena : memref<1x16xf32>
+// ALIGN:      loop.for parallel "A.halo.in1" %c1 = 4 to 12 {
+// ALIGN:        loop.load %A[%i, %c1 - 4]
+// ALIGN:      %x = loop.load %A.halo[0, %j + %k + 3]
+
+// PLACES: error: {{.*}}stage_halo("f/A", at="j", align=4) is refused: what one iteration reads begins at another place of 4 elements than the next; split the loops around by a multiple of it, or stage further out
 // WRITTEN: error: {{.*}}stage_halo("f/W") is refused: '%W' is written there; stage at a loop that only reads it
 // OTHER: error: {{.*}}stage_halo("other/A") is refused: a condition around a load of '%A' asks for something else than whether the element exists; read it by 'index_set_split' where the condition changes
 // NUMBERS: error: {{.*}}stage_halo("other/B") is refused: reads have different numbers outside of '%B'
