@@ -38,7 +38,13 @@ def test_a_depthwise_convolution(height, width, size, stride, pad, dilation):
 
 @pytest.mark.parametrize(
     ("height", "width", "size", "stride", "pad", "dilation"),
-    [(17, 37, 3, 1, 1, 1), (19, 43, 3, 2, 1, 1), (18, 31, 2, 2, 0, 1), (23, 29, 13, 1, 6, 1)],
+    [
+        (17, 37, 3, 1, 1, 1),
+        (19, 43, 3, 2, 1, 1),
+        (18, 31, 2, 2, 0, 1),
+        (23, 29, 13, 1, 6, 1),
+        (71, 131, 3, 2, 1, 1),
+    ],
 )
 def test_pooling(height, width, size, stride, pad, dilation):
     x = RNG.standard_normal((1, 19, height, width), np.float32)

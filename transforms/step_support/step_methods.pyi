@@ -249,6 +249,7 @@ class StepMethods:
         scope: str = "arena",
         order: Sequence[int] = (),
         pads: Sequence[int] = (),
+        align: int = 0,
     ) -> HaloBuffer:
         """
         Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
@@ -257,7 +258,9 @@ class StepMethods:
         Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
         `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
         Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds
-        each one's size up to a multiple: what is added has the value of outside, too.
+        each one's size up to a multiple: what is added has the value of outside, too. `align` begins the copy's last axis
+        further in front and makes it as long that elements of the buffer at multiples of it are at multiples of it in the
+        copy: its rows are then written in whole vectors, each in one cache line.
         """
 
     def rfactor(
