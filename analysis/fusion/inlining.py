@@ -61,9 +61,20 @@ def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
         return "the consumer reads outside of it"
     if any(r.pad is not None for r in producer.reads):
         return "producer and consumer both read outside of their operands"
+    if consumer.is_movement and _is_transposition(producer):
+        return "a transposition tests no condition for each element: it is written inside of the border"
     if not _leaves_operand_with(producer, map_, consumer):
         return "the consumer reads outside of it, which may be inside of the producer's operand"
     return None
+
+
+def _is_transposition(producer: Nest) -> bool:
+    """Whether what only moves data has the axes of its operand in another order."""
+    (read,) = producer.reads
+    if read.map is None:
+        return False
+    axes = [expr.position for expr in read.map.results if isinstance(expr, AffineDimExpr)]
+    return axes != sorted(axes)
 
 
 def _leaves_operand_with(producer: Nest, map_: AffineMap, consumer: Nest) -> bool:

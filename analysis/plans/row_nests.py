@@ -162,7 +162,9 @@ def transposed_axes(nest: Nest) -> tuple[int, int] | None:
         for load in nest.reads
         if any(_is_across(nest, load, read, axis) for axis in written for read in axes)
     ]
-    return pairs[0] if len(across) * 2 > len(nest.reads) else None
+    # What is the same for all that is written in order, as a summand for each row, is read once.
+    moving = [load for load in nest.reads if any(nest.stride(load, axis) != 0 for axis in written)]
+    return pairs[0] if pairs and len(across) * 2 >= len(moving) else None
 
 
 def _is_across(nest: Nest, load: Access, read: int, written: int) -> bool:

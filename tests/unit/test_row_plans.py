@@ -123,6 +123,15 @@ def test_fewer_registers_make_smaller_squares():
     assert sides[1].side < sides[0].side
 
 
+def test_what_is_finished_with_a_number_for_each_row_is_transposed_in_squares():
+    """The number is read once for a row, so that the transposed operand alone decides."""
+    x, bias = np.zeros((112, 64), np.float32), np.zeros((64, 1), np.float32)
+    low = sw.jit(lambda x, bias: sw.nn.relu(x.T + bias)).lower(x, bias)
+    (kernel,) = kernels(low.unscheduled())
+    (plan,) = rows.propose(facts_of_loops(kernel).facts, ZEN)[0].nests
+    assert plan.square is not None
+
+
 def test_a_larger_second_cache_makes_larger_blocks_of_squares():
     (near,) = (cache for cache in ZEN.core.caches if cache.level == 2)
     caches = tuple(

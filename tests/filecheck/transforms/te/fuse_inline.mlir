@@ -113,8 +113,23 @@ func.func @into_reduction(%x: tensor<4xf32>) -> tensor<f32> {
 }
 
 // A padded read through a transpose is outside where the composed read is.
-// CHECK-LABEL: func.func @pad_of_transpose(
+// CHECK-LABEL: func.func @padded_read_of_transpose(
 // CHECK:         te.compute [%i = 6, %j = 2] (%e = %x_1[%j, %i - 1] else 0.000000e+00 : f32) : (tensor<2x4xf32>) -> tensor<6x2xf32> {
+func.func @padded_read_of_transpose(%x: tensor<2x4xf32>) -> tensor<6x2xf32> {
+  %t = te.compute [%i = 4, %j = 2] (%e = %x[%j, %i]) : (tensor<2x4xf32>) -> tensor<4x2xf32> {
+    te.yield %e : f32
+  }
+  %p = te.compute [%i = 6, %j = 2] (%e = %t[%i - 1, %j] else 0.0 : f32) : (tensor<4x2xf32>) -> tensor<6x2xf32> {
+    %d = arith.addf %e, %e : f32
+    te.yield %d : f32
+  }
+  func.return %p : tensor<6x2xf32>
+}
+
+// What is only padded is transposed without a condition for each element: it is written inside of the border.
+// CHECK-LABEL: func.func @pad_of_transpose(
+// CHECK:         te.compute [%i = 4, %j = 2] (%e = %x_1[%j, %i]) : (tensor<2x4xf32>) -> tensor<4x2xf32> {
+// CHECK:         te.compute [%i = 6, %j = 2] (%e = %t_1[%i - 1, %j] else 0.000000e+00 : f32) : (tensor<4x2xf32>) -> tensor<6x2xf32> {
 func.func @pad_of_transpose(%x: tensor<2x4xf32>) -> tensor<6x2xf32> {
   %t = te.compute [%i = 4, %j = 2] (%e = %x[%j, %i]) : (tensor<2x4xf32>) -> tensor<4x2xf32> {
     te.yield %e : f32
