@@ -15,7 +15,7 @@ from contextlib import redirect_stderr
 from io import BytesIO, StringIO
 from typing import IO
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -273,6 +273,9 @@ class StepwellOptMain(xDSLOptMain):
             from .why_not import answers
 
             return answers(prog, self.args.why_not)
+        self.ctx.get_dialect(
+            Builtin.name
+        )  # passes may have made resources of it, which are printed behind
         if self.args.target == "mlir":
             return super().output_resulting_program(prog)
         try:
