@@ -32,8 +32,8 @@ class Options:
     What is decided once for a whole compilation. A pass reads from it the options that it has under the same
     name (`make_pass`), so that a new one is a field here and a field of the passes that it is for.
 
-    Raises StepwellError for an `fp` that is no numerical contract, an `opt` that is no tier, and a `cache` that is no
-    bool.
+    Raises StepwellError for an `fp` that is no numerical contract, an `opt` that is no tier, a `cache` or a `winograd`
+    that is no bool, and for `winograd` under `fp=strict`.
     """
 
     target: str | Target = "host"
@@ -49,6 +49,8 @@ class Options:
     """How much time goes into fast code; see `OptTier`."""
     cache: bool = True
     """Whether what earlier processes compiled is used again, and what is compiled is kept for later ones."""
+    winograd: bool = False
+    """Whether convolutions may be computed by Winograd's algorithm, with larger errors; `fp=fast` allows it too."""
 
     def __post_init__(self) -> None:
         fp_contract(self.fp)
@@ -59,6 +61,15 @@ class Options:
         if not isinstance(self.cache, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise StepwellError(
                 f"found cache={self.cache!r}, expected True or False; STEPWELL_CACHE names a folder"
+            )
+        if not isinstance(self.winograd, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise StepwellError(
+                f"found winograd={self.winograd!r}, expected True or False; write one"
+            )
+        if self.winograd and self.fp == "strict":
+            raise StepwellError(
+                "found winograd with fp='strict', expected fp='contract' or 'fast': transformed tiles round differently; "
+                "leave one of them out"
             )
 
     @property

@@ -48,6 +48,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-merge-products",
             "graph-extend-narrow-floats",
             "graph-normalize-late",
+            "graph-winograd",
             "graph-decompose",
             "canonicalize",
             "cse",

@@ -123,10 +123,11 @@ class JitFunction(Generic[P, R]):
         fp: str = DEFAULT_FP,
         opt: str = DEFAULT_OPT,
         cache: bool = True,
+        winograd: bool = False,
     ):
         self._signature = _signature_of(function)
         self._function = function
-        self._options = Options(target, fp, opt=opt, cache=cache)
+        self._options = Options(target, fp, opt=opt, cache=cache, winograd=winograd)
         self._threads = threads
         # By what the arguments are, when they are arrays and numbers given by position.
         self._quick: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -156,7 +157,8 @@ class JitFunction(Generic[P, R]):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         function, options = self._function, self._options
-        about = (options.target, self._threads, options.fp, options.opt, options.cache)
+        numerics = (options.fp, options.opt, options.cache, options.winograd)
+        about = (options.target, self._threads, *numerics)
         if is_importable(self, function):
             return function.__qualname__
         if is_importable(function, function):
@@ -323,6 +325,7 @@ def jit(
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
+    winograd: bool = False,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -333,6 +336,7 @@ def jit(
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
+    winograd: bool = False,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(function: Callable[..., Any] | None = None, *args: Any, **options: Any) -> Any:
     """
@@ -343,7 +347,8 @@ def jit(function: Callable[..., Any] | None = None, *args: Any, **options: Any) 
     products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. `opt="quick"`
     compiles in tens of milliseconds to code that is many times slower: kernels get no schedule, and LLVM
     optimises nothing. With `cache=False` nothing is read from the cache on disk, and nothing kept there. See
-    `JitFunction`. Raises StepwellError for what is not callable, and for options that there are not.
+    `JitFunction`. With `winograd=True`, or under `fp="fast"`, convolutions may be computed by Winograd's algorithm where
+    that is predicted to be faster, with larger rounding errors (docs/winograd.md). Raises StepwellError for what is not callable, and for options that there are not.
 
     >>> import numpy as np, stepwell as sw
     >>> @sw.jit
@@ -358,7 +363,7 @@ def jit(function: Callable[..., Any] | None = None, *args: Any, **options: Any) 
     return JitFunction(function, **options)
 
 
-_OPTIONS = ("target", "threads", "fp", "opt", "cache")
+_OPTIONS = ("target", "threads", "fp", "opt", "cache", "winograd")
 
 
 def _check_options(function: object, args: tuple[Any, ...], options: Mapping[str, Any]) -> None:

@@ -31,10 +31,11 @@ def load(
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
+    winograd: bool = False,
 ) -> Lowered:
     """
     The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
-    tier, with or without the cache (see `jit`). A string of more than one line is the text of IR itself. What is
+    tier, with or without the cache, by Winograd's algorithm or not (see `jit`). A string of more than one line is the text of IR itself. What is
     written in upstream's dialects on tensors, such as linalg, is brought to a level of ours (docs/upstream.md).
 
     `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
@@ -45,7 +46,7 @@ def load(
     Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
     with every operator in it that Stepwell does not have.
     """
-    options = Options(target, fp, opt=opt, cache=cache)
+    options = Options(target, fp, opt=opt, cache=cache, winograd=winograd)
     text = path if isinstance(path, str) and "\n" in path else None
     path = Path("main") if text is not None else checked_path(path)
     if path.suffix == ".onnx":

@@ -40,7 +40,8 @@ def place_of(
     found = dependencies(function)
     if found is None:
         return None
-    about = (options.fp, options.opt, options.machine.profile(), repr(threads))
+    numerics = (options.fp, repr(options.winograd))
+    about = (*numerics, options.opt, options.machine.profile(), repr(threads))
     key = key_of(compiler_version(), found.digest, *about, json.dumps(nesting), *map(str, leaves))
     return ProgramPlace(store, key, found.arrays)
 

@@ -26,7 +26,10 @@ Array = npt.NDArray[Any]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what a program is compiled for: `--target`, `--threads`, `--fp` and `--opt`, with the words of `jit`."""
+    """
+    Add what a program is compiled for: `--target`, `--threads`, `--fp`, `--winograd` and `--opt`, with the words of
+    `jit`.
+    """
     add = parser.add_argument
     add("--target", default="host", help="the CPU to compile for (default: host)")
     add(
@@ -36,6 +39,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how many threads run parallel loops (default: OMP_NUM_THREADS, or all processors)",
     )
     add_fp(parser)
+    add(
+        "--winograd",
+        action="store_true",
+        help="compute convolutions by Winograd's algorithm where that is faster, with larger rounding errors",
+    )
     add(
         "--opt",
         choices=OPT_TIERS,
@@ -54,7 +62,12 @@ def options_of(args: argparse.Namespace) -> Options:
     from ..runtime.threads import checked_threads
 
     return Options(
-        args.target, args.fp, checked_threads(args.threads), opt=args.opt, cache=not args.no_cache
+        args.target,
+        args.fp,
+        checked_threads(args.threads),
+        opt=args.opt,
+        cache=not args.no_cache,
+        winograd=args.winograd,
     )
 
 

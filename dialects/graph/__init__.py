@@ -115,6 +115,7 @@ from .unary import (
     SqrtOp,
     TanhOp,
 )
+from .winograd import WinogradInputOp, WinogradOutputOp
 
 Graph = GraphDialect(
     "graph", [IfOp, ScanOp, WhileOp, YieldOp], [], [GraphConstantMaterialization()]

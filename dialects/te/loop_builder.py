@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from .. import loop
 from ..dtypes import signless
+from ..loop import LoopKind
 from ..scalar import ScalarBuilder
 from .text import axis_names
 
@@ -50,9 +51,11 @@ class LoopBuilder:
         return self.scalar(IndexType())
 
     @contextmanager
-    def loop(self, name: str, lower: Index, upper: Index) -> Generator[SSAValue]:
+    def loop(
+        self, name: str, lower: Index, upper: Index, kind: LoopKind = LoopKind.SERIAL
+    ) -> Generator[SSAValue]:
         """What is written inside runs for each number from `lower` up to, without, `upper`; the number."""
-        op = self.builder.insert(loop.ForOp(name, lower, upper))
+        op = self.builder.insert(loop.ForOp(name, lower, upper, kind=kind))
         terminator = op.body.block.last_op
         assert terminator is not None
         around = self.builder.insertion_point
@@ -62,12 +65,15 @@ class LoopBuilder:
 
     @contextmanager
     def loops(
-        self, extents: Sequence[int], names: Sequence[str] | None = None
+        self,
+        extents: Sequence[int],
+        names: Sequence[str] | None = None,
+        kind: LoopKind = LoopKind.SERIAL,
     ) -> Generator[list[SSAValue]]:
         """Loops inside of one another, over so many numbers each."""
         with ExitStack() as stack:
             pairs = zip(axis_names(len(extents)) if names is None else names, extents, strict=True)
-            yield [stack.enter_context(self.loop(name, 0, extent)) for name, extent in pairs]
+            yield [stack.enter_context(self.loop(name, 0, extent, kind)) for name, extent in pairs]
 
     @contextmanager
     def when(self, name: str, condition: SSAValue) -> Generator[None]:

@@ -35,7 +35,8 @@ class StepwellBackend(Backend):
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> StepwellBackendRep:
         """
-        A model made ready to run. `kwargs` are those of `stepwell.jit`: `target`, `fp`, `opt`, `cache`, `threads`.
+        A model made ready to run. `kwargs` are those of `stepwell.jit`: `target`, `fp`, `opt`, `cache`, `winograd`,
+        `threads`.
 
         Raises StepwellError for a model that is not valid, and for another device than the CPU.
         """

@@ -97,7 +97,8 @@ class ModelPlaces:
         """Where the program that is compiled for these is kept; None for a model that was not imported."""
         if self._tensors is None:
             return None
-        about = (options.fp, options.opt, options.machine.profile(), target.profile())
+        numerics = (options.fp, repr(options.winograd))
+        about = (*numerics, options.opt, options.machine.profile(), target.profile())
         key = key_of(self._whole_key, *about, repr(threads))
         arrays = {digest: place.array(self._files) for digest, place in self._tensors.items()}
         return ProgramPlace(self._store, key, arrays)

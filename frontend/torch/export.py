@@ -35,6 +35,7 @@ def from_torch(
     fp: str = DEFAULT_FP,
     opt: str = DEFAULT_OPT,
     cache: bool = True,
+    winograd: bool = False,
 ) -> Lowered:
     """
     A module of PyTorch, in evaluation mode, for inputs of these shapes and dtypes; its weights are constants.
@@ -62,9 +63,8 @@ def from_torch(
     name = type(module).__name__
     with _evaluating(module):
         graph = imported(module, arguments, name)
-    return Lowered(
-        graph, level=Level.GRAPH, name=name, options=Options(target, fp, opt=opt, cache=cache)
-    )
+    options = Options(target, fp, opt=opt, cache=cache, winograd=winograd)
+    return Lowered(graph, level=Level.GRAPH, name=name, options=options)
 
 
 def imported(module: Any, arguments: tuple[Any, ...], name: str) -> Any:

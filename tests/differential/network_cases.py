@@ -41,6 +41,16 @@ def conv_transpose(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def winograd_input(op: Any, element: Attribute) -> list[Case]:
+    shapes = ((2, 4, 6, 1), 2), ((1, 10, 6, 2), 4)
+    return [case(op, shape, tile=tile) for shape, tile in shapes]
+
+
+def winograd_output(op: Any, element: Attribute) -> list[Case]:
+    shapes = ((16, 12, 1), 2, 2, 3), ((36, 2, 2), 4, 1, 1)
+    return [case(op, s, tile=tile, rows=rows, columns=n) for s, tile, rows, n in shapes]
+
+
 def layer_norm(op: Any, element: Attribute) -> list[Case]:
     return [
         case(op, (1,), axis=0),

@@ -25,6 +25,8 @@ from .network_cases import (
     layer_norm,
     pool,
     rms_norm,
+    winograd_input,
+    winograd_output,
 )
 from .operator_case import Case, Cases, Shape, case, example
 
@@ -393,6 +395,8 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
     graph.ConvTransposeOp: conv_transpose,
+    graph.WinogradInputOp: winograd_input,
+    graph.WinogradOutputOp: winograd_output,
     graph.EighOp: _eigh,
     graph.ExpandDimsOp: _expand_dims,
     graph.FftOp: _fft,

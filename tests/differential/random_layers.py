@@ -38,6 +38,24 @@ def conv(pool: Pool) -> GraphOp:
     return graph.ConvOp(x, w, strides, None, before, after, groups)
 
 
+def winograd_input(pool: Pool) -> GraphOp:
+    """Of a new image, of few whole tiles."""
+    rng = pool.rng
+    element, tile = rng.choice(graph.WinogradInputOp.ELEMENTS), rng.choice((2, 4))
+    height, width = (tile * rng.randint(1, 2) + 2 for _ in range(2))
+    x = pool.fresh(element, (rng.randint(1, 2), height, width, rng.randint(1, 3)))
+    return graph.WinogradInputOp(x, tile)
+
+
+def winograd_output(pool: Pool) -> GraphOp:
+    """Of new products, of few tiles."""
+    rng = pool.rng
+    element, tile = rng.choice(graph.WinogradOutputOp.ELEMENTS), rng.choice((2, 4))
+    images, rows, columns = (rng.randint(1, 2) for _ in range(3))
+    shape = (tile + 2) ** 2, images * rows * columns, rng.randint(1, 3)
+    return graph.WinogradOutputOp(pool.fresh(element, shape), tile, rows, columns)
+
+
 def layer_norm(pool: Pool) -> GraphOp:
     rng = pool.rng
     x = pool.pick(FLOATS, has_axes)

@@ -18,7 +18,16 @@ from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, sha
 from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .random_layers import batch_norm, conv, group_norm, layer_norm, pool, rms_norm
+from .random_layers import (
+    batch_norm,
+    conv,
+    group_norm,
+    layer_norm,
+    pool,
+    rms_norm,
+    winograd_input,
+    winograd_output,
+)
 from .random_operands import (
     COMPUTED_TYPES,
     EXTENTS,
@@ -386,6 +395,8 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
     graph.ConvTransposeOp: conv,
+    graph.WinogradInputOp: winograd_input,
+    graph.WinogradOutputOp: winograd_output,
     graph.ExpandDimsOp: _expand_dims,
     graph.DynamicUpdateSliceOp: _dynamic_update_slice,
     graph.FftOp: _fft,

@@ -96,7 +96,7 @@ OTHER_MISTAKES: dict[str, tuple[Any, str]] = {
     ),
     "JAX's static_argnums": (
         lambda: sw.jit(lambda x, n: x, static_argnums=1),
-        "found static_argnums= in jit, expected a function, and of options target, threads, fp, opt, cache; numbers",
+        "found static_argnums= in jit, expected a function, and of options target, threads, fp, opt, cache, winograd; numbers",
     ),
     "Numba's fastmath": (lambda: sw.jit(fastmath=True), "write fp='fast'"),
     "Numba's types": (lambda: sw.jit("f4(f4)"), "found types of arguments in jit"),

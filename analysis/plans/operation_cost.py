@@ -1,0 +1,62 @@
+"""What an operation of the graph level is predicted to take in a kernel of its own: what rewrites of graphs ask."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...dialects import te
+from ...dialects.graph import GraphOp
+from ...dialects.interfaces import DefinedInTe
+from ...dialects.shaped import Tensor, tensor_type
+from ...dialects.te.builder import TeBuilder, signless_tensor
+from ...targets.target import Target
+from ..facts import facts_of_kernel
+from .cost import Cost
+from .kernel_cost import predicted
+
+
+def predicted_alone(op: GraphOp, constant: Collection[int], target: Target) -> Cost | None:
+    """
+    The predicted time of one call on one thread, the operands of the numbers `constant` being known at compile time.
+
+    The kernel is made, looked at and dropped. None where the operation has no definition element by element, or no
+    family plans its kernel.
+    """
+    if not isinstance(op, DefinedInTe):
+        return None
+    types = [signless_tensor(tensor_type(operand)) for operand in op.operands]
+    outside = Block(arg_types=types)
+    inputs = [
+        _some_constant(type_) if number in constant else outside.args[number]
+        for number, type_ in enumerate(types)
+    ]
+    kernel = _kernel(op, inputs)
+    cost = predicted(facts_of_kernel(kernel), target)
+    kernel.erase()
+    return cost
+
+
+def _kernel(op: GraphOp, inputs: Sequence[SSAValue]) -> te.KernelOp:
+    """The kernel of an operation that has these for operands."""
+    assert isinstance(op, DefinedInTe)
+    block = Block(arg_types=[value.type for value in inputs])
+    builder = TeBuilder(
+        Builder(InsertPoint.at_end(block)), dict(zip(op.operands, block.args, strict=True))
+    )
+    made = op.define(builder)
+    values = (made,) if isinstance(made, SSAValue) else tuple(made)
+    block.add_op(te.YieldOp(*values))
+    return te.KernelOp(op.name, inputs, [value.type for value in values], Region(block))
+
+
+def _some_constant(type_: Tensor) -> SSAValue:
+    """A constant of a type: its elements do not matter here."""
+    splat: Any = DenseIntOrFPElementsAttr  # its overloads name each element type
+    return arith.ConstantOp(splat.from_list(type_, [0]), type_).result

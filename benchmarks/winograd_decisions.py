@@ -1,0 +1,71 @@
+"""
+Classifiers with Winograd convolution and without: how many of some random images both put into the same class.
+
+    python benchmarks/winograd_decisions.py MODEL.onnx … [--images N] [--seed S] [--threads T]
+
+Images are smooth random colours with noise, so that the classes differ from one to the next. For each model: the images
+whose class is another, of how many classes there were, how far results are apart at most, relative to the
+largest one, and the least distance between the two best classes of an image. Exit code 1 where a class differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import stepwell as sw
+
+Array = np.ndarray[Any, Any]
+
+
+def random_image(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """A few waves of random colours and directions, and noise, of about unit variance."""
+    *_, channels, height, width = shape
+    y, x = np.mgrid[0:height, 0:width]
+    image = rng.standard_normal((channels, height, width)) * rng.uniform(0, 0.7)
+    for _ in range(rng.integers(1, 5)):
+        ky, kx, phase = rng.uniform(-0.4, 0.4), rng.uniform(-0.4, 0.4), rng.uniform(0, 2 * np.pi)
+        image += rng.standard_normal((channels, 1, 1)) * np.sin(ky * y + kx * x + phase)
+    return image.astype(np.float32).reshape(shape)
+
+
+def compare(path: Path, images: int, seed: int, threads: int) -> bool:
+    """Print a line for a model; whether all classes agree."""
+    shape = {"direct": sw.load(path), "winograd": sw.load(path, winograd=True)}
+    programs = {name: low.compile(threads=threads) for name, low in shape.items()}
+    (spec,) = programs["direct"].signature.inputs
+    rng = np.random.default_rng(seed)
+    different, apart, nearest, classes = 0, 0.0, np.inf, set[int]()
+    for _ in range(images):
+        image = random_image(rng, tuple(spec.shape))
+        scores = [np.ravel(programs[name](image)) for name in ("direct", "winograd")]
+        best = [int(score.argmax()) for score in scores]
+        classes.add(best[0])
+        different += best[0] != best[1]
+        scale = float(np.abs(scores[0]).max())
+        apart = max(apart, float(np.abs(scores[1] - scores[0]).max()) / scale)
+        second, first = np.partition(scores[0], -2)[-2:]
+        nearest = min(nearest, float(first - second) / scale)
+    print(
+        f"{path.name}: {different} of {images} images in another class ({len(classes)} classes), results at most "
+        f"{apart:.1e} apart, best two classes at least {nearest:.1e}",
+        flush=True,
+    )
+    return not different
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[1])
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL.onnx")
+    parser.add_argument("--images", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    agree = [compare(path, args.images, args.seed, args.threads) for path in args.models]
+    return int(not all(agree))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
