@@ -348,6 +348,32 @@ def _normal_tail_f32(degree: int) -> Fit:
     )
 
 
+def _arc_tangent(bits: int, degree: int) -> Fit:
+    return Fit(
+        f"ATAN_F{bits}",
+        bits,
+        "(atan(a) / a - 1) / z, z = a², a from 0 to 1; error relative to atan(a)",
+        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)),
+        mpf(0),
+        mpf(1),
+        degree,
+    )
+
+
+def _arc_sine(bits: int, degree: int) -> Fit:
+    return Fit(
+        f"ASIN_F{bits}",
+        bits,
+        "(asin(s) / s - 1) / z, z = s², s from 0 to 1/2; error relative to asin(s)",
+        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        lambda z: z * mp.sqrt(z) / mp.asin(mp.sqrt(z)),
+        mpf(0),
+        mpf("0.25"),
+        degree,
+    )
+
+
 FITS = (
     _exponential(32, 4),
     _exponential(64, 9),
@@ -372,6 +398,10 @@ FITS = (
     _normal_tail_f32(11),
     _scaled_erfc("NORMAL_F64", 64, ROOT2, 5.0, 39.0, 23),
     _normal_near_zero(9),
+    _arc_tangent(32, 8),
+    _arc_tangent(64, 20),
+    _arc_sine(32, 5),
+    _arc_sine(64, 12),
 )
 
 # endregion

@@ -30,8 +30,8 @@ GELU = """
 
 def body(name: str) -> str:
     """The operations from %v (and %w) to %r, of type T; %one, %half and %root are constants."""
-    if name == "pow":
-        return "%r = math.powf %v, %w : T"
+    if name in ("pow", "atan2"):
+        return f"%r = math.{name.replace('pow', 'powf')} %v, %w : T"
     return {"sigmoid": SIGMOID, "gelu": GELU}.get(name, f"%r = math.{name} %v : T")
 
 
@@ -89,6 +89,15 @@ _SPAN = {
     "gelu": (-15, 9, -39, 9),
     "sin": (-300, 300, -300, 300),
     "cos": (-300, 300, -300, 300),
+    "tan": (-300, 300, -300, 300),
+    "atan": (-9, 9, -9, 9),
+    "asin": (-1, 1, -1, 1),
+    "acos": (-1, 1, -1, 1),
+    "sinh": (-90, 90, -711, 711),
+    "cosh": (-90, 90, -711, 711),
+    "asinh": (-30, 30, -1e9, 1e9),
+    "acosh": (1, 30, 1, 1e9),
+    "atanh": (-1, 1, -1, 1),
 }
 """Where the values are that are neither trivial nor infinite, for f32 and for f64."""
 
@@ -150,6 +159,24 @@ def _log(function: Callable[[mpf], mpf], start: int = 0) -> Callable[[mpf], mpf]
     return of
 
 
+def _within(function: Callable[[mpf], mpf], low: float, high: float) -> Callable[[mpf], mpf]:
+    """A function that is NaN outside of an interval, and a limit at its ends."""
+
+    def of(x: mpf) -> mpf:
+        return function(x) if low <= x <= high else mp.nan
+
+    return of
+
+
+def _exponentially(function: Callable[[mpf], mpf]) -> Callable[[mpf], mpf]:
+    """Within mpmath's patience."""
+    return lambda x: function(min(max(x, mpf(-2000)), mpf(2000)))
+
+
+def _atanh(x: mpf) -> mpf:
+    return mp.sign(x) * mp.inf if abs(x) == 1 else mp.atanh(x)
+
+
 EXACT: dict[str, Callable[[mpf], mpf]] = {
     "exp": mp.exp,
     "exp2": lambda x: mpf(2) ** x,
@@ -162,6 +189,15 @@ EXACT: dict[str, Callable[[mpf], mpf]] = {
     "erf": mp.erf,
     "sin": mp.sin,
     "cos": mp.cos,
+    "tan": mp.tan,
+    "atan": mp.atan,
+    "asin": _within(mp.asin, -1, 1),
+    "acos": _within(mp.acos, -1, 1),
+    "sinh": _exponentially(mp.sinh),
+    "cosh": _exponentially(mp.cosh),
+    "asinh": mp.asinh,
+    "acosh": _within(mp.acosh, 1, mp.inf),
+    "atanh": _within(_atanh, -1, 1),
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2 if abs(x) < 200 else max(x, mpf(0)),
 }
@@ -177,11 +213,33 @@ AT_INFINITY: dict[str, tuple[float, float]] = {
     "erf": (-1, 1),
     "sin": (np.nan, np.nan),
     "cos": (np.nan, np.nan),
+    "tan": (np.nan, np.nan),
+    "atan": (-np.pi / 2, np.pi / 2),
+    "asin": (np.nan, np.nan),
+    "acos": (np.nan, np.nan),
+    "sinh": (-np.inf, np.inf),
+    "cosh": (np.inf, np.inf),
+    "asinh": (-np.inf, np.inf),
+    "acosh": (np.nan, np.inf),
+    "atanh": (np.nan, np.nan),
     "sigmoid": (0, 1),
     "gelu": (np.nan, np.inf),
 }
 """The values at -∞ and ∞."""
-ODD = ("expm1", "log1p", "tanh", "erf", "sin", "gelu")
+ODD = (
+    "expm1",
+    "log1p",
+    "tanh",
+    "erf",
+    "sin",
+    "gelu",
+    "tan",
+    "atan",
+    "asin",
+    "sinh",
+    "asinh",
+    "atanh",
+)
 """Those that keep the sign of zero."""
 
 
@@ -191,7 +249,7 @@ def error(name: str, x: float, y: float, dtype: type) -> float:
     if np.isnan(x):
         return 0.0 if np.isnan(y) else np.inf
     if np.isinf(x):
-        wanted = AT_INFINITY[name][int(x > 0)]
+        wanted = dtype(AT_INFINITY[name][int(x > 0)])
         same = (np.isnan(wanted) and np.isnan(y)) or (
             y == wanted and np.signbit(y) == np.signbit(wanted)
         )

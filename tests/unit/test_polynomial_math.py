@@ -11,7 +11,7 @@ from stepwell.transforms.core.polynomials.functions import FUNCTIONS, GELU, SIGM
 from .polynomial_kernels import DTYPES, EXACT, distance, error, mp, mpf, run, samples, special
 
 TABLE = {function.name: function for function in (*FUNCTIONS.values(), SIGMOID, GELU)}
-UNARY = [name for name in TABLE if name != "pow"]
+UNARY = [name for name in TABLE if name not in ("pow", "atan2")]
 
 
 def bound(name: str, element: str) -> float:
@@ -100,6 +100,48 @@ def test_pow(element: str):
         if a > 0 and np.isfinite(a) and np.isfinite(b)
     ]
     assert max(errors)[0] <= bound("pow", element), max(errors)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_atan2(element: str):
+    dtype = DTYPES[element]
+    random = np.random.default_rng(6)
+    size = np.exp2(random.uniform(-30, 30, (2, 700)))
+    bits = samples("atan", dtype, 200, 8)
+    y = np.concatenate([size[0] * random.choice([-1, 1], 700), bits]).astype(dtype)
+    x = np.concatenate([size[1] * random.choice([-1, 1], 700), bits[::-1]]).astype(dtype)
+    found = run("atan2", y, x)
+    errors = [
+        (distance(mp.atan2(float(a), float(b)), float(c), dtype), a, b)
+        for a, b, c in zip(y, x, found, strict=True)
+        if np.isfinite(a) and np.isfinite(b) and b != 0 and a != 0
+    ]
+    assert max(errors)[0] <= bound("atan2", element), max(errors)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_atan2_of_special_numbers(element: str):
+    """C's Annex F: the octants of zeros and infinities, and their signs."""
+    y, x = (
+        grid.ravel() for grid in np.meshgrid(special(DTYPES[element]), special(DTYPES[element]))
+    )
+    with np.errstate(all="ignore"):
+        wanted = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble)).astype(y.dtype)
+    found = run("atan2", y, x)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+    numbers = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
+    np.testing.assert_array_max_ulp(found[numbers], wanted[numbers], 1)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.parametrize("name", ["tan"])
+def test_poles(name: str, element: str):
+    """Next to odd multiples of a quarter turn, where the tangent is as large as it becomes."""
+    dtype = DTYPES[element]
+    x = (np.arange(1, 801, 2) * (np.pi / 2)).astype(dtype)
+    x = np.concatenate([x, np.nextafter(x, dtype(0)), [dtype(1e30), dtype(-1e30)]]).astype(dtype)
+    check(name, element, x, run(name, x))
 
 
 def _power(x: float, y: float) -> mpf:

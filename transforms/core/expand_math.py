@@ -29,7 +29,7 @@ class CoreExpandMathPass(StepwellPass):
 
     `fp` is the numerical contract. `strict` leaves the functions to the C library, lane by lane on vectors.
     `contract` (default) expands those of f32 and f64, scalars and 1-D vectors, within the bounds of
-    polynomials/functions.py. `fast` does so too, but sin and cos are then right within their reach only. What has
+    polynomials/functions.py. `fast` does so too, but sin, cos and tan are then right within their reach only. What has
     no polynomial stays as it is, for the C library.
 
     Raises StepwellError for an integer power of vectors, and leaves the module as it was.

@@ -167,6 +167,14 @@ def _half_expm1_of_double(b: Lanes, x: SSAValue) -> SSAValue:
     return b.fma(_expm1_of_reduced(b, early, r), half, b.sub(half, 0.5))
 
 
+def quarter_expm1(b: Lanes, x: SSAValue) -> SSAValue:
+    """(exp(x) - 1) / 4, x >= 0 and where the exponential is not more than four times the largest number."""
+    early, r, shifted = _reduce(b, x, b.format.round_magic + b.format.bias)
+    scale = b.shl(shifted, b.format.mantissa)
+    quarter = b.from_bits(b.isub(scale, 2 * b.format.smallest_normal))
+    return b.fma(_expm1_of_reduced(b, early, r), quarter, b.sub(quarter, 0.25))
+
+
 def _lifted(b: Lanes) -> int:
     """A power of two by which the smallest results, 0 but for rounding, are normal numbers."""
     return 24 if b.is_single else 54

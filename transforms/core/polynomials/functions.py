@@ -2,7 +2,7 @@
 Which operation becomes which polynomial, and how exact it is.
 
 Two need nothing of the kind: `math.sqrt` is an instruction, and `math.rsqrt` becomes a square root and a
-division (at most 1 unit). What is not here, tan or atan, is called in the C library, lane by lane.
+division (at most 1 unit). What is not here, cbrt, is called in the C library, lane by lane.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.scalar import NONPOSITIVE
 from .error_function import erf, gelu
 from .exponential import exp, exp2, exp_of_nonpositive, expm1, sigmoid, tanh
+from .hyperbolic import acosh, asinh, atanh, cosh, sinh
+from .inverse_trigonometric import acos, asin, atan, atan2
 from .lanes import Lanes, is_supported
 from .logarithm import log, log1p, log2, log10
 from .power import powf
-from .trigonometric import KEEP_LIBRARY, cos, reach, sin, with_library_beyond
+from .trigonometric import KEEP_LIBRARY, cos, reach, sin, tan, with_library_beyond
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,20 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.ErfOp: Function("erf", erf, 1.3, 1.4, "two polynomials; for f64 scaled erfc"),
     math.SinOp: Function("sin", sin, 1.7, 1.7, "π/2 in three parts; C library beyond 2**18, 2**40"),
     math.CosOp: Function("cos", cos, 1.7, 1.7, "as sin"),
+    math.TanOp: Function("tan", tan, 0.8, 3.2, "sin / cos or its inverse, f32 in f64"),
+    math.AtanOp: Function(
+        "atan", atan, 1.4, 1.6, "polynomial of degree 19, 43 of the smaller of x, 1/x"
+    ),
+    math.Atan2Op: Function("atan2", atan2, 1.8, 1.8, "as atan, of the smaller by the larger one"),
+    math.AsinOp: Function(
+        "asin", asin, 1.6, 1.6, "polynomial of degree 13, 27; beyond ½ of √((1 - x) / 2)"
+    ),
+    math.AcosOp: Function("acos", acos, 1.5, 1.5, "as asin"),
+    math.SinhOp: Function("sinh", sinh, 0.6, 2.2, "expm1, f32 in f64"),
+    math.CoshOp: Function("cosh", cosh, 0.6, 1.8, "expm1, f32 in f64"),
+    math.AsinhOp: Function("asinh", asinh, 0.6, 1.8, "log1p, f32 in f64"),
+    math.AcoshOp: Function("acosh", acosh, 0.6, 2.2, "log1p, f32 in f64"),
+    math.AtanhOp: Function("atanh", atanh, 0.6, 2.0, "log1p, f32 in f64"),
     math.PowFOp: Function(
         "pow", powf, 0.6, 1.2, "exp2(y·log2 x), f32 in f64, f64 in double-double"
     ),
@@ -75,10 +91,10 @@ def can_expand(op: Operation) -> bool:
 
 
 def expansion(b: Lanes, op: Operation, *, everywhere: bool = True) -> SSAValue:
-    """The operation's value by its polynomial; sin and cos `everywhere` or only within their reach."""
+    """The operation's value by its polynomial; sin, cos and tan `everywhere` or only within their reach."""
     if isinstance(op, math.ExpOp) and NONPOSITIVE in op.attributes:
         return exp_of_nonpositive(b, op.operands[0])
     value = FUNCTIONS[type(op)].build(b, *op.operands)
-    if everywhere and isinstance(op, math.SinOp | math.CosOp):
+    if everywhere and isinstance(op, math.SinOp | math.CosOp | math.TanOp):
         return with_library_beyond(b, op, value, reach(b))
     return value

@@ -1,5 +1,5 @@
 """
-sin and cos: |x| = n·π/2 + r.
+sin, cos and tan: |x| = n·π/2 + r.
 
 π/2 in three parts (Cody and Waite 1980) with fused multiply-adds, of which the first is exact: Muller, "Elementary
 Functions", 3rd ed., chapter 11.2. What lies beyond the range of that is left to the C library, whose
@@ -36,9 +36,21 @@ def cos(b: Lanes, x: SSAValue) -> SSAValue:
     return _signed(b, quarter, sine, cosine, b.shl(quarter, b.format.width - 2))
 
 
+def tan(b: Lanes, x: SSAValue) -> SSAValue:
+    """sin(r) / cos(r) in even quarters, -cos(r) / sin(r) in odd ones; f32 in f64."""
+    if b.is_single:
+        wide = b.widened()
+        return b.narrowed(tan(wide, wide.widen(x)))
+    quarter, sine, cosine = _quarter(b, x)
+    odd = b.where_negative(b.shl(quarter, b.format.width - 1))
+    quotient = b.div(b.select(odd, cosine, sine), b.select(odd, sine, cosine))
+    sign = b.iand(b.ixor(b.bits(x), odd), b.format.sign_bit)
+    return b.from_bits(b.ixor(b.bits(quotient), sign))
+
+
 def reach(b: Lanes) -> float:
     """
-    The largest magnitude that `sin` and `cos` are right for. n must stay below 2**(mantissa - 2), and what is
+    The largest magnitude that `sin`, `cos` and `tan` are right for. n must stay below 2**(mantissa - 2), and what is
     left of the product by 2/π, n·2**-mantissa, a small part of a quarter.
     """
     return 2.0**18 if b.is_single else 2.0**40
