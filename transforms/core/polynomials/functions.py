@@ -50,7 +50,9 @@ FUNCTIONS: dict[type[Operation], Function] = {
     math.ErfOp: Function("erf", erf, 1.3, 1.4, "two polynomials; for f64 scaled erfc"),
     math.SinOp: Function("sin", sin, 1.7, 1.7, "π/2 in three parts; C library beyond 2**18, 2**40"),
     math.CosOp: Function("cos", cos, 1.7, 1.7, "as sin"),
-    math.TanOp: Function("tan", tan, 0.8, 3.2, "sin / cos or its inverse, f32 in f64"),
+    math.TanOp: Function(
+        "tan", tan, 1.5, 3.2, "sin / cos or its inverse, f32 in f64; C library beyond 2**40"
+    ),
     math.AtanOp: Function(
         "atan", atan, 1.4, 1.6, "polynomial of degree 19, 43 of the smaller of x, 1/x"
     ),
@@ -96,5 +98,6 @@ def expansion(b: Lanes, op: Operation, *, everywhere: bool = True) -> SSAValue:
         return exp_of_nonpositive(b, op.operands[0])
     value = FUNCTIONS[type(op)].build(b, *op.operands)
     if everywhere and isinstance(op, math.SinOp | math.CosOp | math.TanOp):
-        return with_library_beyond(b, op, value, reach(b))
+        computed = b.widened() if isinstance(op, math.TanOp) else b
+        return with_library_beyond(b, op, value, reach(computed))
     return value
