@@ -7,6 +7,7 @@ What earlier processes compiled is not used: tests are of the compiler. Those of
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import defaultdict
 from random import Random
@@ -30,3 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         drawn = Random(name).sample(range(len(of_test)), min(count, len(of_test)))
         for number in set(range(len(of_test))) - set(drawn):
             of_test[number].add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and the tests themselves stay: collections of garbage need not walk them again and again."""
+    gc.collect()
+    gc.freeze()

@@ -29,12 +29,14 @@ NATIVE = (1, 4, 13, 33)
 Arrays = Sequence[np.ndarray]
 
 
-def check_extents(text: Callable[[int], str], steps: Sequence[Step]) -> None:
+def check_extents(
+    text: Callable[[int], str], steps: Sequence[Step], extents: Sequence[int] = EXTENTS
+) -> None:
     """
-    Apply the steps, none of which may be refused, to the function `f` of `text(extent)` for the extents
-    1 to 33, and run it: interpreted, with its marks, and natively at a few.
+    Apply the steps, none of which may be refused, to the function `f` of `text(extent)` for the extents,
+    and run it: interpreted, with its marks, and natively at a few.
     """
-    for extent in EXTENTS:
+    for extent in extents:
         check_steps(text(extent), steps, native=extent in NATIVE)
 
 
