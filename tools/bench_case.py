@@ -74,6 +74,8 @@ class Prepared:
     lowered: Lowered
     arrays: Sequence[Array]
     weights: Sequence[Array] = ()
+    constants: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """inputs of a model that ours is compiled for, and other runtimes are called with"""
     stored_bytes: int = 0
     """of the weights that a model has in itself"""
 
@@ -205,11 +207,17 @@ def prepare(request: Request) -> Prepared:
 
 def prepare_case(case: Case, fp: str = DEFAULT_FP, target: str = "host") -> Prepared:
     """A case of a suite, traced or imported."""
-    if isinstance(case.ours, ModelFile):
+    if isinstance(model := case.ours, ModelFile):
         options = Options(target=target, fp=fp, cache=False)
-        imported = import_for(case.ours, case.arguments, options)
-        case = replace(case, arguments=imported.arguments, onnx=imported.specialized)
-        return Prepared(case, imported.lowered, imported.arrays, stored_bytes=imported.stored_bytes)
+        imported = import_for(model, case.arguments, options)
+        case = replace(case, arguments=imported.arguments, onnx=model.proto)
+        return Prepared(
+            case,
+            imported.lowered,
+            imported.arrays,
+            constants=model.constants,
+            stored_bytes=imported.stored_bytes,
+        )
     ours = case.ours
     arrays = [generate(name, text) for name, text in case.arguments.items()]
     weights = [generate_weight(name, text) for name, text in case.weights.items()]

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 class ModelFile:
     """
     An ONNX model, and the inputs that are `given` instead of drawn at random. Those without axes choose among its
-    parts: they are constants of what is compiled, and of the model that other runtimes get.
+    parts: ours is compiled for them.
     """
 
     path: Path
@@ -39,12 +39,42 @@ class ModelFile:
     def constants(self) -> Mapping[str, Array]:
         return {name: array for name, array in self.given.items() if array.ndim == 0}
 
+    def proto(self) -> ModelProto:
+        """What other runtimes take."""
+        from onnx import ModelProto
+
+        proto = ModelProto()
+        proto.ParseFromString(read_bytes(self.path))
+        return proto
+
+
+def specialized(
+    proto: ModelProto, arrays: Mapping[str, Array], constants: Mapping[str, Array]
+) -> ModelProto:
+    """
+    The model for inputs of the shapes of `arrays`, with `constants` as initializers: for runtimes that choose among its
+    parts when they load it.
+    """
+    from onnx import numpy_helper
+
+    kept = [one for one in proto.graph.input if one.name not in constants]
+    del proto.graph.input[:]
+    proto.graph.input.extend(kept)
+    for one in proto.graph.input:
+        shape = one.type.tensor_type.shape
+        del shape.dim[:]
+        for extent in arrays[one.name].shape:
+            shape.dim.add().dim_value = extent
+    proto.graph.initializer.extend(
+        numpy_helper.from_array(array, name) for name, array in constants.items()
+    )
+    return proto
+
 
 @dataclass(frozen=True)
 class Imported:
     """A model, ready to compile and to call; `arguments` and `arrays` are in the order of its inputs."""
 
-    model: ModelFile
     arguments: Mapping[str, str]
     lowered: Lowered
     arrays: Sequence[Array]
@@ -54,30 +84,6 @@ class Imported:
         """Of all its constants."""
         operations = self.lowered.module("graph").walk()
         return sum(op.numpy().nbytes for op in operations if isinstance(op, graph.ConstantOp))
-
-    def specialized(self) -> ModelProto:
-        """
-        The model with its shapes and constants in it: ours is compiled for them, and others may use that, too.
-        """
-        import onnx
-
-        proto = onnx.ModelProto()
-        proto.ParseFromString(read_bytes(self.model.path))
-        constants = self.model.constants
-        kept = [one for one in proto.graph.input if one.name not in constants]
-        del proto.graph.input[:]
-        proto.graph.input.extend(kept)
-        arrays = dict(zip(self.arguments, self.arrays, strict=True))
-        for one in proto.graph.input:
-            if one.name in arrays:
-                shape = one.type.tensor_type.shape
-                del shape.dim[:]
-                for extent in arrays[one.name].shape:
-                    shape.dim.add().dim_value = extent
-        proto.graph.initializer.extend(
-            onnx.numpy_helper.from_array(array, name) for name, array in constants.items()
-        )
-        return proto
 
 
 def import_for(model: ModelFile, arguments: Mapping[str, str], options: Options) -> Imported:
@@ -107,4 +113,4 @@ def import_for(model: ModelFile, arguments: Mapping[str, str], options: Options)
         aligned(model.given[name]) if name in model.given else generate(name, arguments[name])
         for name in inputs
     ]
-    return Imported(model, {name: arguments[name] for name in inputs}, lowered, arrays)
+    return Imported({name: arguments[name] for name in inputs}, lowered, arrays)

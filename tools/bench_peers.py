@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 from .bench_case import Prepared
+from .bench_models import specialized
 
 Array = npt.NDArray[Any]
 Call = Callable[[], Any]
@@ -120,10 +121,12 @@ def _onnxruntime(prepared: Prepared, threads: int) -> tuple[Call, Results] | Non
     model = prepared.case.onnx().SerializeToString()
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
-    inputs = [
-        ort.OrtValue.ortvalue_from_numpy(array) for array in prepared.arrays
-    ]  # alive with the binding
-    for name, value in zip(prepared.case.arguments, inputs, strict=True):
+    arguments = dict(zip(prepared.case.arguments, prepared.arrays, strict=True))
+    inputs = {
+        name: ort.OrtValue.ortvalue_from_numpy(array)
+        for name, array in {**arguments, **prepared.constants}.items()
+    }  # alive with the binding
+    for name, value in inputs.items():
         binding.bind_ortvalue_input(name, value)
     for output in session.get_outputs():
         binding.bind_output(output.name, "cpu")
@@ -144,11 +147,12 @@ def _openvino(prepared: Prepared, threads: int) -> tuple[Call, Results] | None:
         return None
     ov: Any = import_module("openvino")
     core = ov.Core()
-    model = core.read_model(prepared.case.onnx().SerializeToString())
+    inputs = dict(zip(prepared.case.arguments, prepared.arrays, strict=True))
+    proto = specialized(prepared.case.onnx(), inputs, prepared.constants)
+    model = core.read_model(proto.SerializeToString())
     compiled = core.compile_model(model, "CPU", settings("openvino", threads))
     request = compiled.create_infer_request()
-    names = list(prepared.case.arguments)
-    for name, array in zip(names, prepared.arrays, strict=True):
+    for name, array in inputs.items():
         request.set_tensor(name, ov.Tensor(array, shared_memory=True))
 
     def call() -> Any:
