@@ -75,9 +75,59 @@ def find_updates(function: func.FuncOp) -> dict[Operation, ReductionUpdate]:
     return found
 
 
-def _update(store: loop.StoreOp) -> ReductionUpdate | None:
+def find_running(for_op: loop.ForOp, aliases: Aliases) -> dict[Operation, ReductionUpdate]:
+    """
+    The running reductions of a loop, by their loads and stores: `x = x + a[i]; y[i] = x`.
+
+    As in a reduction each iteration updates one element, which nothing else in the loop reads or writes, by an operator
+    that may be reassociated; what it is by then is used further on in the iteration. All prefixes can be computed
+    together (Hillis and Steele, "Data Parallel Algorithms", CACM 29(12), 1986).
+    """
+    found: dict[Operation, ReductionUpdate] = {}
+    for op in for_op.body.walk():
+        update = _update(op, is_running=True) if isinstance(op, loop.StoreOp) else None
+        if update is not None and _loop_around(op) is for_op and _is_alone(update, for_op, aliases):
+            found[update.load] = update
+            found[update.store] = update
+    return found
+
+
+def _is_alone(update: ReductionUpdate, for_op: loop.ForOp, aliases: Aliases) -> bool:
+    """Whether the element stays the same one, and nothing else in the loop has to do with its buffer."""
+    outside = [value for value in update.store.operands_ if for_op.is_ancestor(_place(value))]
+    buffer = aliases.root(update.store.buffer)
+    for op in for_op.body.walk():
+        if op is update.load or op is update.store:
+            continue
+        if isinstance(op, loop.LoadOp | loop.StoreOp):
+            if aliases.may_alias(aliases.root(op.buffer), buffer):
+                return False
+        elif (not isinstance(op, loop.ForOp | loop.IfOp) and get_effects(op) is None) or _may_write(
+            op
+        ):
+            return False
+    return not outside
+
+
+def _loop_around(op: Operation) -> Operation | None:
+    """The innermost loop around an operation."""
+    around = op.parent_op()
+    while isinstance(around, loop.IfOp):
+        around = around.parent_op()
+    return around
+
+
+def _place(value: SSAValue) -> Operation:
+    """The operation that defines a value, or the one around the block that has it for an argument."""
+    owner = value.owner
+    around = owner if isinstance(owner, Operation) else owner.parent_op()
+    assert around is not None
+    return around
+
+
+def _update(store: loop.StoreOp, *, is_running: bool = False) -> ReductionUpdate | None:
     combine = store.value.owner
-    if not isinstance(combine, Operation) or not store.value.has_one_use():
+    if not isinstance(combine, Operation) or store.value.has_one_use() is is_running:
         return None
     operator = operator_of(combine)
     if operator is None or combine.parent is not store.parent:

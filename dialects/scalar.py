@@ -114,6 +114,12 @@ class ScalarBuilder:
         integer = arith.OrIOp if self.is_bool else arith.AddiOp
         return self._binary(arith.AddfOp if self.is_float else integer, a, b)
 
+    def in_any_order(self, joined: SSAValue) -> SSAValue:
+        """A value that is joined with others, of floats too, whose order does not matter."""
+        if self.is_float and isinstance(joined.owner, Operation):
+            joined.owner.attributes[ANY_ORDER] = UnitAttr()
+        return joined
+
     def accumulate(self, total: SSAValue, part: SSAValue) -> SSAValue:
         """The next total of a sum of floats whose order does not matter."""
         op = arith.AddfOp(total, part)

@@ -185,6 +185,10 @@ class LaneAccesses:
             with self.values.in_lane(builder, lane, access.operands):
                 self._store_where(op, value, builder, condition)
 
+    def store_one(self, op: loop.StoreOp, value: SSAValue, builder: CoreBuilder) -> None:
+        """A scalar to the element that all lanes store to."""
+        self._store_where(op, value, builder, None)
+
     def _store_group(self, group: InterleavedStores, builder: CoreBuilder) -> None:
         """All stores of a group where the last of them stands."""
         place = strided_place(group.stores[0], self.values, builder)

@@ -24,7 +24,7 @@ from ..dialects.upstream.arith_casts import CASTS
 from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_count import is_written_out, powers_of_two
-from .lane_values import LaneValues, ScalarConverter, both, extract, inserted
+from .lane_values import LaneValues, ScalarConverter, both, extract, inserted, shuffled
 from .reciprocals import may_multiply, shared_reciprocal
 
 
@@ -66,6 +66,8 @@ class LaneConverter:
         self.scalar = values.scalar
         self.values = values
         self.accesses = LaneAccesses(values)
+        self.totals: dict[Operation, SSAValue] = {}
+        """what running reductions have come to after the lanes, by their stores"""
 
     # Operations.
 
@@ -91,6 +93,8 @@ class LaneConverter:
                     self.accesses.load_neighbours(op, builder)
                 case memref.LoadOp():
                     self.scalar.convert_op(op, builder)
+                case loop.StoreOp() if op in self.totals:
+                    self.accesses.store_one(op, self.totals[op], builder)
                 case loop.StoreOp():
                     self.accesses.store(op, builder)
                 case affine.ApplyOp() if any(self.values.varies(v) for v in op.operands):
@@ -105,8 +109,11 @@ class LaneConverter:
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
         update = self.values.loop.reductions.get(op)
+        running = self.values.loop.running.get(op)
         if update is not None:
             self._reduce(update, builder)
+        elif running is not None:
+            self._run(running, builder)
         elif not any(self.values.varies(v) for v in op.operands):
             self.scalar.convert_op(op, builder)
         elif isinstance(op, _ON_SCALARS):
@@ -248,20 +255,51 @@ class LaneConverter:
     def _reduce(self, update: ReductionUpdate, builder: CoreBuilder) -> None:
         """`x = x + value` in every lane: the lanes' values are joined first."""
         combine = update.combine
-        other = next(v for v in combine.operands if v is not update.load.result)
-        value = self.values.vector(builder, other)
+        value, _ = self._joined(update, builder)
         element = combine.results[0].type
-        if self.values.mask is not None:
-            identity = _identity(update.operator, element)
-            rest = self.values.dense(self.values.type_of(element), [identity])
-            sides = (self.values.mask, value, rest)
-            value = builder.emit(VectorSelectOp, sides, value.type)
         properties: dict[str, Attribute] = {"kind": CombiningKindAttr(_KINDS[type(combine)])}
         if "fastmath" in combine.properties:
             properties["fastmath"] = combine.properties["fastmath"]
         start = self.scalar.values[update.load.result]
         reduced = builder.emit(vector.ReductionOp, (value, start), element, properties)
         self.values.bind(combine.results[0], reduced)
+
+    def _joined(self, update: ReductionUpdate, builder: CoreBuilder) -> tuple[SSAValue, SSAValue]:
+        """What the lanes join with an element, the identity in those that do not run; and the identity in all."""
+        combine = update.combine
+        other = next(v for v in combine.operands if v is not update.load.result)
+        value = self.values.vector(builder, other)
+        element = combine.results[0].type
+        identity = _identity(update.operator, element)
+        rest = self.values.dense(self.values.type_of(element), [identity])
+        if self.values.mask is not None:
+            value = builder.emit(VectorSelectOp, (self.values.mask, value, rest), value.type)
+        return value, rest
+
+    def _run(self, update: ReductionUpdate, builder: CoreBuilder) -> None:
+        """
+        `x = x + value; … x …` in every lane: the prefixes of the lanes' values, and then what x was before.
+
+        Each step joins every lane with the one that is twice as far away as in the step before. What x is after all
+        lanes is one operation behind what it was before, so that nothing else waits for the lanes before.
+        """
+        combine, lanes = update.combine, self.values.lanes
+        value, rest = self._joined(update, builder)
+
+        def join(a: SSAValue, b: SSAValue) -> SSAValue:
+            made = type(combine).create(
+                operands=(a, b), result_types=(b.type,), properties=combine.properties
+            )
+            return builder.insert(made).results[0]
+
+        distance = 1
+        while distance < lanes:
+            moved = [lane - distance if lane >= distance else lanes for lane in range(lanes)]
+            value = join(shuffled(builder, value, rest, moved), value)
+            distance *= 2
+        before = self.scalar.values[update.load.result]
+        self.totals[update.store] = join(before, extract(builder, value, lanes - 1))
+        self.values.bind(combine.results[0], join(self.values.spread(builder, before), value))
 
 
 _ON_VECTORS: dict[type[Operation], type[Operation]] = {

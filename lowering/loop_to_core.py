@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -13,11 +13,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from ..analysis.alias import Aliases
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
-from ..analysis.reductions import ReductionUpdate, find_updates
+from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.shaped import memref_type
@@ -49,6 +50,10 @@ class FunctionConverter:
         default_factory=dict[Operation, ReductionUpdate]
     )
     """the reductions of the function; needed where it has vector loops"""
+    running: Mapping[Operation, Collection[ReductionUpdate]] = field(
+        default_factory=dict[Operation, Collection[ReductionUpdate]]
+    )
+    """the running reductions of its vector loops"""
     stores: LaneStores = field(default_factory=LaneStores)
     """what is known of the stores of its vector loops; needed where it has any"""
     writes: LoopWrites | None = None
@@ -174,7 +179,9 @@ class FunctionConverter:
     def vector_loop(self, op: loop.ForOp) -> VectorLoop:
         known = self._vector_loops.get(op)
         if known is None:
-            known = self._vector_loops[op] = VectorLoop.of(op, self.updates, self.stores)
+            known = self._vector_loops[op] = VectorLoop.of(
+                op, self.updates, self.running.get(op, ()), self.stores
+            )
         return known
 
     def open_copies(self, op: loop.ForOp, builder: CoreBuilder) -> Iterator[CoreBuilder]:
@@ -362,16 +369,31 @@ def _empty_copy(region: Region) -> list[Block]:
     return [Block(arg_types=block.arg_types) for block in region.blocks]
 
 
+def _running_reductions(function: func.FuncOp) -> dict[Operation, set[ReductionUpdate]]:
+    """The running reductions of each vector loop."""
+    aliases = Aliases(function)
+    return {
+        op: set(find_running(op, aliases).values())
+        for op in operations_in(function)
+        if isinstance(op, loop.ForOp) and _runs_in_lanes(op)
+    }
+
+
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     updates = find_updates(function) if has_lanes else {}
+    running = _running_reductions(function) if has_lanes else {}
     stores = lane_stores(function) if has_lanes else LaneStores()
     writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
     converter = FunctionConverter(
-        AffineExpander(new.blocks[0]), updates=updates, stores=stores, writes=writes
+        AffineExpander(new.blocks[0]),
+        updates=updates,
+        running=running,
+        stores=stores,
+        writes=writes,
     )
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()

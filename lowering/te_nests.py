@@ -42,12 +42,10 @@ COMBINE_FLAGS = {
     "contract": arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT]),
     "fast": arith.FastMathFlagsAttr("fast"),
 }
-_EXTREME_FLAGS = {
-    "strict": None,
-    "contract": arith.FastMathFlagsAttr(
-        [FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS]
-    ),
-}
+_ANY_EXTREME = arith.FastMathFlagsAttr(
+    [FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT, FastMathFlag.NO_SIGNED_ZEROS]
+)
+EXTREME_FLAGS = {"strict": None, "contract": _ANY_EXTREME, "fast": _ANY_EXTREME}
 """Of max and min: which of two zeros is kept costs x86 three instructions of six."""
 _NORMALISING_FLAGS = {
     "strict": None,
@@ -307,7 +305,7 @@ class _Nest:
         if combiner.is_extreme:
             # Flags that promise finite numbers would not be true of the identity. The new value stands first:
             # x86 asks the first operand alone whether it is NaN, which need not wait for the update before.
-            flags = _EXTREME_FLAGS["contract" if self.fp == "fast" else self.fp]
+            flags = EXTREME_FLAGS[self.fp]
             return (combiner.combine(scope.builder, new[0], old[0], flags),)
         return (combiner.combine(scope.builder, old[0], new[0], COMBINE_FLAGS[self.fp]),)
 

@@ -40,7 +40,7 @@ from ..transforms.stepwell_pass import StepwellPass
 from ..transforms.te.bufferize import bufferize
 from ..transforms.te.constant_globals import ConstantGlobals
 from ..transforms.te.places import buffer_type
-from .te_nests import COMBINE_FLAGS, NestBuilder, NestGroup
+from .te_nests import COMBINE_FLAGS, EXTREME_FLAGS, NestBuilder, NestGroup
 
 
 @dataclass
@@ -264,10 +264,14 @@ class _KernelBody:
                 self._let_reassociate(self.builder.insert(inner.clone(mapping)))
 
     def _let_reassociate(self, outer: Operation) -> None:
-        """Additions in any order get the flags that say so under this contract."""
-        flags = COMBINE_FLAGS[self.nests.fp]
+        """What joins values in any order gets the flags that say so under this contract."""
+        fp = self.nests.fp
         for op in outer.walk():
-            if isinstance(op, arith.AddfOp) and op.attributes.pop(ANY_ORDER, None) and flags:
+            if op.attributes.pop(ANY_ORDER, None) is None:
+                continue
+            is_extreme = isinstance(op, arith.MaximumfOp | arith.MinimumfOp)
+            flags = EXTREME_FLAGS[fp] if is_extreme else COMBINE_FLAGS[fp]
+            if flags and isinstance(op, arith.FloatingPointLikeBinaryOperation):
                 op.fastmath = flags
 
     def _convert_nested(self, op: te.KernelOp) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
@@ -36,6 +36,8 @@ class VectorLoop:
     low_operands: tuple[SSAValue, ...]
     reductions: Mapping[Operation, ReductionUpdate]
     """the updates of one element by all lanes, by the operation that combines"""
+    running: Mapping[Operation, ReductionUpdate]
+    """the running reductions, by the operation that combines and by the store"""
     stores: LaneStores
     """what is known of the stores of all vector loops of the function"""
     accesses: dict[Operation, LaneAccess] = field(default_factory=dict[Operation, LaneAccess])
@@ -45,15 +47,20 @@ class VectorLoop:
     def of(
         for_op: loop.ForOp,
         updates: Mapping[Operation, ReductionUpdate],
+        running: Collection[ReductionUpdate],
         stores: LaneStores,
     ) -> VectorLoop:
-        """`updates` are the reductions of the function, `stores` what is known of its stores."""
+        """
+        `updates` are the reductions of the function, `running` the running ones of the loop, `stores` what is known
+        of the function's stores.
+        """
         return VectorLoop(
             for_op.induction_variable,
             for_op.step.value.data,
             for_op.lower_map.data.results[0],
             tuple(for_op.lower_operands),
             _reductions(for_op, updates),
+            {op: update for update in running for op in (update.combine, update.store)},
             stores,
         )
 

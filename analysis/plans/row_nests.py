@@ -207,8 +207,10 @@ def runs_in_lanes(nest: Nest, axis: int) -> bool:
     of neighbours or one element too, or of elements that are a few apart. Stores that are a few apart are to fill what is
     between together.
     """
-    if not nest.is_innermost or nest.role(axis) is Role.SERIAL or nest.extent(axis) < 2:
+    if not nest.is_innermost or nest.extent(axis) < 2:
         return False
+    if nest.role(axis) is Role.SERIAL:
+        return is_running(nest, axis)
     is_sum = nest.role(axis) is Role.REDUCTION
     stored = {n: nest.stride(nest.facts.statements[n].write, axis) for n in nest.statements}
     alone = [n for n, stride in stored.items() if stride not in ((0, 1) if is_sum else (1,))]
@@ -221,6 +223,25 @@ def runs_in_lanes(nest: Nest, axis: int) -> bool:
         return False
     near = [are_near(nest.stride(read, axis)) for read in nest.reads]
     return sum(near) * 2 >= len(near)
+
+
+def is_running(nest: Nest, axis: int) -> bool:
+    """
+    Whether a serial axis updates one element, in any order, and stores what it is by then to neighbours: a running sum.
+    """
+    statements = [nest.facts.statements[n] for n in nest.statements]
+    strides = [nest.stride(each.write, axis) for each in statements]
+    updated = [
+        each.write.buffer
+        for each, stride in zip(statements, strides, strict=True)
+        if stride == 0 and each.combiner is not None and each.reassociates
+    ]
+    return (
+        nest.role(axis) is Role.SERIAL
+        and len(updated) == 1
+        and sorted(stride or 0 for stride in strides) == [0] + [1] * (len(strides) - 1)
+        and all(read.buffer in updated or nest.stride(read, axis) in (0, 1) for read in nest.reads)
+    )
 
 
 def are_near(stride: int | None) -> bool:

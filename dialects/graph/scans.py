@@ -154,12 +154,15 @@ class CumsumOp(CumulativeOp):
     IDENTITY: ClassVar = 0
 
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
-        return b.add(so_far, element)
+        return b.in_any_order(b.add(so_far, element))
 
 
 @graph_op
 class CumprodOp(CumulativeOp):
-    """Running products; integers wrap."""
+    """
+    Running products; integers wrap. Those of floats are multiplied in order: a product of some of the factors alone may
+    be too large, or too small, where no running product is.
+    """
 
     name = "graph.cumprod"
     UFUNC: ClassVar = np.multiply
@@ -188,7 +191,7 @@ class CummaxOp(CumulativeOp):
         return _limits(self)[0]
 
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
-        return b.maximum(so_far, element)
+        return b.in_any_order(b.maximum(so_far, element))
 
 
 @graph_op
@@ -202,4 +205,4 @@ class CumminOp(CumulativeOp):
         return _limits(self)[1]
 
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
-        return b.minimum(so_far, element)
+        return b.in_any_order(b.minimum(so_far, element))

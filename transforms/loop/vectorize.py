@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.affine_isl import constant
+from ...analysis.alias import Aliases
 from ...analysis.dependence import Dependence
+from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
@@ -92,7 +94,8 @@ def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:
 def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     """
     Legal when nothing depends on the order of the lanes: each access of the body runs for all lanes
-    before the next one.
+    before the next one. A running reduction, of which each lane uses what it has come to, gives the lanes all its
+    prefixes.
 
     Width 0 makes one vector of the whole loop, whose trip count must be a constant. With tail `guard`
     each lane is tested. Loops inside run with all lanes together. A loop around nothing but a vector
@@ -125,11 +128,17 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     order = cache(lambda: _lane_order(plan))
     if plan.split is not None and TimeSpace(nest).lower_bound(for_op) is None:
         raise refuse(step, f"where loop '{name}' starts is not affine, so its blocks are unknown")
-    is_free = is_free_within([for_op])
+    running = find_running(for_op, Aliases(nest.function))
+    is_free_order = is_free_within([for_op])
+
+    def is_free(dependence: Dependence) -> bool:
+        # All prefixes of a running reduction are computed together.
+        return _is_running(dependence, running) or is_free_order(dependence)
+
     check_order(
         step, nest, for_op, lambda _: order(), remedy=lambda: _remedy(nest, for_op), is_free=is_free
     )
-    kind = _check_lanes(step, plan, order, varying)
+    kind = _check_lanes(step, plan, order, varying, running)
     if inside is not None and (kind is not LoopKind.PARALLEL or _carries(nest, inside)):
         raise refuse(
             step,
@@ -261,7 +270,11 @@ def _lane_order(plan: VectorizePlan) -> isl.Map:
 
 
 def _check_lanes(
-    step: Vectorize, plan: VectorizePlan, order: Callable[[], isl.Map], varying: set[SSAValue]
+    step: Vectorize,
+    plan: VectorizePlan,
+    order: Callable[[], isl.Map],
+    varying: set[SSAValue],
+    running: Mapping[Operation, ReductionUpdate],
 ) -> LoopKind:
     """
     What is known of the lanes of a vector.
@@ -270,8 +283,10 @@ def _check_lanes(
     reduction into a few elements is neither a sum of the lanes nor one update a lane.
     """
     nest, for_op = plan.nest, plan.for_op
-    kind = LoopKind.PARALLEL
+    kind = LoopKind.SERIAL if running else LoopKind.PARALLEL
     for dependence in nest.dependences.carried_by(for_op):
+        if _is_running(dependence, running):
+            continue
         pairs = _in_one_vector(nest, dependence, for_op, order())
         if pairs.is_empty():
             continue
@@ -293,6 +308,12 @@ def _check_lanes(
                 remedy=f"choose another loop, or rfactor '{for_op.loop_name.data}'",
             )
     return kind
+
+
+def _is_running(dependence: Dependence, running: Mapping[Operation, ReductionUpdate]) -> bool:
+    """Whether it is between the load and the store of one running reduction."""
+    update = running.get(dependence.source.op)
+    return update is not None and update is running.get(dependence.sink.op)
 
 
 def _in_one_vector(

@@ -1,0 +1,43 @@
+"""Running sums and extremes: in vectors they are what NumPy accumulates, at every level, for every number of elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.interpreters.harness import interpret
+
+UFUNCS = {"cumsum": np.add, "cummax": np.maximum, "cummin": np.minimum, "cumprod": np.multiply}
+
+
+def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return (np.random.default_rng(3).normal(size=shape) * 3).astype(dtype)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("cumsum", "f8"), ("cummax", "f4"), ("cumprod", "i4")])
+@pytest.mark.parametrize("count", [7, 67])
+def test_prefixes_are_what_numpy_accumulates(name: str, dtype: str, count: int):
+    x = drawn((2, count), dtype)
+    found = sw.jit(lambda x: getattr(sw, name)(x, axis=1), threads=1)(x)
+    np.testing.assert_allclose(found, UFUNCS[name].accumulate(x, axis=1, dtype=found.dtype), 1e-9)
+
+
+def test_a_nan_stays_from_the_first_one_on():
+    x = drawn((70,), "f8")
+    x[33] = np.nan
+    found = sw.jit(sw.cummin, threads=1)(x)
+    np.testing.assert_array_equal(found, np.minimum.accumulate(x))
+
+
+def test_loops_and_core_compute_the_same():
+    x = drawn((2, 70), "f8")
+    low = sw.jit(lambda x: sw.cumsum(x, axis=1), threads=1).lower(x)
+    for level in ("loop", "core"):
+        (found,) = interpret(low.module(level), (x,))
+        np.testing.assert_allclose(found, np.cumsum(x, axis=1), rtol=1e-9)
+
+
+def test_a_strict_contract_keeps_the_order_of_sums():
+    x = drawn((1000,), "f4")
+    found = sw.jit(sw.cumsum, threads=1, fp="strict")(x)
+    np.testing.assert_array_equal(found, np.cumsum(x))
