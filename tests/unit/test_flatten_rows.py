@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +49,9 @@ def reshaped(x: Expr, others, draw) -> Expr:
 
 
 def flattened(x: Expr, others, draw) -> Expr:
-    return x.reshape((-1, x.shape[-1]))
+    return x.reshape(
+        (math.prod(x.shape[:-1]), x.shape[-1])
+    )  # of no elements, -1 would be any number
 
 
 def expanded(x: Expr, others, draw) -> Expr:
