@@ -71,23 +71,48 @@ from .frontend.nn.sampling import max_ as max_
 from .frontend.nn.sampling import roi_align as roi_align
 from .frontend.nn.unpooling import col2im as col2im
 from .frontend.nn.unpooling import max_unpool as max_unpool
+from .frontend.numpy.applied import apply_along_axis as apply_along_axis
+from .frontend.numpy.applied import apply_over_axes as apply_over_axes
+from .frontend.numpy.applied import arange as arange
+from .frontend.numpy.applied import atleast_1d as atleast_1d
+from .frontend.numpy.applied import concatenate as concatenate
+from .frontend.numpy.applied import expand_dims as expand_dims
+from .frontend.numpy.applied import linspace as linspace
+from .frontend.numpy.applied import moveaxis as moveaxis
+from .frontend.numpy.applied import newaxis as newaxis
+from .frontend.numpy.applied import reshape as reshape
+from .frontend.numpy.applied import stack as stack
+from .frontend.numpy.bessel import absolute as absolute
+from .frontend.numpy.bessel import exp as exp
+from .frontend.numpy.bessel import i0 as i0
+from .frontend.numpy.bessel import minimum as minimum
+from .frontend.numpy.bessel import sqrt as sqrt
+from .frontend.numpy.bessel import where as where
+from .frontend.numpy.bits import bitcast as bitcast
+from .frontend.numpy.bits import bitwise_and as bitwise_and
+from .frontend.numpy.bits import copysign as copysign
+from .frontend.numpy.bits import equal as equal
+from .frontend.numpy.bits import flip as flip
+from .frontend.numpy.bits import frexp as frexp
+from .frontend.numpy.bits import isfinite as isfinite
+from .frontend.numpy.bits import isnan as isnan
+from .frontend.numpy.bits import nextafter as nextafter
+from .frontend.numpy.bits import not_equal as not_equal
+from .frontend.numpy.bits import packbits as packbits
+from .frontend.numpy.bits import pad as pad
+from .frontend.numpy.bits import ravel as ravel
+from .frontend.numpy.bits import right_shift as right_shift
+from .frontend.numpy.bits import spacing as spacing
+from .frontend.numpy.bits import sum as sum
+from .frontend.numpy.bits import unpackbits as unpackbits
 from .frontend.numpy.compaction import astype as astype
 from .frontend.numpy.compaction import broadcast_to as broadcast_to
 from .frontend.numpy.compaction import compress_and_count as compress_and_count
-from .frontend.numpy.compaction import concatenate as concatenate
 from .frontend.numpy.compaction import cumsum as cumsum
 from .frontend.numpy.compaction import iota as iota
-from .frontend.numpy.compaction import newaxis as newaxis
 from .frontend.numpy.compaction import nonzero_and_count as nonzero_and_count
-from .frontend.numpy.compaction import not_equal as not_equal
-from .frontend.numpy.compaction import ravel as ravel
-from .frontend.numpy.compaction import reshape as reshape
-from .frontend.numpy.compaction import stack as stack
-from .frontend.numpy.compaction import sum as sum
 from .frontend.numpy.compaction import take as take
 from .frontend.numpy.compaction import unique_and_counts as unique_and_counts
-from .frontend.numpy.compaction import where as where
-from .frontend.numpy.counting import arange as arange
 from .frontend.numpy.creation import array as array
 from .frontend.numpy.creation import asanyarray as asanyarray
 from .frontend.numpy.creation import asarray as asarray
@@ -109,17 +134,15 @@ from .frontend.numpy.creation import hamming as hamming
 from .frontend.numpy.creation import hanning as hanning
 from .frontend.numpy.creation import indices as indices
 from .frontend.numpy.creation import kaiser as kaiser
-from .frontend.numpy.creation import linspace as linspace
 from .frontend.numpy.creation import logspace as logspace
+from .frontend.numpy.creation import mask_indices as mask_indices
 from .frontend.numpy.creation import meshgrid as meshgrid
-from .frontend.numpy.creation import moveaxis as moveaxis
 from .frontend.numpy.creation import ones as ones
 from .frontend.numpy.creation import ones_like as ones_like
 from .frontend.numpy.creation import tril_indices as tril_indices
 from .frontend.numpy.creation import triu_indices as triu_indices
 from .frontend.numpy.creation import zeros as zeros
 from .frontend.numpy.creation import zeros_like as zeros_like
-from .frontend.numpy.differences import absolute as absolute
 from .frontend.numpy.differences import diff as diff
 from .frontend.numpy.differences import ediff1d as ediff1d
 from .frontend.numpy.differences import gradient as gradient
@@ -128,14 +151,12 @@ from .frontend.numpy.differences import trapezoid as trapezoid
 from .frontend.numpy.differences import unwrap as unwrap
 from .frontend.numpy.einsum import diagonal as diagonal
 from .frontend.numpy.einsum import einsum as einsum
-from .frontend.numpy.einsum import expand_dims as expand_dims
 from .frontend.numpy.einsum import matmul as matmul
 from .frontend.numpy.einsum import multiply as multiply
 from .frontend.numpy.einsum import transpose as transpose
 from .frontend.numpy.elementwise import abs as abs
 from .frontend.numpy.elementwise import add as add
 from .frontend.numpy.elementwise import around as around
-from .frontend.numpy.elementwise import bitwise_and as bitwise_and
 from .frontend.numpy.elementwise import bitwise_invert as bitwise_invert
 from .frontend.numpy.elementwise import bitwise_left_shift as bitwise_left_shift
 from .frontend.numpy.elementwise import bitwise_not as bitwise_not
@@ -146,9 +167,7 @@ from .frontend.numpy.elementwise import ceil as ceil
 from .frontend.numpy.elementwise import clip as clip
 from .frontend.numpy.elementwise import cos as cos
 from .frontend.numpy.elementwise import divide as divide
-from .frontend.numpy.elementwise import equal as equal
 from .frontend.numpy.elementwise import erf as erf
-from .frontend.numpy.elementwise import exp as exp
 from .frontend.numpy.elementwise import floor_divide as floor_divide
 from .frontend.numpy.elementwise import greater as greater
 from .frontend.numpy.elementwise import greater_equal as greater_equal
@@ -162,27 +181,31 @@ from .frontend.numpy.elementwise import logical_not as logical_not
 from .frontend.numpy.elementwise import logical_or as logical_or
 from .frontend.numpy.elementwise import logical_xor as logical_xor
 from .frontend.numpy.elementwise import maximum as maximum
-from .frontend.numpy.elementwise import minimum as minimum
 from .frontend.numpy.elementwise import negative as negative
 from .frontend.numpy.elementwise import pow as pow
 from .frontend.numpy.elementwise import power as power
 from .frontend.numpy.elementwise import reciprocal as reciprocal
 from .frontend.numpy.elementwise import remainder as remainder
-from .frontend.numpy.elementwise import right_shift as right_shift
 from .frontend.numpy.elementwise import rint as rint
 from .frontend.numpy.elementwise import round as round
 from .frontend.numpy.elementwise import rsqrt as rsqrt
 from .frontend.numpy.elementwise import sign as sign
 from .frontend.numpy.elementwise import sin as sin
-from .frontend.numpy.elementwise import sqrt as sqrt
 from .frontend.numpy.elementwise import square as square
 from .frontend.numpy.elementwise import subtract as subtract
 from .frontend.numpy.elementwise import tanh as tanh
 from .frontend.numpy.elementwise import true_divide as true_divide
+from .frontend.numpy.fitting import lstsq as lstsq
+from .frontend.numpy.fitting import polyfit as polyfit
+from .frontend.numpy.fitting import vander as vander
 from .frontend.numpy.fourier import dft as dft
-from .frontend.numpy.fourier import pad as pad
 from .frontend.numpy.fourier import roll as roll
 from .frontend.numpy.fourier import stft as stft
+from .frontend.numpy.histograms import histogram2d as histogram2d
+from .frontend.numpy.histograms import histogram_bin_edges as histogram_bin_edges
+from .frontend.numpy.histograms import histogramdd as histogramdd
+from .frontend.numpy.histograms import searchsorted as searchsorted
+from .frontend.numpy.introspection import diag_indices_from as diag_indices_from
 from .frontend.numpy.introspection import iscomplexobj as iscomplexobj
 from .frontend.numpy.introspection import isrealobj as isrealobj
 from .frontend.numpy.introspection import isscalar as isscalar
@@ -191,9 +214,10 @@ from .frontend.numpy.introspection import ndim as ndim
 from .frontend.numpy.introspection import result_type as result_type
 from .frontend.numpy.introspection import shape as shape
 from .frontend.numpy.introspection import size as size
+from .frontend.numpy.introspection import tril_indices_from as tril_indices_from
+from .frontend.numpy.introspection import triu_indices_from as triu_indices_from
 from .frontend.numpy.joining import append as append
 from .frontend.numpy.joining import array_split as array_split
-from .frontend.numpy.joining import atleast_1d as atleast_1d
 from .frontend.numpy.joining import atleast_2d as atleast_2d
 from .frontend.numpy.joining import atleast_3d as atleast_3d
 from .frontend.numpy.joining import block as block
@@ -210,10 +234,8 @@ from .frontend.numpy.joining import split as split
 from .frontend.numpy.joining import unstack as unstack
 from .frontend.numpy.joining import vsplit as vsplit
 from .frontend.numpy.joining import vstack as vstack
-from .frontend.numpy.manipulation import bitcast as bitcast
 from .frontend.numpy.manipulation import broadcast_shapes as broadcast_shapes
 from .frontend.numpy.manipulation import cast as cast
-from .frontend.numpy.manipulation import flip as flip
 from .frontend.numpy.manipulation import fliplr as fliplr
 from .frontend.numpy.manipulation import flipud as flipud
 from .frontend.numpy.manipulation import matrix_transpose as matrix_transpose
@@ -225,6 +247,9 @@ from .frontend.numpy.manipulation import rot90 as rot90
 from .frontend.numpy.manipulation import squeeze as squeeze
 from .frontend.numpy.manipulation import swapaxes as swapaxes
 from .frontend.numpy.manipulation import tile as tile
+from .frontend.numpy.masked_writes import copyto as copyto
+from .frontend.numpy.masked_writes import place as place
+from .frontend.numpy.masked_writes import putmask as putmask
 from .frontend.numpy.mathematics import acos as acos
 from .frontend.numpy.mathematics import acosh as acosh
 from .frontend.numpy.mathematics import angle as angle
@@ -244,7 +269,6 @@ from .frontend.numpy.mathematics import bitwise_count as bitwise_count
 from .frontend.numpy.mathematics import cbrt as cbrt
 from .frontend.numpy.mathematics import conj as conj
 from .frontend.numpy.mathematics import conjugate as conjugate
-from .frontend.numpy.mathematics import copysign as copysign
 from .frontend.numpy.mathematics import cosh as cosh
 from .frontend.numpy.mathematics import deg2rad as deg2rad
 from .frontend.numpy.mathematics import degrees as degrees
@@ -261,7 +285,6 @@ from .frontend.numpy.mathematics import gcd as gcd
 from .frontend.numpy.mathematics import heaviside as heaviside
 from .frontend.numpy.mathematics import hypot as hypot
 from .frontend.numpy.mathematics import imag as imag
-from .frontend.numpy.mathematics import isnan as isnan
 from .frontend.numpy.mathematics import lcm as lcm
 from .frontend.numpy.mathematics import ldexp as ldexp
 from .frontend.numpy.mathematics import log10 as log10
@@ -289,7 +312,6 @@ from .frontend.numpy.matrices import trace as trace
 from .frontend.numpy.matrices import tri as tri
 from .frontend.numpy.matrices import tril as tril
 from .frontend.numpy.matrices import triu as triu
-from .frontend.numpy.matrices import vander as vander
 from .frontend.numpy.nan_reductions import all as all
 from .frontend.numpy.nan_reductions import argmax as argmax
 from .frontend.numpy.nan_reductions import argmin as argmin
@@ -317,19 +339,18 @@ from .frontend.numpy.nan_reductions import var as var
 from .frontend.numpy.padding import mean as mean
 from .frontend.numpy.polynomials import convolve as convolve
 from .frontend.numpy.polynomials import interp as interp
+from .frontend.numpy.polynomials import poly as poly
 from .frontend.numpy.polynomials import polyadd as polyadd
 from .frontend.numpy.polynomials import polyder as polyder
 from .frontend.numpy.polynomials import polyint as polyint
 from .frontend.numpy.polynomials import polymul as polymul
 from .frontend.numpy.polynomials import polysub as polysub
 from .frontend.numpy.polynomials import polyval as polyval
-from .frontend.numpy.polynomials import searchsorted as searchsorted
 from .frontend.numpy.predicates import allclose as allclose
 from .frontend.numpy.predicates import array_equal as array_equal
 from .frontend.numpy.predicates import array_equiv as array_equiv
 from .frontend.numpy.predicates import isclose as isclose
 from .frontend.numpy.predicates import iscomplex as iscomplex
-from .frontend.numpy.predicates import isfinite as isfinite
 from .frontend.numpy.predicates import isinf as isinf
 from .frontend.numpy.predicates import isneginf as isneginf
 from .frontend.numpy.predicates import isposinf as isposinf
@@ -368,7 +389,6 @@ from .frontend.numpy.searching import compress as compress
 from .frontend.numpy.searching import extract as extract
 from .frontend.numpy.searching import flatnonzero as flatnonzero
 from .frontend.numpy.searching import histogram as histogram
-from .frontend.numpy.searching import histogram_bin_edges as histogram_bin_edges
 from .frontend.numpy.searching import nonzero as nonzero
 from .frontend.numpy.selection import choose as choose
 from .frontend.numpy.selection import gather_elements as gather_elements
@@ -422,6 +442,7 @@ True_: Any
 from numpy import bool as bool
 from numpy import bool as bool_
 from numpy import int8 as byte
+c_: Any
 can_cast: Any
 from numpy import complex128 as cdouble
 from numpy import complex128 as complex128
@@ -441,6 +462,7 @@ from numpy import floating as floating
 from numpy import generic as generic
 from numpy import float16 as half
 from numpy import iinfo as iinfo
+index_exp: Any
 from numpy import inexact as inexact
 inf: float
 from numpy import int16 as int16
@@ -456,13 +478,18 @@ issubdtype: Any
 linalg: Any
 from numpy import int64 as long
 from numpy import longlong as longlong
+mgrid: Any
 nan: float
 from numpy import ndarray as ndarray
+from numpy import ndindex as ndindex
 nn: Any
 from numpy import number as number
+ogrid: Any
 pi: float
 promote_types: Any
+r_: Any
 random: Any
+s_: Any
 from numpy import int16 as short
 from numpy import signedinteger as signedinteger
 from numpy import float32 as single

@@ -35,6 +35,11 @@ def as_array(value: Any, what: str) -> np.ndarray:
         raise StepwellError(
             f"found a masked array for {what}, expected an array without a mask; call .filled() first"
         )
+    if isinstance(value, np.matrix):
+        raise StepwellError(
+            f"found a numpy.matrix for {what}, expected an array: `*` is element-wise here; convert it with numpy.asarray, and "
+            "write @ for products"
+        )
     array = _converted(value, what)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -23,6 +23,14 @@ _REDUCTIONS = {
     "logical_and": "all",
     "logical_or": "any",
 }
+_IN_PLACE = {
+    "add": "add",
+    "multiply": "multiply",
+    "minimum": "min",
+    "maximum": "max",
+}
+"""What `x.at[key]` has for a ufunc's method `at`."""
+
 _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 
 
@@ -62,11 +70,25 @@ def call_ufunc(
     own = function_named(table.get(ufunc.__name__, ""))
     if own is not None and kwargs.keys() <= {"axis", "dtype", "keepdims"}:
         return own(inputs[0], **{"axis": 0, **kwargs})
+    if method == "outer" and not kwargs and len(inputs) == 2:
+        first, second = inputs
+        return numpys(ufunc)(
+            call("reshape", first, (*np.shape(first), *[1] * np.ndim(second))), second
+        )
+    remedy = "write it with stepwell's functions"
+    if method == "at" and ufunc.__name__ in _IN_PLACE:
+        remedy = f"write x = x.at[indices].{_IN_PLACE[ufunc.__name__]}(values)"
+    elif method == "reduceat":
+        remedy = "write stepwell.cumsum, or x[start:stop].sum() for each part"
+    elif "out" in kwargs:
+        remedy = "use what the function returns: y = stepwell.NAME(x)".replace(
+            "NAME", ufunc.__name__
+        )
     what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     options = f" with {', '.join(kwargs)}=" if kwargs else ""
     raise StepwellError(
         f"found {what}{options} on {shown}, expected a plain call: traced values do not change; "
-        "write it with stepwell's functions",
+        f"{remedy}",
         where=call_site_text(),
     )
 
@@ -80,6 +102,12 @@ def call_function(
         inspect.signature(own).bind(*args, **kwargs)
     except TypeError as error:
         name = function.__name__
+        if name == "where" and len(args) == 1 and not kwargs:
+            raise StepwellError(
+                "found numpy.where of a condition alone on a traced value, expected two values to choose from; where it "
+                "holds is stepwell.nonzero(condition, size=n)",
+                where=call_site_text(),
+            ) from None
         raise StepwellError(
             f"found numpy.{name} on a traced value with arguments that stepwell.{name} does not have "
             f"({error}), expected {signature_text(own)}; pass these",

@@ -253,6 +253,10 @@ tril_indices = _constant(
 triu_indices = _constant(
     np.triu_indices, "Where the elements on and above a diagonal are: rows and columns."
 )
+mask_indices = _constant(
+    np.mask_indices,
+    "Where a matrix of n rows that NumPy's `mask_func`, such as numpy.triu, leaves is not zero: rows and columns.",
+)
 diag_indices = _constant(
     np.diag_indices, "Where the elements of the diagonal of an array of equal extents are."
 )

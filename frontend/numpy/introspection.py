@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import StepwellError
 from ..complex_tensor import Complex
 from ..promotion import is_scalar, result_dtype
 from ..recording import dtype_of
 from ..tensor import Tensor, TensorLike
+from .creation import diag_indices, tril_indices, triu_indices
 from .manipulation import broadcast_shapes
 
 CONSTANTS: dict[str, Any] = {
@@ -42,6 +44,8 @@ DTYPES: dict[str, Any] = {
         *("short", "ushort", "byte", "ubyte", "half", "single", "double", "True_", "False_"),
         *("dtype", "iinfo", "finfo", "floating", "integer", "signedinteger", "unsignedinteger"),
         *("number", "inexact", "generic", "ndarray", "complexfloating"),
+        # What is written with brackets, and is known while tracing.
+        *("s_", "index_exp", "mgrid", "ogrid", "ndindex"),
     )
 } | {"bool": np.bool_}
 
@@ -81,6 +85,37 @@ def isscalar(x: Any) -> bool:
     return not isinstance(x, Tensor | Complex) and np.isscalar(x)
 
 
+def tril_indices_from(arr: TensorLike, /, k: int = 0) -> Any:
+    """Where the elements on and below a diagonal of a matrix are: rows and columns."""
+    rows, columns = _matrix_shape(arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: TensorLike, /, k: int = 0) -> Any:
+    """Where the elements on and above a diagonal of a matrix are: rows and columns."""
+    rows, columns = _matrix_shape(arr)
+    return triu_indices(rows, k, columns)
+
+
+def diag_indices_from(arr: TensorLike, /) -> Any:
+    """Where the elements of the diagonal of an array of equal extents are."""
+    extents = shape(arr)
+    if len(extents) < 2 or len({*extents}) != 1:
+        raise StepwellError(
+            f"found shape {list(extents)}, expected two axes or more of equal extents; cut a square"
+        )
+    return diag_indices(extents[0], len(extents))
+
+
+def _matrix_shape(arr: TensorLike) -> tuple[int, ...]:
+    extents = shape(arr)
+    if len(extents) != 2:
+        raise StepwellError(
+            f"found shape {list(extents)}, expected a matrix; index the others away"
+        )
+    return extents
+
+
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex."""
     return isinstance(x, Complex) or (not isinstance(x, Tensor) and np.iscomplexobj(x))
@@ -98,6 +133,9 @@ def iterable(x: Any) -> bool:
 
 FUNCTIONS: dict[str, Any] = {
     "broadcast_shapes": broadcast_shapes,
+    "diag_indices_from": diag_indices_from,
+    "tril_indices_from": tril_indices_from,
+    "triu_indices_from": triu_indices_from,
     "can_cast": np.can_cast,
     "isdtype": getattr(np, "isdtype", None),
     "iscomplexobj": iscomplexobj,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import StepwellError
-from ..promotion import FLOAT64
+from ..promotion import FLOAT32, FLOAT64
 from ..recording import as_tensor, cast_to, promoted
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import integers
 from .counting import iota
-from .creation import full_like, zeros_like
+from .creation import full_like, ones_like, zeros_like
 from .elementwise import minimum, where
 from .joining import concatenate
 from .manipulation import atleast_1d, ravel
@@ -58,6 +58,29 @@ def polysub(p: TensorLike, q: TensorLike, /) -> Tensor:
 def polymul(p: TensorLike, q: TensorLike, /) -> Tensor:
     """The product of two polynomials."""
     return convolve(p, q)
+
+
+@traceable
+def poly(seq_of_zeros: TensorLike, /) -> Tensor:
+    """
+    The polynomial with these zeros, (n,), and the leading coefficient 1: (n + 1,).
+
+    Raises StepwellError for a matrix, of which NumPy takes the eigenvalues.
+
+    >>> import numpy as np, stepwell as sw
+    >>> sw.poly(np.array([1.0, 2.0]))
+    array([ 1., -3.,  2.])
+    """
+    zeros = atleast_1d(as_tensor(seq_of_zeros))
+    zeros = zeros if zeros.dtype == FLOAT32 else cast_to(zeros, FLOAT64)
+    if zeros.ndim != 1:
+        raise StepwellError(
+            f"found zeros of shape {list(zeros.shape)}, expected a vector; there are no eigenvalues of general matrices"
+        )
+    found = ones_like(zeros, shape=(1,))
+    for number in range(zeros.shape[0]):
+        found = pad(found, [(0, 1)]) - pad(found * zeros[number], [(1, 0)])
+    return found
 
 
 @traceable

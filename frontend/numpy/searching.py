@@ -134,10 +134,10 @@ def bincount(
                 "are counted; give length="
             )
         length = int(np.maximum(recording.value(greatest), minlength))
-    return _counted(astype(numbers, INT64), length, weights)
+    return counted(astype(numbers, INT64), length, weights)
 
 
-def _counted(places: Tensor, length: int, weights: TensorLike) -> Tensor:
+def counted(places: Tensor, length: int, weights: TensorLike) -> Tensor:
     """How often each place occurs, or the sum of the weights there; what is out of range is not counted."""
     value = as_tensor(np.ones(1, np.int64)) if weights is None else ravel(weights)
     if weights is not None:
@@ -212,7 +212,7 @@ def histogram(
     else:
         place = searchsorted(edges, numbers, "right") - 1
         place = where(numbers == edges[-1], np.int64(count - 1), place)
-    counts = _counted(place, count, weights)
+    counts = counted(place, count, weights)
     if weights is not None:
         counts = cast_to(counts, as_tensor(weights).dtype)
     if density:

@@ -99,6 +99,15 @@ CALLS = {
     **{name: call(array(INTEGERS + BOOL)) for name in ("invert", "bitwise_not", "bitwise_invert")},
     "reciprocal": call(array(FLOATS) | array(UNSIGNED, low=1, special=False)),
     "bitwise_count": call(array(INTEGERS)),
+    **{name: call(array(NUMBERS)) for name in ("frexp", "spacing")},
+    "nextafter": together(dtypes=NUMBERS),
+    "i0": call(array(NUMBERS, **MILD)),
+    "packbits": along(array(INTEGERS + BOOL, FULL), several=False),
+    "unpackbits": along(
+        array(UNSIGNED[:1], FULL),
+        several=False,
+        keywords={"count": st.integers(-9, 20), "bitorder": st.sampled_from(["big", "little"])},
+    ),
     "modf": call(array(FLOATS)),
     "ldexp": st.tuples(
         st.tuples(array(FLOATS, (3, 2)), array([np.dtype("int32")], (2,), low=-3)), st.just({})
@@ -245,6 +254,8 @@ CALLS = {
     "polyval": call(array(NUMBERS, FILLED, **MILD), array(NUMBERS, **MILD)),
     **{name: same_rows(NUMBERS, 2, FILLED) for name in ("polyadd", "polysub")},
     "polymul": same_rows(FLOATS, 2, FILLED, special=False, low=1),
+    "poly": call(array(NUMBERS, FILLED, **MILD)),
+    "polyfit": call(st.just(np.arange(7.0)), array(FLOATS[1:], (7, 2), **MILD), st.integers(0, 3)),
     "polyder": call(array(NUMBERS, FILLED, **MILD), st.integers(0, 2)),
     "polyint": call(array(NUMBERS, FILLED, **MILD), st.integers(0, 2)),
     # Made of nothing.
@@ -275,6 +286,11 @@ CALLS = {
         name: call(st.integers(0, 4), st.integers(-2, 2))
         for name in ("tril_indices", "triu_indices")
     },
+    **{
+        name: call(array(NUMBERS, TWO), k=st.integers(-2, 2))
+        for name in ("tril_indices_from", "triu_indices_from")
+    },
+    "diag_indices_from": call(array(NUMBERS, (3, 3))),
     "diag_indices": call(st.integers(0, 4), st.integers(1, 3)),
     # The rest.
     "astype": call(array(INTEGERS + BOOL), st.sampled_from(ALL)),
@@ -283,6 +299,17 @@ CALLS = {
     "array_equiv": together(),
     "histogram": call(array(FLOATS, FULL, **MILD), st.integers(1, 5)),
     "histogram_bin_edges": call(array(FLOATS, FULL, **MILD), st.integers(1, 5)),
+    "histogram2d": call(
+        array(FLOATS[1:], (9,), **MILD),
+        array(FLOATS[1:], (9,), **MILD),
+        st.sampled_from([3, (2, 4), np.linspace(-3, 3, 5)]),
+        density=st.booleans(),
+    ),
+    "histogramdd": call(
+        array(FLOATS[1:], (9, 2), **MILD),
+        st.sampled_from([3, (2, 4)]),
+        range=st.sampled_from([None, ((-4, 4), (0, 9))]),
+    ),
     "bincount": call(array(UNSIGNED[:1], ROWS, **MILD), minlength=st.integers(0, 12)),
     "unravel_index": call(array(UNSIGNED[:1], FULL, **MILD), st.just((4, 5))),
     "interp": st.tuples(
@@ -302,7 +329,11 @@ ELSEWHERE = {
     ),
     "argwhere": "it is `nonzero`",
     "fromfunction": "it takes a function",
-    **dict.fromkeys(("put", "put_along_axis", "fill_diagonal"), "NumPy writes into its argument"),
+    **dict.fromkeys(
+        ("put", "put_along_axis", "fill_diagonal", "putmask", "place", "copyto"),
+        "NumPy writes into its argument",
+    ),
+    **dict.fromkeys(("apply_along_axis", "apply_over_axes", "mask_indices"), "they take functions"),
 }
 """Names that are not compared here, with the reason."""
 

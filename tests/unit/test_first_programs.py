@@ -86,6 +86,17 @@ OTHER_MISTAKES: dict[str, tuple[Any, str]] = {
         lambda: sw.add(X),
         r"found a wrong call of stepwell.add .*expected add\(x, y",
     ),
+    "a ufunc's at": (
+        traced(lambda x: np.add.at(x, 0, 1)),
+        r"write x = x.at\[indices\].add\(values\)",
+    ),
+    "a ufunc's reduceat": (traced(lambda x: np.add.reduceat(x, [0])), "write stepwell.cumsum"),
+    "a ufunc's out": (traced(lambda x: np.exp(x, out=x)), r"y = stepwell.exp\(x\)"),
+    "a matrix": (lambda: sw.jit(sw.exp)(np.asmatrix(X)), "write @ for products"),
+    "where of a condition": (
+        traced(lambda x: np.where(x > 0)),
+        r"stepwell.nonzero\(condition, size=n\)",
+    ),
     "a recursion": (
         traced(lambda x: (lambda f: f(f, x))(lambda f, x: f(f, x - 1))),
         "found a recursion that does not end while '<lambda>' is traced",
@@ -150,6 +161,7 @@ ATTRIBUTES: dict[str, tuple[Any, str]] = {
     "sort in place": (traced(lambda x: x.sort()), r"it sorts in place; use stepwell.sort\(x\)"),
     "a misspelt method": (traced(lambda x: x.reshap(3, 2)), "did you mean 'reshape'"),
     "a function as a method": (traced(lambda x: x.tanh()), r"write stepwell.tanh\(x\)"),
+    "torch's mm": (traced(lambda x: x.mm(x)), "use x @ y"),
     "torch's unsqueeze": (traced(lambda x: x.unsqueeze(0)), "use stepwell.expand_dims"),
     "torch's to": (traced(lambda x: x.to("cuda")), "there is one device"),
     "jax's block_until_ready": (traced(lambda x: x.block_until_ready()), "leave it out"),

@@ -158,6 +158,53 @@ def test_copies_with_elements_written():
     np.testing.assert_array_equal(sw.put(x, [0, -1, 5], [1, 2]), placed)
 
 
+def test_what_numpy_writes_where_a_mask_holds_is_a_copy():
+    x = np.arange(12.0).reshape(3, 4)
+    calls = {
+        "putmask": ((x > 4, np.array([1, 2, 3])), {}),
+        "place": ((x > 4, np.array([1, 2, 3])), {}),
+        "copyto": ((np.arange(4),), {"where": x > 3}),
+    }
+    for name, (args, kwargs) in calls.items():
+        written = x.copy()
+        getattr(np, name)(written, *args, **kwargs)
+        np.testing.assert_array_equal(getattr(sw, name)(x, *args, **kwargs), written)
+    for wrong in (lambda: sw.putmask(x, x[0] > 1, 0), lambda: sw.copyto(np.arange(4), x[0])):
+        with pytest.raises(sw.StepwellError, match="expected"):
+            wrong()
+
+
+def test_functions_are_applied_along_axes():
+    x = np.arange(12.0).reshape(3, 4)
+
+    def products(v):
+        return v[:2, None] * v[None, :3]
+
+    for axis in (0, -1):
+        expected = np.apply_along_axis(products, axis, x)
+        np.testing.assert_array_equal(sw.apply_along_axis(products, axis, x), expected)
+    compiled = sw.jit(lambda x: np.apply_along_axis(lambda v: v - v.mean(), 1, x), opt="quick")
+    np.testing.assert_allclose(compiled(x), x - x.mean(1, keepdims=True))
+    over = np.apply_over_axes(np.sum, x, [0, 1])
+    np.testing.assert_array_equal(sw.apply_over_axes(np.sum, x, [0, 1]), over)
+    np.testing.assert_array_equal(sw.mask_indices(3, np.triu), np.mask_indices(3, np.triu))
+    with pytest.raises(sw.StepwellError, match=r"found 2000 slices .* expected 1 to 1000"):
+        sw.apply_along_axis(np.sum, 1, np.zeros((2000, 2)))
+
+
+def test_arrays_in_brackets_are_joined():
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(sw.r_[x[0], 0, 1:5], np.r_[x[0], 0, 1:5])
+    np.testing.assert_array_equal(sw.r_[0:1:5j], np.r_[0:1:5j])
+    compiled = sw.jit(lambda x: (sw.c_[x[0], x[1]], sw.r_[x, x], sw.mgrid[0:2, 0:3]), opt="quick")
+    for found, expected in zip(
+        compiled(x), (np.c_[x[0], x[1]], np.r_[x, x], np.mgrid[0:2, 0:3]), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(sw.StepwellError, match="found 'r' in r_"):
+        sw.r_["r", x]
+
+
 def test_running_extremes():
     x = np.random.default_rng(3).normal(size=(3, 7)).astype(np.float32)
     np.testing.assert_array_equal(sw.cummax(x, 1), np.maximum.accumulate(x, 1))
@@ -229,8 +276,7 @@ def test_namespaces():
     [
         ("mediam", "did you mean 'median' or 'nanmedian'"),
         ("zxqwv", r"dir\(stepwell\) lists what there is"),
-        ("putmask", "it writes into its argument, and traced values do not change; use sw.where"),
-        ("vectorize", "it calls Python for each slice"),
+        ("vectorize", "it calls Python for each element"),
         ("sort_complex", "there is no order of complex numbers"),
     ],
 )
