@@ -13,6 +13,7 @@ from math import log2, prod
 
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
+from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes, unhidden_part
@@ -63,6 +64,10 @@ class Model:
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
         """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
+        after = [] if c.finished is None else c.facts.nest(c.finished)
+        counted = [pair for number in after for pair in c.facts.statements[number].operations]
+        self.finishing = sum(count * name_cost(name) for name, count in counted)
+        """what finishes an element, in additions"""
 
     def vectors(self, plan: ConvolutionPlan) -> int:
         """Along the axis in lanes."""
@@ -141,11 +146,14 @@ class Model:
         ending = ending_cycles(core, rows, vectors)
         if (
             c.stride(c.result, plan.lanes) != 1
-        ):  # the tile is transposed in registers, or stored by elements
+        ):  # the tile is transposed in registers and finished then, or stored by elements
             across = {axis: size for axis, size in sizes.items() if c.stride(c.result, axis) == 1}
             shuffles = log2(max(self.lanes, 2))
             each = shuffles if prod(across.values()) > 1 else LANE_BY_LANE * self.lanes
             ending += rows * vectors * each
+            elements = prod(across.values())
+            wasted = -(-elements // self.lanes) - elements / self.lanes
+            ending += sizes[plan.lanes] * wasted * self.finishing / core.fma_ports
         return self.terms * step + ending
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
