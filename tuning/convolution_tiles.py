@@ -49,6 +49,7 @@ class _Tiles:
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
+        self.page_bytes = target.core.page_bytes
         self.order = (*c.batch, *c.n, *c.m)
         """the axes of the loops over tiles, outermost first"""
         self.axes = [axis for axis, _ in plan.tile]
@@ -239,6 +240,7 @@ class _Tiles:
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
         self._fetch_result_ahead()
+        self._fetch_weights_ahead()
         self.s.tidy()
 
     def _fetch_result_ahead(self) -> None:
@@ -251,6 +253,20 @@ class _Tiles:
             if loop.trips is None or loop.trips > 1:
                 handle = self.s.buffer(self.kernel.buffers[buffer])
                 self.prefetches += self.s.prefetch(handle, loop, 1, locality=3).loops
+
+    def _fetch_weights_ahead(self) -> None:
+        """
+        Ask for the weights of terms to come, a page ahead: the core's own prefetchers follow a panel to the end of its
+        page only, and begin anew in the next.
+        """
+        if not self.plan.prefetch_weights or self.packing is None:
+            return
+        bytes_ = self.packing.size * self.c.right_bytes
+        terms = max(1, self.page_bytes // bytes_)
+        for loop in self.summed[self.plan.summed[-1]].copies:
+            if not loop.is_gone:
+                buffer = self.packing.staged.buffer
+                self.prefetches += self.s.prefetch(buffer, loop, terms, locality=3).loops
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}

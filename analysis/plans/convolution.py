@@ -81,7 +81,13 @@ def _plans_with_lanes(
             around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
             tile = (*around, (axis, vectors * width))
             plan = ConvolutionPlan(
-                tile, summed, halo, packs, model.is_window_alone, model.result_is_far
+                tile,
+                summed,
+                halo,
+                packs,
+                model.is_window_alone,
+                model.result_is_far,
+                packs and model.weights_are_far,
             )
             if plan.written_out and 2 * model.accumulators(plan) > model.core.vector_registers:
                 continue  # the other half is for elements that several terms share

@@ -7,6 +7,7 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log2, prod
@@ -64,7 +65,7 @@ class Model:
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
         """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
-        after = [] if c.finished is None else c.facts.nest(c.finished)
+        after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
         counted = [pair for number in after for pair in c.facts.statements[number].operations]
         self.finishing = sum(count * name_cost(name) for name, count in counted)
         """what finishes an element, in additions"""
@@ -231,6 +232,11 @@ class Model:
         """Whether a result, with what it is finished with, leaves L2 between calls."""
         size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
         return size + self._bytes(self.c.left) + self._bytes(self.c.right) > self.near_2
+
+    @property
+    def weights_are_far(self) -> bool:
+        """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them then."""
+        return self.result_is_far and self._bytes(self.c.right) > self._bytes(self.c.left)
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
         """

@@ -33,6 +33,8 @@ class ConvolutionPlan:
     """all terms of the sum are written out, so that those that read the same elements of the image share them"""
     prefetch_result: bool = False
     """while a tile is computed, the next one's part of what it goes to and is finished with is asked for"""
+    prefetch_weights: bool = False
+    """weights that come from beyond L2 are asked for a page ahead, where the hardware's prefetchers end"""
 
     @property
     def lanes(self) -> int:
@@ -50,4 +52,5 @@ class ConvolutionPlan:
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
         words += ["prefetches the result"] if self.prefetch_result else []
+        words += ["prefetches weights"] if self.prefetch_weights else []
         return ", ".join(words)
