@@ -147,14 +147,17 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
 
 @graph_op
 class CumsumOp(CumulativeOp):
-    """Running sums; integers wrap."""
+    """
+    Running sums; integers wrap. Those of floats are added up in order, as NumPy does: the difference of two of them, which
+    is what they are often for, has the errors of the elements between them alone.
+    """
 
     name = "graph.cumsum"
     UFUNC: ClassVar = np.add
     IDENTITY: ClassVar = 0
 
     def join(self, b: ScalarBuilder, so_far: SSAValue, element: SSAValue) -> SSAValue:
-        return b.in_any_order(b.add(so_far, element))
+        return b.add(so_far, element)
 
 
 @graph_op

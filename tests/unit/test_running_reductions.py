@@ -14,7 +14,7 @@ def drawn(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return (np.random.default_rng(3).normal(size=shape) * 3).astype(dtype)
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("cumsum", "f8"), ("cummax", "f4"), ("cumprod", "i4")])
+@pytest.mark.parametrize(("name", "dtype"), [("cumsum", "i4"), ("cummax", "f4"), ("cumprod", "i4")])
 @pytest.mark.parametrize("count", [7, 67])
 def test_prefixes_are_what_numpy_accumulates(name: str, dtype: str, count: int):
     x = drawn((2, count), dtype)
@@ -31,13 +31,13 @@ def test_a_nan_stays_from_the_first_one_on():
 
 def test_loops_and_core_compute_the_same():
     x = drawn((2, 70), "f8")
-    low = sw.jit(lambda x: sw.cumsum(x, axis=1), threads=1).lower(x)
+    low = sw.jit(lambda x: sw.cummax(x, axis=1), threads=1).lower(x)
+    assert "vector" in low.as_text("loop")
     for level in ("loop", "core"):
         (found,) = interpret(low.module(level), (x,))
-        np.testing.assert_allclose(found, np.cumsum(x, axis=1), rtol=1e-9)
+        np.testing.assert_array_equal(found, np.maximum.accumulate(x, axis=1))
 
 
-def test_a_strict_contract_keeps_the_order_of_sums():
+def test_sums_of_floats_keep_their_order():
     x = drawn((1000,), "f4")
-    found = sw.jit(sw.cumsum, threads=1, fp="strict")(x)
-    np.testing.assert_array_equal(found, np.cumsum(x))
+    np.testing.assert_array_equal(sw.jit(sw.cumsum, threads=1)(x), np.cumsum(x))
