@@ -88,7 +88,11 @@ def write_short_loops_out(s: Session, plan: RowsPlan, kernel: LoopFacts) -> Loop
         raise StepwellError(
             "found other loops after short ones were written out than were expected"
         )
-    return kernel
+    for number, wanted in enumerate(expected.statements):
+        if kernel.facts.statements[number].shared < wanted.shared:
+            for kept, joined in zip(kernel.loops[number - 1], kernel.loops[number], strict=True):
+                s.fuse_loops(s.handle(kept), s.handle(joined))
+    return facts_of_loops(s.nest.function)
 
 
 def do_rows_in_lanes(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:

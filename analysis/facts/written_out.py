@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from .kernel import Access, Axis, KernelFacts, Statement, Subscript, distributed
+from .kernel import Access, Axis, KernelFacts, Role, Statement, Subscript, distributed
 
 
 def groups_of(facts: KernelFacts) -> list[tuple[int, ...]]:
@@ -25,7 +25,7 @@ def written_out(facts: KernelFacts, short: Mapping[int, tuple[int, ...]]) -> Ker
     """
     The facts with short loops written out, after loop distribution and without the loops of one iteration.
 
-    `short` are axes, by the first of the statements that share all of their loops, whose extents are numbers and whose
+    What sets a sum to its start is then in the loops of its terms. `short` are axes, by the first of the statements that share all of their loops, whose extents are numbers and whose
     loops go innermost first. A read under a condition that holds in all iterations then, or in none, loses it or is gone.
     """
     facts = distributed(facts)
@@ -41,8 +41,23 @@ def written_out(facts: KernelFacts, short: Mapping[int, tuple[int, ...]]) -> Ker
             for place in copies
             for statement in own
         ]
-        statements += [replace(each, shared=n and len(left)) for n, each in enumerate(made)]
+        is_begun = bool(gone) and _initialises(statements[-len(own) :], made)
+        statements += [
+            replace(each, shared=len(left) if n or is_begun else 0) for n, each in enumerate(made)
+        ]
     return replace(facts, statements=tuple(statements))
+
+
+def _initialises(before: Sequence[Statement], made: Sequence[Statement]) -> bool:
+    """Whether statements set what others, in as many parallel loops, add up in one iteration of these."""
+    return (
+        bool(before)
+        and all(not each.reads and each.combiner is None for each in before)
+        and all(each.axes == made[0].axes for each in before)
+        and all(axis.role is Role.PARALLEL for axis in made[0].axes)
+        and [each.write for each in before] == [each.write for each in made[: len(before)]]
+        and len({each.write for each in made}) == len(before)
+    )
 
 
 def _extent(axis: Axis) -> int:

@@ -72,3 +72,25 @@ def test_what_is_written_out_has_the_facts_of_each_iteration():
     assert [s.shared for s in facts.statements] == [0, 1, 1]
     places = [[access.subscripts[1] for access in s.accesses] for s in facts.statements]
     assert [[at.constant for at in each if at] for each in places] == [[2, 0], [1, 1], [0, 2]]
+
+
+def test_the_start_of_a_sum_is_in_the_loops_of_its_terms():
+    text = """
+func.func private @f(%X: memref<400x3xf32>, %Y: memref<400xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 400 {
+    %zero = arith.constant 0.0 : f32
+    loop.store %zero, %Y[%i] : memref<400xf32>
+  }
+  loop.for parallel "k" %k = 0 to 400 {
+    loop.for reduction "j" %j = 0 to 3 {
+      %a = loop.load %X[%k, %j] : memref<400x3xf32>
+      %b = loop.load %Y[%k] : memref<400xf32>
+      %c = arith.addf %a, %b fastmath<reassoc> : f32
+      loop.store %c, %Y[%k] : memref<400xf32>
+    }
+  }
+  func.return
+}"""
+    plan = best_plan(text)
+    assert plan.written == ((1, (1,)),)
+    assert [nest.statements for nest in plan.nests] == [(0, 1, 2, 3)]
