@@ -196,7 +196,7 @@ class ScalarBuilder:
             arith.AndIOp(self.compare("ne", remainder, zero), self.compare("lt", signs, zero))
         )
 
-    def _exactly(self, op: Operation) -> SSAValue:
+    def exactly(self, op: Operation) -> SSAValue:
         """Insert an operation of one result that no `fp` may relax."""
         op.attributes[EXACT] = UnitAttr()
         return self.emit(op)
@@ -212,7 +212,7 @@ class ScalarBuilder:
     def _float_mod(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """NumPy's `npy_divmod` for floats: a zero result has the divisor's sign."""
         remainder = self.emit(RemFOp(a, b))
-        raised = self._exactly(arith.AddfOp(remainder, b))
+        raised = self.exactly(arith.AddfOp(remainder, b))
         raised = self.select(self._fmod_crosses(remainder, b), raised, remainder)
         signed_zero = self.emit(math.CopySignOp(self.constant(0), b))
         is_zero = self.compare("eq", remainder, self.constant(0))
@@ -222,14 +222,14 @@ class ScalarBuilder:
         """NumPy's `npy_divmod` for floats: (a - fmod)/b is nearly an integer and snapped to it."""
         remainder = self.emit(RemFOp(a, b))
         one = self.constant(1)
-        plain = self._exactly(arith.DivfOp(a, b))
-        whole = self._exactly(arith.SubfOp(a, remainder))
-        near = self._exactly(arith.DivfOp(whole, b))
-        lower = self._exactly(arith.SubfOp(near, one))
+        plain = self.exactly(arith.DivfOp(a, b))
+        whole = self.exactly(arith.SubfOp(a, remainder))
+        near = self.exactly(arith.DivfOp(whole, b))
+        lower = self.exactly(arith.SubfOp(near, one))
         near = self.select(self._fmod_crosses(remainder, b), lower, near)
         floored = self.floor(near)
-        rest = self._exactly(arith.SubfOp(near, floored))
-        above = self._exactly(arith.AddfOp(floored, one))
+        rest = self.exactly(arith.SubfOp(near, floored))
+        above = self.exactly(arith.AddfOp(floored, one))
         snapped = self.select(self.compare("gt", rest, self.constant(0.5)), above, floored)
         signed_zero = self.emit(math.CopySignOp(self.constant(0), plain))
         snapped = self.select(self.compare("eq", near, self.constant(0)), signed_zero, snapped)

@@ -34,6 +34,7 @@ from .binary import (
     SubOp,
     XorOp,
 )
+from .binning import MAX_BINS, EqualBinsOp
 from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp

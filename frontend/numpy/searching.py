@@ -191,6 +191,23 @@ def _equal_bin(numbers: Tensor, edges: Tensor) -> Tensor:
     return where(inside, place, np.int64(count))
 
 
+def _constant_bin(
+    numbers: Tensor,
+    count: int,
+    range: Sequence[TensorLike] | None,
+    dtype: np.dtype,
+) -> Tensor | None:
+    """`_equal_bin` where the range is known and its edges are those that `graph.equal_bins` computes again."""
+    if range is None or not all(map(is_scalar, range)) or count > graph.MAX_BINS:
+        return None
+    low, high = map(float, range)
+    edges = np.histogram_bin_edges(np.zeros(0, dtype), count, (low, high))
+    first, last = map(float, np.histogram_bin_edges(np.zeros(0), 1, (low, high)))
+    if not np.array_equal(edges, graph.EqualBinsOp.edges(first, last, count, dtype)):
+        return None
+    return record(graph.EqualBinsOp, cast_to(numbers, dtype), first, last, count)
+
+
 @traceable
 def histogram(
     x: TensorLike,
@@ -208,7 +225,9 @@ def histogram(
     edges = histogram_bin_edges(numbers, bins, range)
     count = edges.shape[0] - 1
     if is_scalar(bins) or isinstance(bins, np.integer):
-        place = _equal_bin(numbers, edges)
+        place = _constant_bin(numbers, count, range, edges.dtype)
+        if place is None:
+            place = _equal_bin(numbers, edges)
     else:
         place = searchsorted(edges, numbers, "right") - 1
         place = where(numbers == edges[-1], np.int64(count - 1), place)

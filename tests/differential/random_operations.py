@@ -15,7 +15,7 @@ from typing import Any
 from stepwell.dialects import graph
 from stepwell.dialects.dtypes import bit_width, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of
-from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.dialects.builtin import TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .random_layers import (
@@ -108,6 +108,14 @@ def _clip(pool: Pool) -> GraphOp:
         low, high = low / 2 - 2, high / 2 - 2
     bounds = pool.rng.choice([(low, high), (low, high), (low, None), (None, high), (None, None)])
     return graph.ClipOp(x, *bounds)
+
+
+def _equal_bins(pool: Pool) -> GraphOp:
+    rng = pool.rng
+    shape = random_shape(rng, pool.max_elements, rng.randint(0, 2))
+    operand = pool.fresh(rng.choice([f32, f64]), shape)
+    low = rng.randint(-3, 1) / 4
+    return graph.EqualBinsOp(operand, low, low + rng.randint(1, 7) / 3, rng.randint(1, 9))
 
 
 def _where(pool: Pool) -> GraphOp:
@@ -384,6 +392,7 @@ MAKERS: dict[type[Operation], Maker] = {
     **{op: _of_squares(op) for op in (graph.CholeskyOp, graph.LuOp, graph.QrOp)},
     **{op: _of_squares(op) for op in (graph.EighOp, graph.OrthogonalRowsOp)},
     **{op: _of_fresh(op) for op in (graph.Atan2Op, graph.CopysignOp, graph.GcdOp)},
+    graph.EqualBinsOp: _equal_bins,
     graph.BatchNormOp: batch_norm,
     graph.GroupNormOp: group_norm,
     graph.RmsNormOp: rms_norm,

@@ -217,6 +217,19 @@ def test_running_extremes():
             np.testing.assert_array_equal(sw.cummin(y, axis), np.minimum.accumulate(y, axis))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("low", "high", "bins"), [(0.0, 1.0, 50), (-1.3, 2.7, 7), (5.0, 5.0, 3)])
+def test_histogram_decides_at_its_edges(dtype: str, low: float, high: float, bins: int):
+    """The numbers are the edges, those next to them, and more than two blocks of others, which are computed ahead."""
+    edges = np.histogram_bin_edges(np.zeros(0, dtype), bins, (low, high))
+    others = np.random.default_rng(0).uniform(low - 0.1, high + 0.1, 2200).astype(dtype)
+    near = [np.nextafter(edges, np.array(to, dtype)) for to in (-np.inf, np.inf)]
+    x = np.concatenate([others, edges, *near, np.array([np.nan, np.inf, -np.inf], dtype)])
+    found = sw.jit(lambda x: sw.histogram(x, bins, (low, high)))(x)
+    for one, other in zip(found, np.histogram(x, bins, (low, high)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_bincount():
     x, weights = np.array([3, 0, 3, 1]), np.array([0.5, 1, 2, 4], np.float32)
     for found, expected in (
