@@ -298,6 +298,11 @@ def _scatter_elements(op: Any, element: Attribute) -> list[Case]:
             for reduction in reductions
         ),
         case(op, (9,), (i32, (17,)), (17,), axis=0),
+        # So many updates of a few elements are joined in rows of their own.
+        *(
+            case(op, (3,), (i64, (29,)), (29,), axis=0, reduction=reduction)
+            for reduction in reductions
+        ),
         case(op, (2, 7, 3), (i64, (1, 9, 2)), (1, 9, 2), axis=1),
         case(op, (0,), (i64, (2,)), (2,), axis=0),
         case(op, (3,), (i64, (0,)), (0,), axis=0),
@@ -380,7 +385,13 @@ def _gcd(op: Any, element: Attribute) -> list[Case]:
     return [case(op, shape, shape) for shape in SHAPES]
 
 
+def _equal_bins(op: Any, element: Attribute) -> list[Case]:
+    cases = [case(op, shape, first=-0.75, last=0.5, bins=7) for shape in SHAPES]
+    return [*cases, case(op, (17,), first=-1.0, last=1.0, bins=1)]
+
+
 _CASES: dict[type[Operation], Cases] = {
+    graph.EqualBinsOp: _equal_bins,
     graph.GcdOp: _gcd,
     graph.AveragePoolOp: average_pool,
     graph.BatchNormOp: batch_norm,
