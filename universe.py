@@ -106,6 +106,7 @@ _PASSES: dict[str, str] = {
     "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
+    "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",
     "te-bufferize": "transforms.te.bufferize:TeBufferizePass",
     "te-collapse": "transforms.te.collapse:TeCollapsePass",
     "te-expand": "transforms.te.expand:TeExpandPass",

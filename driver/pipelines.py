@@ -60,6 +60,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LOOP,
         (
             "te-fuse",
+            "te-compute-in-loops",
             "te-bufferize",
             "te-expand",
             "te-collapse",
@@ -91,7 +92,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
-_BEFORE_SHOWING = {Level.TE: ("te-fuse",)}
+_BEFORE_SHOWING = {Level.TE: ("te-fuse", "te-compute-in-loops")}
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 
 _ORDER = tuple(Level)

@@ -1,0 +1,87 @@
+// RUN: stepwell-opt %s -p te-fuse,te-compute-in-loops | filecheck %s
+// RUN: stepwell-opt %s --remarks -p te-fuse,te-compute-in-loops 2>&1 >/dev/null | filecheck %s --check-prefix=WHY
+
+// What costs little is computed where it is read.
+
+// CHECK-LABEL: func.func @cheap
+// CHECK-NEXT:    te.kernel "write" (%x_1 = %x) : (tensor<5xf32>) -> tensor<5xf32> {
+// CHECK-NEXT:      te.loops "write" (%x_2 = %x_1) -> (%out) : (tensor<5xf32>) -> tensor<5xf32> {
+// CHECK-NEXT:        loop.for serial "s" %s = 0 to 5 {
+// CHECK-NEXT:          %a = loop.load %x_2[%s] : memref<5xf32>
+// CHECK-NEXT:          %v = arith.addf %a, %a : f32
+// CHECK-NEXT:          loop.store %v, %out[%s] : memref<5xf32>
+func.func @cheap(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %y = te.compute [%i = 5] (%a = %x[%i]) : (tensor<5xf32>) -> tensor<5xf32> {
+    %v = arith.addf %a, %a : f32
+    te.yield %v : f32
+  }
+  %r = te.loops "write" (%in = %y) -> (%out) : (tensor<5xf32>) -> tensor<5xf32> {
+    loop.for serial "s" %s = 0 to 5 {
+      %v = loop.load %in[%s] : memref<5xf32>
+      loop.store %v, %out[%s] : memref<5xf32>
+    }
+  }
+  func.return %r : tensor<5xf32>
+}
+
+// What costs more is computed a block ahead, and what is no whole block by itself.
+
+// CHECK-LABEL: func.func @ahead
+// CHECK:         te.loops "write" (%x_2 = %x_1) -> (%out) : (tensor<2063xf32>) -> tensor<2063xf32> {
+// CHECK-NEXT:      %y = loop.alloc stack : memref<1024xf32>
+// CHECK-NEXT:      loop.for serial "s.block" %s_block = 0 to 2 {
+// CHECK-NEXT:        loop.for parallel "s.ahead" %s_ahead = 0 to 1024 {
+// CHECK-NEXT:          %a = loop.load %x_2[%s_ahead + %s_block * 1024]
+// CHECK-NEXT:          math.exp
+// CHECK-NEXT:          loop.store {{.*}}, %y[%s_ahead] : memref<1024xf32>
+// CHECK:             loop.for serial "s" %s = %s_block * 1024 to %s_block * 1024 + 1024 {
+// CHECK-NEXT:          loop.load %y[%s - %s_block * 1024]
+// CHECK:           loop.for parallel "s.ahead.rest" %s_ahead_rest = 0 to 15 {
+// CHECK-NEXT:        loop.load %x_2[%s_ahead_rest + 2048]
+// CHECK:           loop.for serial "s.rest" %s_rest = 2048 to 2063 {
+func.func @ahead(%x: tensor<2063xf32>) -> tensor<2063xf32> {
+  %y = te.compute [%i = 2063] (%a = %x[%i]) : (tensor<2063xf32>) -> tensor<2063xf32> {
+    %v = math.exp %a : f32
+    te.yield %v : f32
+  }
+  %r = te.loops "write" (%in = %y) -> (%out) : (tensor<2063xf32>) -> tensor<2063xf32> {
+    loop.for serial "s" %s = 0 to 2063 {
+      %v = loop.load %in[%s] : memref<2063xf32>
+      loop.store %v, %out[%s] : memref<2063xf32>
+    }
+  }
+  func.return %r : tensor<2063xf32>
+}
+
+// What is read twice, or is short, is stored.
+
+// CHECK-LABEL: func.func @stored
+// CHECK:         te.kernel "y"
+// CHECK:         te.kernel "z"
+// WHY: not one kernel, 'y' and 'twice': the loops read its elements more than once
+// WHY: not one kernel, 'z' and 'short': the loop that reads it is short
+func.func @stored(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %y = te.compute [%i = 5] (%a = %x[%i]) : (tensor<5xf32>) -> tensor<5xf32> {
+    %v = arith.addf %a, %a : f32
+    te.yield %v : f32
+  }
+  %r = te.loops "twice" (%in = %y) -> (%out) : (tensor<5xf32>) -> tensor<5xf32> {
+    loop.for serial "t" %t = 0 to 2 {
+      loop.for serial "s" %s = 0 to 5 {
+        %v = loop.load %in[%s] : memref<5xf32>
+        loop.store %v, %out[%s] : memref<5xf32>
+      }
+    }
+  }
+  %z = te.compute [%i = 5] (%a = %r[%i]) : (tensor<5xf32>) -> tensor<5xf32> {
+    %v = math.exp %a : f32
+    te.yield %v : f32
+  }
+  %w = te.loops "short" (%in = %z) -> (%out) : (tensor<5xf32>) -> tensor<5xf32> {
+    loop.for serial "s" %s = 0 to 5 {
+      %v = loop.load %in[%s] : memref<5xf32>
+      loop.store %v, %out[%s] : memref<5xf32>
+    }
+  }
+  func.return %r, %w : tensor<5xf32>, tensor<5xf32>
+}

@@ -1,0 +1,398 @@
+"""Operands of loops that are computed in the loops, instead of being stored by a kernel of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, memref, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Block, BlockArgument, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.cost import is_data_movement
+from ...analysis.fusion.loop_operands import ComputedOperand, block_size, plan_operand
+from ...analysis.levels import Level
+from ...dialects import loop, te
+from ...dialects.shaped import Tensor, tensor_type
+from ...dialects.te.index_maps import dims, reshape_indices
+from ...dialects.te.text import axis_names
+from ..remarks import remark
+from ..stepwell_pass import StepwellPass
+
+
+class TeComputeInLoopsPass(StepwellPass):
+    """
+    Computes what the loops of a kernel read in the kernel, where another one would only store it for them.
+
+    Before: a kernel stores `p[i] = f(x[i])`, and one of loops reads `p[i]` at each step.
+    After: the loops compute `f(x[i])`, at each step where that is cheap. Otherwise they compute a block of elements ahead,
+    in a loop of its own, before the steps that read the block: no step of that waits for another.
+    """
+
+    name = "te-compute-in-loops"
+    level_in = Level.TE
+    level_out = Level.TE
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in [inner for inner in op.walk() if isinstance(inner, te.KernelOp)]:
+            if (loops := _only_loops(kernel)) is not None:
+                _compute_operands(kernel, loops)
+
+
+def _only_loops(kernel: te.KernelOp) -> te.LoopsOp | None:
+    """The loops that a kernel over tensors consists of, beside constants."""
+    found = [
+        op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp | te.YieldOp)
+    ]
+    is_one = len(found) == 1 and not kernel.destinations
+    return found[0] if is_one and isinstance(found[0], te.LoopsOp) else None
+
+
+def _only_compute(value: SSAValue) -> tuple[te.KernelOp, te.ComputeOp] | None:
+    """The kernel of a single compute that defines a tensor, and the compute."""
+    kernel = value.owner
+    if not isinstance(kernel, te.KernelOp):
+        return None
+    found = [
+        op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp | te.YieldOp)
+    ]
+    if len(found) != 1 or not isinstance(found[0], te.ComputeOp):
+        return None
+    return kernel, found[0]
+
+
+def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
+    number = 0
+    while number < len(loops.sources):
+        passed = _passed(kernel, loops.sources[number])
+        found = None if passed is None else _only_compute(passed)
+        if passed is None or found is None:
+            number += 1
+            continue
+        producer, compute = found
+        if _is_view(compute):  # te-bufferize makes it one
+            number += 1
+            continue
+        plan = plan_operand(loops, number, compute)
+        if isinstance(plan, ComputedOperand) and not _is_worth_it(plan, passed, kernel):
+            plan = "others need it too"
+        if isinstance(plan, str):
+            one, other = producer.kernel_name.data, kernel.kernel_name.data
+            remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
+            number += 1
+            continue
+        _straighten(producer, compute)
+        kernel, loops = _joined(kernel, loops, number, producer, compute, plan)
+        if not passed.uses:
+            producer.detach()
+            producer.erase()
+
+
+def _passed(kernel: te.KernelOp, source: SSAValue) -> SSAValue | None:
+    """What is passed to a kernel as a tensor that its body reads."""
+    if source.owner is not kernel.body.block:
+        return None
+    return kernel.inputs[kernel.body.block.args.index(source)]
+
+
+def _is_worth_it(plan: ComputedOperand, passed: SSAValue, kernel: te.KernelOp) -> bool:
+    """What costs more than to load it is computed once, for whoever needs it."""
+    return plan.ahead is None or all(use.operation is kernel for use in passed.uses)
+
+
+def _straighten(producer: te.KernelOp, compute: te.ComputeOp) -> None:
+    """
+    Let a compute read its operands in the shape of its result where they have that in other words.
+
+    A kernel of its own reshapes such an operand, which te-bufferize finds to move nothing: so no subscript divides.
+    """
+    shape = compute.result.type.get_shape()
+    for number, read in enumerate(compute.reads):
+        arg = read.source
+        if (
+            not _is_reshaped(read, shape)
+            or not isinstance(arg, BlockArgument)
+            or len([*arg.uses]) > 1
+        ):
+            continue
+        passed = producer.inputs[arg.index]
+        seen = TensorType(tensor_type(arg).get_element_type(), shape)
+        inside = Block(arg_types=[passed.type])
+        moved = _moving(te.Read(inside.args[0], read.map), seen)
+        inside.add_ops([moved, te.YieldOp(moved.result)])
+        reshape = te.KernelOp("reshape", [passed], [seen], Region(inside))
+        reshape.location = producer.location
+        Builder(InsertPoint.before(producer)).insert(reshape)
+        reshape.outputs[0].name_hint = passed.name_hint
+        producer.operands[arg.index] = reshape.outputs[0]
+        Rewriter.replace_value_with_new_type(arg, seen)
+        maps = [*compute.maps]
+        maps[number] = AffineMapAttr(AffineMap.identity(len(shape)))
+        compute.maps = ArrayAttr(maps)
+
+
+def _is_reshaped(read: te.Read, shape: Sequence[int]) -> bool:
+    """Whether a read finds the elements of a tensor in their order, under another shape."""
+    own = tensor_type(read.source).get_shape()
+    if read.map is None or read.pad is not None or own == tuple(shape):
+        return False
+    return prod(own) == prod(shape) and list(read.map.results) == list(
+        reshape_indices(own, shape, dims(len(shape)))
+    )
+
+
+def _is_view(compute: te.ComputeOp) -> bool:
+    """Whether a compute gives the elements of a tensor another shape alone."""
+    shape = compute.result.type.get_shape()
+    return is_data_movement(compute) and _is_reshaped(compute.reads[0], shape)
+
+
+def _moving(read: te.Read, type_: Tensor) -> te.ComputeOp:
+    """A compute whose elements are those that it reads."""
+    shape = type_.get_shape()
+    iterators = [te.Iterator(*each) for each in zip(axis_names(len(shape)), shape, strict=True)]
+    body = te.compute_block(iterators, [read])
+    body.add_op(te.YieldOp(body.args[-1]))
+    return te.ComputeOp(iterators, [read], type_, Region(body))
+
+
+def _joined(
+    kernel: te.KernelOp,
+    loops: te.LoopsOp,
+    number: int,
+    producer: te.KernelOp,
+    compute: te.ComputeOp,
+    plan: ComputedOperand,
+) -> tuple[te.KernelOp, te.LoopsOp]:
+    """Replace a kernel of loops by one that computes an operand; it and its loops."""
+    source = loops.sources[number]
+    still = [value for value in loops.operands if value is not loops.sources[number]]
+    still += [value for n, value in enumerate(loops.sources) if n != number and value is source]
+    inputs = [
+        passed
+        for passed, arg in zip(kernel.inputs, kernel.body.block.args, strict=True)
+        if arg in still or arg is not source
+    ]
+    inputs = list(dict.fromkeys((*inputs, *producer.inputs)))
+    block = Block(arg_types=[value.type for value in inputs])
+    builder = Builder(InsertPoint.at_end(block))
+    inside: dict[SSAValue, SSAValue] = {}
+    for value, arg in zip(inputs, block.args, strict=True):
+        arg.name_hint = value.name_hint
+    at = dict(zip(inputs, block.args, strict=True))
+    for one in (producer, kernel):
+        inside |= {
+            arg: at[passed]
+            for passed, arg in zip(one.inputs, one.body.block.args, strict=True)
+            if passed in at
+        }
+        for op in one.body.block.ops:
+            if isinstance(op, arith.ConstantOp):
+                builder.insert(op.clone(inside))
+    new = builder.insert(_computing(loops, number, compute, plan, inside))
+    results: dict[SSAValue, SSAValue] = dict(zip(loops.outputs, new.outputs, strict=True))
+    builder.insert(te.YieldOp(*(results[value] for value in kernel.yielded)))
+    types = [value.type for value in kernel.outputs]
+    made = te.KernelOp(kernel.kernel_name.data, inputs, types, Region(block))
+    made.location = kernel.location
+    made.attributes |= kernel.attributes
+    Builder(InsertPoint.before(kernel)).insert(made)
+    for old, output in zip(kernel.outputs, made.outputs, strict=True):
+        output.name_hint = old.name_hint
+        old.replace_all_uses_with(output)
+    kernel.detach()
+    kernel.erase()
+    return made, new
+
+
+def _computing(
+    loops: te.LoopsOp,
+    number: int,
+    compute: te.ComputeOp,
+    plan: ComputedOperand,
+    inside: dict[SSAValue, SSAValue],
+) -> te.LoopsOp:
+    """Loops that compute the operand of a number; `inside` has what stands for the values that they and it use."""
+    before = [source for n, source in enumerate(loops.sources) if n != number]
+    read = list(dict.fromkeys(read.source for read in compute.reads))
+    sources = [inside[value] for value in (*before, *read)]
+    inits = [inside[value] for value in loops.inits]
+    mapping: dict[SSAValue, SSAValue] = {}
+    region = Region()
+    loops.body.clone_into(region, value_mapper=mapping)
+    block = region.block
+    buffers: dict[SSAValue, SSAValue] = {}
+    for position, value in enumerate(read, len(loops.sources)):
+        type_ = tensor_type(value)
+        buffers[value] = block.insert_arg(
+            MemRefType(type_.get_element_type(), type_.get_shape()), position
+        )
+        buffers[value].name_hint = value.name_hint
+    writer = _Writer(compute, buffers)
+    loads = [load for load in block.walk() if isinstance(load, loop.LoadOp)]
+    loads = [load for load in loads if load.buffer is mapping[plan.source]]
+    if plan.ahead is None:
+        for load in loads:
+            element = writer.element(
+                Builder(InsertPoint.before(load)), load.map.data, load.operands_
+            )
+            load.result.replace_all_uses_with(element)
+            _erase(load)
+    else:
+        _compute_ahead(block, loads[0], writer)
+    block.erase_arg(mapping[plan.source])  # pyright: ignore[reportArgumentType]
+    new = te.LoopsOp(loops.loops_name.data, sources, inits, [v.type for v in loops.outputs], region)
+    new.attributes |= loops.attributes
+    new.location = loops.location
+    for old, output in zip(loops.outputs, new.outputs, strict=True):
+        output.name_hint = old.name_hint
+    return new
+
+
+def _erase(load: loop.LoadOp) -> None:
+    load.detach()
+    load.erase()
+
+
+def _compute_ahead(block: Block, load: loop.LoadOp, writer: _Writer) -> None:
+    """
+    Compute what a load reads a block of steps ahead.
+
+    Before: `for i = 0 to n { … x[i] … }`. After: `for b = 0 to n / B { for i { ahead[i - b B] = f(i) }; for i { … ahead[i - b B] … } }`,
+    where i goes through the steps of the block, and the same for the steps that are no whole block.
+    """
+    steps = load.parent_op()
+    assert isinstance(steps, loop.ForOp)
+    count, name = steps.constant_trip_count() or 0, steps.loop_name.data
+    size = block_size(count)
+    ahead = loop.AllocOp(loop.Scope.STACK, MemRefType(load.result.type, (size,)))
+    ahead.buffer.name_hint = writer.name or "ahead"
+    Builder(InsertPoint.at_start(block)).insert(ahead)
+    around = Builder(InsertPoint.before(steps))
+    blocks = around.insert(loop.ForOp(f"{name}.block", 0, count // size))
+    inside = _Ahead(steps, load, ahead.buffer, writer)
+    inside.write(_inside(blocks), blocks.induction_variable, 0, size)
+    if count % size:
+        inside.write(around, None, count // size * size, count % size)
+    steps.detach()
+    steps.erase()
+
+
+@dataclass
+class _Ahead:
+    """Steps that read what is computed ahead of them."""
+
+    steps: loop.ForOp
+    load: loop.LoadOp
+    ahead: SSAValue
+    writer: _Writer
+
+    def write(self, builder: Builder, block: SSAValue | None, first: int, size: int) -> None:
+        """Append so many steps: those of a block, or those from `first` on."""
+        name, part = self.steps.loop_name.data, "" if block is not None else ".rest"
+        around = [] if block is None else [block]
+        step, start = AffineExpr.dimension(0), AffineExpr.constant(first)
+        if block is not None:
+            start = AffineExpr.dimension(1) * size
+
+        each = loop.ForOp(f"{name}.ahead{part}", 0, size, kind=loop.LoopKind.PARALLEL)
+        builder.insert(each)
+        inner, variable = _inside(each), each.induction_variable
+        element = self.writer.element(inner, *self._subscripts(step + start, [variable, *around]))
+        inner.insert(loop.StoreOp(element, self.ahead, [variable]))
+
+        own, dims = self.steps.induction_variable, [AffineExpr.dimension(0)]
+        first_of = start.replace_dims_and_symbols([step, *dims], [])
+        low, high = (
+            (AffineMap(len(around), 0, (bound,)), around) for bound in (first_of, first_of + size)
+        )
+        place = AffineMap(1 + len(around), 0, (step - start,))
+        again = loop.ForOp(f"{name}{part}", low, high, kind=self.steps.kind.data)
+        builder.insert(again)
+        inner, mapping = _inside(again), {own: again.induction_variable}
+        for op in self.steps.body.block.ops:
+            if op is self.load:
+                stored = loop.LoadOp(self.ahead, place, (again.induction_variable, *around))
+                mapping[self.load.result] = inner.insert(stored).result
+            elif not isinstance(op, loop.YieldOp):
+                inner.insert(op.clone(mapping))
+
+    def _subscripts(
+        self, step: AffineExpr, operands: Sequence[SSAValue]
+    ) -> tuple[AffineMap, list[SSAValue]]:
+        """The load's subscripts at a step, an expression over operands."""
+        load, count = self.load, len(operands)
+        own = self.steps.induction_variable
+        others = [value for value in load.operands_ if value is not own]
+        position = {value: AffineExpr.dimension(count + n) for n, value in enumerate(others)}
+        dims = [step if value is own else position[value] for value in load.operands_]
+        exprs = tuple(e.replace_dims_and_symbols(dims, []) for e in load.map.data.results)
+        return AffineMap(count + len(others), 0, exprs), [*operands, *others]
+
+
+def _inside(op: loop.ForOp) -> Builder:
+    """Appends to the body of a loop."""
+    last = op.body.block.last_op
+    assert last is not None
+    return Builder(InsertPoint.before(last))
+
+
+class _Writer:
+    """Writes elements of a compute into loops, `buffers` being what it reads there."""
+
+    def __init__(self, compute: te.ComputeOp, buffers: dict[SSAValue, SSAValue]):
+        self.compute, self.buffers = compute, buffers
+
+    @property
+    def name(self) -> str | None:
+        return self.compute.result.name_hint
+
+    def element(self, builder: Builder, map_: AffineMap, operands: Sequence[SSAValue]) -> SSAValue:
+        """The element at subscripts."""
+        compute, mapping = self.compute, dict[SSAValue, SSAValue]()
+        for arg, read in zip(compute.read_args, compute.reads, strict=True):
+            buffer = self.buffers[read.source]
+            if read.map is None:
+                mapping[arg] = buffer
+                continue
+            load = loop.LoadOp(buffer, read.map.compose(map_), operands)
+            mapping[arg] = builder.insert(load).result
+            mapping[arg].name_hint = arg.name_hint
+        for arg, expr in zip(compute.iterator_args, map_.results, strict=True):
+            if arg.uses:
+                mapping[arg] = _index(builder, map_, expr, operands)
+        for op in compute.body.block.ops:
+            if isinstance(op, te.YieldOp):
+                break
+            if isinstance(op, tensor.ExtractOp):
+                indices = [mapping[index] for index in op.indices]
+                load = memref.LoadOp.get(mapping[op.tensor], indices)
+                mapping[op.result] = builder.insert(load).res
+            else:
+                builder.insert(op.clone(mapping))
+        return mapping[compute.yielded[0]]
+
+
+def _index(
+    builder: Builder, map_: AffineMap, expr: AffineExpr, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """A subscript as a value."""
+    if isinstance(expr, AffineDimExpr):
+        return operands[expr.position]
+    if isinstance(expr, AffineConstantExpr):
+        return builder.insert(arith.ConstantOp(IntegerAttr(expr.value, IndexType()))).result
+    of_one = AffineMapAttr(AffineMap(map_.num_dims, 0, (expr,)))
+    return builder.insert(affine.ApplyOp(operands, of_one)).result
