@@ -8,8 +8,8 @@ next one. The iterations of a `threads` loop run in an order of their own: backw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from stepwell.analysis.reductions import ReductionUpdate, find_updates
@@ -54,6 +54,8 @@ def run_as_marked(
 class _Runner:
     updates: dict[Operation, ReductionUpdate]
     threads: str
+    maps: dict[Operation, Callable[..., tuple[int, ...]]] = field(default_factory=dict)
+    """of the accesses met so far: to find a map by its expressions takes longer than to evaluate it"""
 
     def block(self, block: Block, lanes: list[Lane]) -> None:
         for op in block.ops:
@@ -74,7 +76,7 @@ class _Runner:
                 self.store(op, lanes)
             case _:
                 for lane in lanes:
-                    _run_scalar(op, lane)
+                    self.scalar(op, lane)
 
     def loop(self, op: loop.ForOp, lanes: list[Lane]) -> None:
         ranges = [_range(op, lane) for lane in lanes]
@@ -103,13 +105,42 @@ class _Runner:
     def store(self, op: loop.StoreOp, lanes: list[Lane]) -> None:
         update = self.updates.get(op)
         value, buffer = op.operands[:2]
-        places = {(id(lane[buffer]), _subscripts(op, lane)) for lane in lanes if update}
+        places = {(id(lane[buffer]), self.subscripts(op, lane)) for lane in lanes if update}
         assert update is None or len(places) in (1, len(lanes)), "lanes that meet in some elements"
         for lane in lanes:
             if update is not None:
-                _run_scalar(update.load, lane)
-                _run_scalar(update.combine, lane)
-            lane[buffer][_subscripts(op, lane)] = lane[value]  # type: ignore[index]
+                self.scalar(update.load, lane)
+                self.scalar(update.combine, lane)
+            lane[buffer][self.subscripts(op, lane)] = lane[value]  # type: ignore[index]
+
+    def subscripts(self, op: loop.LoadOp | loop.StoreOp, lane: Lane) -> tuple[int, ...]:
+        map_ = self.maps.get(op)
+        if map_ is None:
+            map_ = self.maps[op] = compile_map(op.properties["map"].data)
+        return map_(*(lane[v] for v in op.operands[_BEFORE[type(op)] :]))
+
+    def scalar(self, op: Operation, lane: Lane) -> None:
+        combine = _ARITHMETIC.get(type(op))
+        if combine is not None:
+            a, b = op.operands
+            lane[op.results[0]] = combine(lane[a], lane[b])
+            return
+        match op:
+            case loop.LoadOp():
+                lane[op.results[0]] = lane[op.operands[0]][self.subscripts(op, lane)]  # type: ignore[index]
+            case loop.AllocOp():
+                lane[op.buffer] = np.full(op.buffer.type.get_shape(), -1, np.int32)
+            case arith.ConstantOp():
+                value = op.value.value.data
+                lane[op.result] = np.int32(value) if str(op.result.type) == "i32" else value
+            case arith.IndexCastOp():
+                lane[op.result] = np.int32(lane[op.input])
+            case affine.ApplyOp():
+                (lane[op.result],) = _evaluate(op.map.data, op.mapOperands, lane)
+            case loop.YieldOp() | func.ReturnOp():
+                pass
+            case _:
+                raise NotImplementedError(op.name)
 
 
 def _has_varying_loops(op: loop.ForOp) -> bool:
@@ -134,33 +165,5 @@ def _condition(op: loop.IfOp, lane: Lane) -> bool:
     return all(_HOLDS[c.kind](c.lhs.eval(dims, [])) for c in op.condition.data.constraints)  # type: ignore[arg-type]
 
 
-def _subscripts(op: loop.LoadOp | loop.StoreOp, lane: Lane) -> tuple[int, ...]:
-    return compile_map(op.properties["map"].data)(
-        *(lane[v] for v in op.operands[_BEFORE[type(op)] :])
-    )
-
-
 _BEFORE = {loop.LoadOp: 1, loop.StoreOp: 2}
 """How many operands come before the subscripts'."""
-
-
-def _run_scalar(op: Operation, lane: Lane) -> None:
-    match op:
-        case loop.LoadOp():
-            lane[op.results[0]] = lane[op.operands[0]][_subscripts(op, lane)]  # type: ignore[index]
-        case loop.AllocOp():
-            lane[op.buffer] = np.full(op.buffer.type.get_shape(), -1, np.int32)
-        case arith.ConstantOp():
-            value = op.value.value.data
-            lane[op.result] = np.int32(value) if str(op.result.type) == "i32" else value
-        case arith.IndexCastOp():
-            lane[op.result] = np.int32(lane[op.input])
-        case affine.ApplyOp():
-            (lane[op.result],) = _evaluate(op.map.data, op.mapOperands, lane)
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
-            a, b = op.operands
-            lane[op.results[0]] = _ARITHMETIC[type(op)](lane[a], lane[b])
-        case loop.YieldOp() | func.ReturnOp():
-            pass
-        case _:
-            raise NotImplementedError(op.name)
