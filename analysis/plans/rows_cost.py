@@ -21,7 +21,7 @@ from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts, Role, written_out
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes
 from .lanes import coefficients, registers
-from .row_nests import Nest, are_near, linear_place, nests_of
+from .row_nests import Nest, are_near, is_sum_around_results, linear_place, nests_of
 from .rows_plan import Fetch, NestPlan, RowsPlan
 
 JUMP_INSTRUCTIONS, ISSUED = 2, 4
@@ -32,6 +32,12 @@ FOLLOWED = 24
 Memory instructions of a loop that a prefetcher tells apart by their addresses in the program, each of which it follows
 with a stride of its own. (Chen, Pei and Carlson, "AfterImage: Leaking Control Flow Data and Tracking Load Operations
 via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are not known to have many more.)
+"""
+
+FORWARDED = 7
+"""
+Cycles from a store to a load of what it stored: 5 to 8 for the vectors of Intel's and AMD's cores. (Fog, "Instruction
+tables".)
 """
 
 
@@ -222,9 +228,15 @@ class Model:
 
         At the end of a row the lanes are added up by halves, in vectors and then within one, where each half is
         first brought to its place. Where a sum is awaited nothing else is done then; otherwise the next row begins
-        meanwhile.
+        meanwhile. Sums around their results wait for what was stored before it can be loaded again.
         """
-        if not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
+        if not plan.order:
+            return 0.0
+        if is_sum_around_results(nest, plan.order):
+            results = plan.results or nest.extent(plan.order[-1])
+            groups = nest.points / max(results, 1) / plan.jam
+            return groups * (FORWARDED + plan.jam * self.core.fma_latency) / self.clock
+        if nest.role(plan.order[-1]) is not Role.REDUCTION:
             return 0.0
         rows, blocks = self._blocks(nest, plan)
         chain = blocks * self.core.fma_latency * (1 if plan.lanes else nest.extent(plan.order[-1]))
@@ -313,7 +325,8 @@ class Model:
         Seconds for each byte from beyond L2 that is not prefetched, since several rows are read in turns, a piece of
         each, or since there are more memory instructions than a prefetcher follows.
 
-        A piece waits for its first line, while those of the other rows are under way too.
+        A piece waits for its first line, while those of the other rows are under way too. Rows on one page are one
+        stream, as prefetchers look for lines that follow each other within a page, in any order.
         """
         if distance <= kept_bytes(self.core.cache(2)) or own.square is not None or not own.lanes:
             return 0.0
@@ -323,11 +336,19 @@ class Model:
         streams = (
             max(own.rows, own.jam) if access in nest.reads and access not in nest.writes else 1
         )
+        if streams > 1 and self._are_on_a_page(nest, own, access, streams):
+            streams = 1
         vectors = own.lanes / self._vector(nest, own)
         instructions = vectors * sum(nest.stride(a, axis) != 0 for a in nest.accesses)
         if streams == 1 and instructions < FOLLOWED:
             return 0.0
         return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
+
+    def _are_on_a_page(self, nest: Nest, own: NestPlan, access: Access, rows: int) -> bool:
+        """Whether rows that are read in turns are so near each other that most of them share a page."""
+        apart = nest.stride(access, own.order[-2]) if len(own.order) > 1 else None
+        bytes_ = rows * abs(apart or 0) * self.facts.element_bytes(access)
+        return apart is not None and bytes_ <= self.core.page_bytes
 
     def _size(self, access: Access) -> float:
         """The bytes of the buffer that is accessed."""

@@ -192,8 +192,15 @@ def test_blocks_hide_latency_as_far_as_registers_hold_them():
 
 def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
     """Rows in turns are streams of their own; within L2 that saves loads and stores of the results."""
-    near, far = (first("sum of columns", (extent, 150)).nests[-1].jam for extent in (150, 50_000))
+    shapes = (40, 1500), (5000, 1500)
+    near, far = (first("sum of columns", shape).nests[-1].jam for shape in shapes)
     assert near > far == 1
+
+
+def test_rows_on_one_page_are_one_stream():
+    """A result that is short is stored and loaded again seldom then: each time waits for the last."""
+    jam = first("sum of columns", (50_000, 20)).nests[-1].jam
+    assert jam * 20 * 4 <= ZEN.core.page_bytes and jam == max(rows.JAMS)
 
 
 def test_more_memory_instructions_than_a_prefetcher_follows_cost_more_beyond_l2():
