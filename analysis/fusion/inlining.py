@@ -43,6 +43,8 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
         reason = _why_padded(consumer, producer, map_)
         if reason is not None:
             return reason
+    if _is_transposition(consumer) and any(r.pad is not None for r in producer.reads):
+        return "a transposition tests no condition for each element, as of which part of a join it is in"
     if any(r.map is None for r in producer.reads) and consumer.is_reduction:
         return "the producer reads at computed indices, inside a reduction"
     reads = consumer.reads_of(producer.results)
@@ -68,10 +70,12 @@ def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
     return None
 
 
-def _is_transposition(producer: Nest) -> bool:
-    """Whether what only moves data has the axes of its operand in another order."""
-    (read,) = producer.reads
-    if read.map is None:
+def _is_transposition(nest: Nest) -> bool:
+    """Whether a nest only moves data, all of one operand with its axes in another order."""
+    if not nest.is_movement or len(nest.reads) != 1:
+        return False
+    (read,) = nest.reads
+    if read.map is None or read.pad is not None:
         return False
     axes = [expr.position for expr in read.map.results if isinstance(expr, AffineDimExpr)]
     return axes != sorted(axes)

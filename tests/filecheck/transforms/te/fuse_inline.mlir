@@ -230,3 +230,20 @@ func.func @formed(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   }
   func.return %neg : tensor<?xf32>
 }
+
+// What is joined is written part by part, and then transposed without a condition for each element.
+// CHECK-LABEL: func.func @transpose_of_join(
+// CHECK:         te.compute [%i = 5, %j = 3] (%e = %x_1[%i, %j] else 0.000000e+00 : f32, %f = %y_1[%i - 2, %j] else 0.000000e+00 : f32)
+// CHECK:         te.compute [%i = 3, %j = 5] (%e = %c_1[%j, %i]) : (tensor<5x3xf32>) -> tensor<3x5xf32> {
+func.func @transpose_of_join(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) -> tensor<3x5xf32> {
+  %c = te.compute [%i = 5, %j = 3] (%e = %x[%i, %j] else 0.0 : f32, %f = %y[%i - 2, %j] else 0.0 : f32) : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<5x3xf32> {
+    %two = arith.constant 2 : index
+    %first = arith.cmpi slt, %i, %two : index
+    %v = arith.select %first, %e, %f : f32
+    te.yield %v : f32
+  }
+  %t = te.compute [%i = 3, %j = 5] (%e = %c[%j, %i]) : (tensor<5x3xf32>) -> tensor<3x5xf32> {
+    te.yield %e : f32
+  }
+  func.return %t : tensor<3x5xf32>
+}
