@@ -10,6 +10,9 @@ import numpy as np
 _NAMES = ("complex64", "complex128")
 """The dtypes of complex numbers that there are here."""
 
+_ALIASES = ("complex", "csingle", "cdouble", "c8", "c16")
+"""Other texts for them, of those that mean nothing else: "F" is an order of elements too."""
+
 
 class Pair:
     """Complex numbers that are kept as two arrays: the base of the traced ones."""
@@ -59,7 +62,7 @@ def is_complex_dtype(value: object) -> bool:
     if isinstance(value, np.dtype):
         return cast("np.dtype", value).name in _NAMES
     if isinstance(value, str):
-        return value in (*_NAMES, "complex")
+        return value in (*_NAMES, *_ALIASES)
     return isinstance(value, type) and value in (complex, np.complex64, np.complex128)
 
 

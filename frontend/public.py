@@ -61,6 +61,9 @@ from .numpy import (
 from .numpy import (
     complex_functions as complex_functions,  # enters what functions are of complex numbers
 )
+from .numpy import (
+    complex_reductions as complex_reductions,
+)
 from .numpy.indexing import getitem
 from .numpy.missing import MISSING
 from .traceable import is_public

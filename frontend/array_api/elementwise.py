@@ -29,7 +29,7 @@ _TWO = (
     *("add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift"),
     *("bitwise_xor", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal"),
     *("hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor"),
-    *("maximum", "minimum", "multiply", "not_equal", "remainder", "subtract"),
+    *("maximum", "minimum", "multiply", "nextafter", "not_equal", "remainder", "subtract"),
 )
 
 

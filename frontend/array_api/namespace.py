@@ -20,7 +20,6 @@ _EARLIER = ("2021.12", "2022.12", "2023.12")
 MISSING = {
     **dict.fromkeys(("complex64", "complex128"), "there is no complex dtype"),
     "fft": "its functions are of complex numbers, for which there is no dtype; use stepwell.dft",
-    "nextafter": "it takes floats apart bit by bit, for which there is no function yet",
 }
 """Names of the standard that are not claimed, with the reason."""
 

@@ -150,10 +150,16 @@ def _imag(x: TensorLike, /) -> Tensor:
 
 @of_complex(elementwise.exp)
 def _exp(x: TensorLike, /) -> Complex:
+    """With the results of C99 (annex G) where a part is infinite or NaN."""
     real, imag = as_complex(x).parts
     size = exp(real)
+    first = size * cos(imag)
     # Infinity times the sine of zero would be NaN.
-    return joined(size * cos(imag), where(imag == 0, imag, size * sin(imag)))
+    second = where(imag == 0, imag, size * sin(imag))
+    has_no_angle = elementwise.logical_not(predicates.isfinite(imag))
+    first = where(has_no_angle & (real == np.inf), real, first)
+    is_nothing = has_no_angle & (real == -np.inf)
+    return joined(where(is_nothing, 0.0, first), where(is_nothing, 0.0, second))
 
 
 @of_complex(elementwise.log)
@@ -196,6 +202,28 @@ def _sinh(x: TensorLike, /) -> Complex:
 def _cosh(x: TensorLike, /) -> Complex:
     real, imag = as_complex(x).parts
     return joined(cosh(real) * cos(imag), sinh(real) * sin(imag))
+
+
+@of_complex(elementwise.tanh)
+def _tanh(x: TensorLike, /) -> Complex:
+    """W. Kahan, "Branch cuts for complex elementary functions", 1987; beyond ±20 the real part is ±1 in double precision."""
+    real, imag = as_complex(x).parts
+    near = elementwise.clip(real, -20, 20)
+    tangent, sine = mathematics.tan(imag), sinh(near)
+    slope = tangent * tangent + 1
+    divisor = slope * sine * sine + 1
+    first = slope * sqrt(sine * sine + 1) * sine / divisor
+    # There the imaginary part falls as exp(-2 |x|).
+    rest = exp((absolute(near) - absolute(real)) * 2)
+    return joined(where(near == real, first, elementwise.sign(real)), tangent / divisor * rest)
+
+
+@of_complex(mathematics.tan)
+def _tan(x: TensorLike, /) -> Complex:
+    """-i tanh(i x)."""
+    real, imag = as_complex(x).parts
+    found = _tanh(Complex(-imag, real))
+    return joined(found.imag, -found.real)
 
 
 @of_complex(elementwise.square)

@@ -16,6 +16,7 @@ PROGRAMS = {
     "functions": lambda m, z, w, x: (
         *(abs(z), m.angle(z), m.angle(z, True), m.conj(z), z.real, z.imag, m.real(x), m.imag(z)),
         *(m.exp(z), m.log(z), m.sqrt(z), m.sqrt(-z), m.sin(z), m.cos(z), m.sinh(z), m.cosh(z)),
+        *(m.tan(z), m.tanh(z), m.tanh(z * 30), m.tan(z.astype("c8"))),
     ),
     "comparisons": lambda m, z, w, x: (
         *(z == w, z != w, z == z + 0, m.isnan(z), m.isinf(z), m.isfinite(z / 0), m.iscomplex(z)),
@@ -32,6 +33,8 @@ PROGRAMS = {
     "movement": lambda m, z, w, x: (
         *(m.concatenate([z, x]), m.stack([z, w]), z.reshape(4, 3), z[1:, ::2], z[None], z.T),
         *(m.where(x > 0, z, x), m.roll(z, 1), m.flip(z, 1), m.pad(z, 1), *m.split(z, 2, 1)),
+        *(m.prod(z), m.prod(z, 1), m.prod(z, (0, 1), keepdims=True), m.var(z, 0), m.std(z, ddof=1)),
+        *(m.einsum("ij,kj->ik", z, w), m.einsum("ij,j,ij->i", z, x[0], w), m.einsum("ij->j", z)),
         *(z.sum(0), z.mean(), m.cumsum(z, 1), m.diff(z), m.take(z, [0, 2], 1), m.trace(z)),
     ),
     "dtypes": lambda m, z, w, x: (
@@ -122,6 +125,16 @@ def test_extremes_do_not_overflow():
         np.testing.assert_allclose(found[0], abs(big))
         np.testing.assert_allclose(found[2], np.sqrt(big[2:]))
     np.testing.assert_allclose(found[1], [1, 1, 1], atol=1e-15)
+
+
+def test_exponentials_of_what_is_not_finite():
+    parts = [np.inf, -np.inf, np.nan, 0.0, 1.0]
+    z = np.array([complex(a, b) for a in parts for b in parts])
+    with np.errstate(all="ignore"):
+        expected = np.exp(z)
+    found = sw.exp(z)
+    np.testing.assert_array_equal(found.real, expected.real)
+    np.testing.assert_array_equal(np.abs(found.imag), np.abs(expected.imag))
 
 
 def test_mistakes_are_one_line():
