@@ -29,6 +29,7 @@ from ..targets.target import Target
 from .arguments import address_of
 from .codegen import CodeGenerator
 from .objects import objects_of
+from .result_memory import ResultMemory
 from .thread_pool import RESET
 from .threads import thread_code
 
@@ -243,14 +244,16 @@ def aligned_empty(size: int) -> np.ndarray:
     return raw[start : start + size]
 
 
+_RESULTS = ResultMemory()
+
 LARGE_BYTES = 1 << 15
 """Arrays from here on are worth a microsecond for their alignment: stores across cache lines cost twice."""
 
 
 def new_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
-    """As `np.empty`, and aligned to a cache line where it is large."""
+    """As `np.empty`, and where it is large aligned to a cache line, in memory of results that are gone."""
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE_BYTES:
         return np.empty(shape, dtype)
-    raw = np.empty(size + EXTERNAL_ALIGNMENT, np.uint8)
+    raw = _RESULTS.take(size + EXTERNAL_ALIGNMENT)
     return np.ndarray(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)

@@ -1,0 +1,72 @@
+"""
+Memory of large results, kept for those of later calls once nobody holds them.
+
+What the system hands out afresh it fills with zeros page by page, at the first store to each: a page of 4 KiB costs more
+than computing its elements, which are then written again. Libraries for tensors keep such memory for this reason
+(PyTorch's caching allocators; jemalloc's decay). NumPy gives it back at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock
+
+import numpy as np
+
+MOST_KEPT = 1 << 26
+"""Bytes of all that is kept, used or not: as much as the last caches of large servers hold, and little beside a program."""
+
+
+class ResultMemory:
+    """Blocks of bytes by their size, the sizes in the order of their last use."""
+
+    def __init__(self, most: int = MOST_KEPT):
+        self._most = most
+        self._kept: dict[int, list[np.ndarray]] = {}
+        self._bytes = 0
+        self._lock = Lock()
+
+    def take(self, size: int) -> np.ndarray:
+        """
+        `size` bytes as uint8, with any contents: a block that was handed out before and that nobody else refers to
+        now, or new ones. Views of an array refer to the array that has the memory, and so do buffers and DLPack capsules.
+        """
+        with self._lock:
+            blocks = self._kept.pop(size, [])
+            block = _unused(blocks)
+            if block is None:
+                block = np.empty(size, np.uint8)
+                if size <= self._most:
+                    blocks.append(block)
+                    self._bytes += size
+            if blocks:
+                self._kept[size] = blocks
+            while self._bytes > self._most:
+                self._forget_one()
+        return block
+
+    def _forget_one(self) -> None:
+        """Of the size that was not asked for the longest. Whoever uses the block keeps it alive."""
+        size, blocks = next(iter(self._kept.items()))
+        blocks.pop(0)
+        self._bytes -= size
+        if not blocks:
+            del self._kept[size]
+
+
+def _unused(blocks: list[np.ndarray]) -> np.ndarray | None:
+    """One to which nothing refers but the list."""
+    for block in blocks:
+        if sys.getrefcount(block) == _OF_UNUSED:
+            return block
+    return None
+
+
+def _references(blocks: list[np.ndarray]) -> int:
+    """As many as `_unused` counts for a block to which nothing else refers; that differs between versions of Python."""
+    for block in blocks:
+        return sys.getrefcount(block)
+    return 0
+
+
+_OF_UNUSED = _references([np.empty(1, np.uint8)])
