@@ -1,8 +1,9 @@
 """
 Axes of a kernel that can be one: next to each other, in the same order, wherever an element is read or written.
 
-`y[f, oh, ow] = sum_c x[c, oh, ow] * w[f, c]` is a product of matrices over f, c and the pixels oh · ow. In the literature
-this is collapsing (or flattening, or coalescing) a nest's dimensions.
+`y[f, oh, ow] = sum_c x[c, oh, ow] * w[f, c]` is a product of matrices over f, c and the pixels oh · ow, and
+`y[c] = sum_(h, w) x[c, h, w]` sums rows of h · w elements. In the literature this is collapsing (or flattening, or
+coalescing) a nest's dimensions.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ class Collapse:
 
 def plan_collapse(kernel: te.KernelOp) -> Collapse | None:
     """
-    What can be one in a kernel over buffers that computes one contraction, of two operands, and what is before and
-    behind it element by element; None for another kernel, or where there is nothing.
+    What can be one in a kernel over buffers that computes one reduction or contraction, of one or two operands, and
+    what is before and behind it element by element; None for another kernel, or where there is nothing.
     """
     computes = [op for op in kernel.body.block.ops if isinstance(op, te.ComputeOp)]
-    contracting = [op for op in computes if op.combiners]
-    if len(contracting) != 1 or len(contracting[0].reads) != 2 or not kernel.destinations:
+    reducing = [op for op in computes if op.combiners]
+    if len(reducing) != 1 or len(reducing[0].reads) not in (1, 2) or not kernel.destinations:
         return None
     if any(read.map is None for op in computes for read in op.reads) or _has_others(kernel):
         return None
@@ -57,7 +58,7 @@ def plan_collapse(kernel: te.KernelOp) -> Collapse | None:
     while _drop_unlinked(maps, pairs, tensors, same):
         pass
     single = {op: _single(op) for op in computes}
-    if not pairs[contracting[0]] and not single[contracting[0]]:
+    if not pairs[reducing[0]] and not single[reducing[0]]:
         return None
     return Collapse(
         {op: _runs(len(op.extents), joined) for op, joined in pairs.items()},

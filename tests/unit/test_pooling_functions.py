@@ -161,6 +161,22 @@ def test_compiled(dtype):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def test_reductions_of_images_to_an_element():
+    """The axes that a reduction joins: all of an image, those of a part of one, and those around an axis that stays."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 7, 17)).astype(np.float32)
+
+    def reduced(np, x):
+        return (
+            np.mean(x, axis=(2, 3), keepdims=True),
+            np.max(x, axis=(1, 2)),
+            np.sum(x[:, :, 1:, 3:], axis=(2, 3)),
+            np.min(x, axis=(0, 1, 3)) * 2,
+        )
+
+    for found, expected in zip(sw.jit(lambda x: reduced(sw, x))(x), reduced(np, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_of_nothing_but_infinities():
     """An element of the padding is never the greatest, also where every other one is the least number."""
     x = np.full((1, 1, 4, 4), -np.inf, np.float32)

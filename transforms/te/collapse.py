@@ -1,4 +1,4 @@
-"""Axes of contractions that are next to each other everywhere become one."""
+"""Axes of reductions and contractions that are next to each other everywhere become one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from .recast import recast
 
 class TeCollapsePass(StepwellPass):
     """
-    Joins the axes of a contraction that are next to each other wherever an element is read or written, and drops
-    sums of one term.
+    Joins the axes of a reduction or a contraction that are next to each other wherever an element is read or written,
+    and drops sums of one term.
 
     Before: `y[f, oh, ow] = sum_(c, kh = 1, kw = 1) x[c, oh + kh, ow + kw] * w[f, c, kh, kw]`, a convolution.
-    After: `y[f, oh_ow] = sum_c x[c, oh_ow] * w[f, c, 0, 0]`, a product of matrices. The kernel's buffers are viewed so:
-    nothing is copied, and a buffer whose rows lie apart, as inside of a pad, keeps its axes.
+    After: `y[f, oh_ow] = sum_c x[c, oh_ow] * w[f, c, 0, 0]`, a product of matrices. The mean over the rows and columns of
+    an image is so one over its pixels. The kernel's buffers are viewed so: nothing is copied, and a buffer whose rows
+    lie apart, as inside of a pad, keeps its axes.
     """
 
     name = "te-collapse"

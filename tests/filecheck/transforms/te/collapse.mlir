@@ -101,3 +101,45 @@ func.func @inside(%x: tensor<2x3x5xf32>, %w: tensor<4x2x1xf32>) -> tensor<4x5x7x
   }
   func.return %z : tensor<4x5x7xf32>
 }
+
+// The mean over rows and columns is one over pixels; images of a batch and their channels are rows of it.
+// CHECK-LABEL: func.func @mean
+// CHECK:         memref<2x3x5x7xf32> to memref<6x35xf32>
+// CHECK:         te.kernel "k"
+// CHECK-NEXT:      [%n_c = 6] add [%h_w = 35] (%a = %{{.*}}[%n_c, %h_w])
+// CHECK:           [%{{.*}} = 6] (%{{.*}} = %{{.*}}[%{{.*}}])
+func.func @mean(%x: tensor<2x3x5x7xf32>) -> tensor<2x3xf32> {
+  %z = te.kernel "k" (%x_1 = %x) : (tensor<2x3x5x7xf32>) -> tensor<2x3xf32> {
+    %y = te.compute [%n = 2, %c = 3] add [%h = 5, %w = 7] (%a = %x_1[%n, %c, %h, %w]) : (tensor<2x3x5x7xf32>) -> tensor<2x3xf32> {
+      te.yield %a : f32
+    }
+    %z_1 = te.compute [%n = 2, %c = 3] (%a = %y[%n, %c]) : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %s = arith.constant 35.0 : f32
+      %q = arith.divf %a, %s : f32
+      te.yield %q : f32
+    }
+    te.yield %z_1 : tensor<2x3xf32>
+  }
+  func.return %z : tensor<2x3xf32>
+}
+
+// What is summed on both sides of an axis that stays is no row; the windows of a pool keep theirs too.
+// CHECK-LABEL: func.func @around
+// CHECK-NOT:     reinterpret_cast
+// CHECK:         [%c = 3] max [%h = 5, %w = 7] (%a = %{{.*}}[%h, %c, %w])
+func.func @around(%x: tensor<5x3x7xf32>) -> tensor<3xf32> {
+  %y = te.compute [%c = 3] max [%h = 5, %w = 7] (%a = %x[%h, %c, %w]) : (tensor<5x3x7xf32>) -> tensor<3xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @pool
+// CHECK-NOT:     reinterpret_cast
+// CHECK:         [%c = 3, %oh = 2, %ow = 3] max [%kh = 3, %kw = 3]
+func.func @pool(%x: tensor<3x5x7xf32>) -> tensor<3x2x3xf32> {
+  %y = te.compute [%c = 3, %oh = 2, %ow = 3] max [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh, %ow * 2 + %kw]) : (tensor<3x5x7xf32>) -> tensor<3x2x3xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<3x2x3xf32>
+}
