@@ -11,11 +11,14 @@ from ...dialects.graph import (
     ConcatOp,
     ConvOp,
     ElementwiseOp,
+    ExpandDimsOp,
     GatherOp,
     PadOp,
+    ReductionOp,
     ReshapeOp,
     SliceOp,
     SplitOp,
+    SqueezeOp,
 )
 from ...dialects.graph.base import constant_array
 from ...dialects.graph.gather import nearest_in_range
@@ -100,6 +103,30 @@ class SliceOfConcat(RewritePattern):
                 rewriter.replace(op, sliced)
                 return
             offset += extent
+
+
+class ReductionOfSameElements(RewritePattern):
+    """sum(x, keepdims), where sum(x) over the same axes stands before → expand_dims(sum(x)), and the other way round"""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, ReductionOp) or op.parent is None:
+            return
+        for use in op.operand.uses:
+            other = use.operation
+            if (
+                type(other) is type(op)
+                and other.parent is op.parent
+                and other.axes == op.axes
+                and other.keepdims != op.keepdims
+                and other.result.first_use is not None
+                and other.is_before_in_block(op)
+            ):
+                remark(op, "reduced the same elements twice, with keepdims and without → once")
+                reshaped_op = ExpandDimsOp if op.keepdims is not None else SqueezeOp
+                reshaped = reshaped_op(other.result, op.axis_tuple)
+                reshaped.location = op.location
+                rewriter.replace(op, reshaped)
+                return
 
 
 class PadIntoConvolution(RewritePattern):

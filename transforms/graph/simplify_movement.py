@@ -29,6 +29,7 @@ from .movement_patterns import (
     ConcatOfParts,
     GatherOfProgression,
     PadIntoConvolution,
+    ReductionOfSameElements,
     SliceOfConcat,
 )
 from .rules import EquationsPass, Rule
@@ -217,5 +218,6 @@ class GraphSimplifyMovementPass(EquationsPass):
         ConcatOfConcat(),
         SliceOfConcat(),
         PadIntoConvolution(),
+        ReductionOfSameElements(),
         GatherOfProgression(),
     )

@@ -24,6 +24,39 @@ func.func @reductions(%x: tensor<2x3x4xf32>) -> (tensor<2x1x1xf32>, tensor<3x2xf
   func.return %1, %3 : tensor<2x1x1xf32>, tensor<3x2xf32>
 }
 
+// With keepdims and without, the same elements are added up once.
+// CHECK-LABEL: func.func @reduced_once
+// CHECK-NEXT:    %[[ONCE:.*]] = graph.mean %x axes = [0] : tensor<3x4xf32> -> tensor<4xf32>
+// CHECK-NEXT:    %[[KEPT:.*]] = graph.{{expand_dims|reshape}} %[[ONCE]]
+// CHECK-NEXT:    func.return %[[ONCE]], %[[KEPT]]
+func.func @reduced_once(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<1x4xf32>) {
+  %0 = graph.mean %x axes = [0] : tensor<3x4xf32> -> tensor<4xf32>
+  %1 = graph.mean %x axes = [0] keepdims : tensor<3x4xf32> -> tensor<1x4xf32>
+  func.return %0, %1 : tensor<4xf32>, tensor<1x4xf32>
+}
+
+// CHECK-LABEL: func.func @reduced_once_with_keepdims_first
+// CHECK-NEXT:    %[[ONCE:.*]] = graph.max %x axes = [1] keepdims : tensor<3x4xf32> -> tensor<3x1xf32>
+// CHECK-NEXT:    %[[LEFT:.*]] = graph.{{squeeze|reshape}} %[[ONCE]]
+// CHECK-NEXT:    func.return %[[ONCE]], %[[LEFT]]
+func.func @reduced_once_with_keepdims_first(%x: tensor<3x4xf32>) -> (tensor<3x1xf32>, tensor<3xf32>) {
+  %0 = graph.max %x axes = [1] keepdims : tensor<3x4xf32> -> tensor<3x1xf32>
+  %1 = graph.max %x axes = [1] : tensor<3x4xf32> -> tensor<3xf32>
+  func.return %0, %1 : tensor<3x1xf32>, tensor<3xf32>
+}
+
+// Over other axes, or joined otherwise, they are others.
+// CHECK-LABEL: func.func @reduced_otherwise
+// CHECK-NEXT:    graph.sum %x axes = [0] : tensor<3x3xf32> -> tensor<3xf32>
+// CHECK-NEXT:    graph.sum %x axes = [1] keepdims : tensor<3x3xf32> -> tensor<3x1xf32>
+// CHECK-NEXT:    graph.max %x axes = [0] keepdims : tensor<3x3xf32> -> tensor<1x3xf32>
+func.func @reduced_otherwise(%x: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x1xf32>, tensor<1x3xf32>) {
+  %0 = graph.sum %x axes = [0] : tensor<3x3xf32> -> tensor<3xf32>
+  %1 = graph.sum %x axes = [1] keepdims : tensor<3x3xf32> -> tensor<3x1xf32>
+  %2 = graph.max %x axes = [0] keepdims : tensor<3x3xf32> -> tensor<1x3xf32>
+  func.return %0, %1, %2 : tensor<3xf32>, tensor<3x1xf32>, tensor<1x3xf32>
+}
+
 // A sum over two axes in another order adds up in another order.
 // CHECK-LABEL: func.func @order
 // CHECK-NEXT:    graph.transpose
