@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects import te
 from ...dialects.affine_bounds import is_within, linear_form
+from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from ..cost import CHEAP
 from .nests import Nest
@@ -138,9 +140,31 @@ def _recomputation(
     times = per_element * len({read.map for read in reads}) * readers
     if times <= 1:
         return None
-    if producer.cost <= CHEAP and not consumer.is_reduction and per_element <= 1:
+    is_light = not consumer.is_reduction or _is_lighter_than_its_result(consumer, producer)
+    if producer.cost <= CHEAP and is_light and per_element <= 1:
         return None
     return f"each of its elements, costing {producer.cost:g} additions, would be computed {times:g} times"
+
+
+def _is_lighter_than_its_result(consumer: Nest, producer: Nest) -> bool:
+    """
+    Whether a reduction that computes what it reads loads no more bytes than it would of the stored result, which then is
+    neither written nor has a place. A contraction reads its operands in tiles, again and again.
+    """
+    sources = {read.source for read in producer.reads}
+    sizes = [_bytes(value) for value in (*sources, *producer.root.outputs[:1])]
+    if consumer.is_contraction or None in sizes:
+        return False
+    *loaded, stored = (size for size in sizes if size is not None)
+    return sum(loaded) <= stored
+
+
+def _bytes(value: SSAValue) -> int | None:
+    """The bytes of a tensor; None where an extent is a value."""
+    type_ = tensor_type(value)
+    if not type_.has_static_shape():
+        return None
+    return prod(type_.get_shape()) * max(8, bit_width(type_.get_element_type())) // 8
 
 
 def _reads_per_element(consumer: Nest, producer: Nest) -> float:

@@ -247,3 +247,28 @@ func.func @transpose_of_join(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) -> tensor
   }
   func.return %t : tensor<3x5xf32>
 }
+
+// What costs little is computed again by each of several readers, reductions too, rather than stored and read.
+// CHECK-LABEL: func.func @cheap_for_reductions(
+// CHECK:         te.kernel "min_max" (%x_1 = %x)
+// CHECK-NEXT:      te.compute [] min, max [%k = 5] (%e = %x_1[%k])
+// CHECK-NEXT:        math.absf
+// CHECK:         te.kernel "r" ({{.*}}%x_1 = %x
+// CHECK:           math.absf
+func.func @cheap_for_reductions(%x: tensor<5xf32>) -> (tensor<f32>, tensor<5xf32>) {
+  %abs = te.compute [%i = 5] (%e = %x[%i]) : (tensor<5xf32>) -> tensor<5xf32> {
+    %a = math.absf %e : f32
+    te.yield %a : f32
+  }
+  %min = te.compute [] min [%k = 5] (%e = %abs[%k]) : (tensor<5xf32>) -> tensor<f32> {
+    te.yield %e : f32
+  }
+  %max = te.compute [] max [%k = 5] (%e = %abs[%k]) : (tensor<5xf32>) -> tensor<f32> {
+    te.yield %e : f32
+  }
+  %r = te.compute [%i = 5] (%e = %abs[%i], %s = %max[]) : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32> {
+    %d = arith.divf %e, %s : f32
+    te.yield %d : f32
+  }
+  func.return %min, %r : tensor<f32>, tensor<5xf32>
+}

@@ -190,3 +190,24 @@ func.func @residual(%x: tensor<64x3136xf32>, %z: tensor<64x3136xf32>, %w: tensor
   }
   func.return %sum : tensor<256x3136xf32>
 }
+
+// Computed again, a sum of two operands would be twice as much to read for a reduction as its stored result.
+// CHECK-LABEL: func.func @two_operands_for_reductions(
+// CHECK:         te.compute [%i = 5]
+// CHECK-NEXT:      arith.addf
+// CHECK:         te.compute [] min [%k = 5] (%e = %sum_1[%k])
+// CHECK-NEXT:      te.yield
+func.func @two_operands_for_reductions(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %sum = te.compute [%i = 5] (%e = %x[%i], %f = %y[%i]) : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32> {
+    %a = arith.addf %e, %f : f32
+    te.yield %a : f32
+  }
+  %min = te.compute [] min [%k = 5] (%e = %sum[%k]) : (tensor<5xf32>) -> tensor<f32> {
+    te.yield %e : f32
+  }
+  %r = te.compute [%i = 5] (%e = %sum[%i], %s = %min[]) : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32> {
+    %d = arith.divf %e, %s : f32
+    te.yield %d : f32
+  }
+  func.return %r : tensor<5xf32>
+}
