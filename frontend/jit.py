@@ -113,6 +113,10 @@ class JitFunction(Generic[P, R]):
     found in the cache, where it is called.
 
     Raises StepwellError for wrong arguments, and for what cannot be traced.
+
+    >>> double = sw.jit(lambda x: x * 2, opt="quick")
+    >>> double(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
 
     def __init__(

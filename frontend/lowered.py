@@ -41,6 +41,10 @@ class Lowered:
     such a function needs; `name` is what messages call it; `options` are what it is compiled for; `seconds` are the steps that
     led to the module. `place_for` says where its compiled code is looked for, and kept.
     Each level is lowered when it is first asked for, and kept.
+
+    >>> low = sw.jit(lambda x: x * 2, opt="quick").lower(np.ones(2))
+    >>> low.compile()(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
 
     def __init__(

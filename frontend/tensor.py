@@ -37,6 +37,9 @@ class Tensor(TracedArray):
 
     Operators, indexing and methods are those of `numpy.ndarray`, with its broadcasting and promotion;
     each records an operation. NumPy's functions, called on a Tensor, are Stepwell's of the same name.
+
+    >>> sw.jit(lambda x: (x[::-1] + 1).sum(), opt="quick")(np.arange(3.0))  # x is a Tensor
+    array(6.)
     """
 
     __slots__ = ("recording", "shared", "value", "weak")

@@ -36,6 +36,11 @@ def conv(
     `stride` and `dilation` are a number, or one for each axis of the window; so is `padding`, which may also be a pair
     for each axis (before, after), `"valid"` (none), `"same"` (as many places of the window as make ceil(extent / stride),
     an odd element of the padding behind the image) or `"same_lower"` (before it).
+
+    >>> x, w = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    >>> sw.nn.conv(x, w)[0, 0]
+    array([[9., 9.],
+           [9., 9.]], dtype=float32)
     """
     x, w = promoted(x, w)
     rank = _rank(x, w)
@@ -63,6 +68,10 @@ def conv_transpose(
     make (i - 1) · stride + dilation · (k - 1) + 1 - padding + output_padding elements along each axis, plus a bias
     (`torch.nn.functional.conv_transpose2d`, ONNX ConvTranspose). `padding` is cut off at both ends, or a pair for each
     axis says how much at the beginning and at the end.
+
+    >>> x, w = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 2), np.float32)
+    >>> sw.nn.conv_transpose(x, w, stride=2)
+    array([[[1., 1., 1., 1.]]], dtype=float32)
     """
     x, w = promoted(x, w)
     rank = _rank(x, w)

@@ -33,6 +33,12 @@ def non_max_suppression(
     and height. `scores` is (batch, class, box). A box counts when its score is above `score_threshold`, and overlaps when
     intersection over union is above `iou_threshold`. Gives rows (batch, class, box) int64, with room for all there can be
     and 0 behind them, and how many they are.
+
+    >>> boxes = [[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]]]
+    >>> sw.nn.non_max_suppression(boxes, [[[0.9, 0.8, 0.7]]], 3, 0.5)
+    [array([[0, 0, 0],
+           [0, 0, 2],
+           [0, 0, 0]]), array(2)]
     """
     corners, weights = astype(as_tensor(boxes), FLOAT32), astype(as_tensor(scores), FLOAT32)
     (limit,) = integers(max_output_boxes_per_class, "max_output_boxes_per_class")

@@ -17,13 +17,23 @@ from .norms import lp_norm
 
 @traceable
 def softmax(x: TensorLike, /, axis: int = -1) -> Tensor:
-    """exp(x) / sum(exp(x)) along an axis, computed so that large elements do not overflow."""
+    """
+    exp(x) / sum(exp(x)) along an axis, computed so that large elements do not overflow.
+
+    >>> sw.softmax([0.0, 0.0, 1000.0])
+    array([0., 0., 1.])
+    """
     return record(graph.SoftmaxOp, floating(x), single_axis(axis))
 
 
 @traceable
 def log_softmax(x: TensorLike, /, axis: int = -1) -> Tensor:
-    """log(softmax(x)) along an axis, computed so that large elements do not overflow."""
+    """
+    log(softmax(x)) along an axis, computed so that large elements do not overflow.
+
+    >>> sw.nn.log_softmax([0.0, 0.0, 1000.0])
+    array([-1000., -1000.,     0.])
+    """
     return record(graph.LogSoftmaxOp, floating(x), single_axis(axis))
 
 
@@ -40,6 +50,10 @@ def layer_norm(
     """
     (x - mean) / sqrt(variance + eps) over the axes from `axis` on, times `scale`, plus `bias` (ONNX
     LayerNormalization). Both broadcast to those axes and may be None. The result has the dtype of `x`.
+
+    >>> sw.nn.layer_norm([[1.0, 3.0], [10.0, 30.0]])
+    array([[-1.,  1.],
+           [-1.,  1.]])
     """
     tensor = floating(x)
     parameters = converted([scale if scale is not None else 1], tensor.dtype)
@@ -59,6 +73,9 @@ def rms_norm(
     """
     x / sqrt(mean of squares + eps) over the axes from `axis` on, times `scale`, which broadcasts to them and may be None
     (ONNX RMSNormalization). The result has the dtype of `x`.
+
+    >>> sw.nn.rms_norm([3.0, 4.0])
+    array([0.8485, 1.1314])
     """
     tensor = floating(x)
     parameters = [] if scale is None else converted([scale], tensor.dtype)
@@ -82,6 +99,11 @@ def batch_norm(
     """
     (x - mean) / sqrt(variance + eps) · scale + bias with one number of each for each channel on `axis` (ONNX
     BatchNormalization of a trained model). The result has the dtype of `x`.
+
+    >>> x = [[1.0, 10.0], [3.0, 30.0]]  # two channels
+    >>> sw.nn.batch_norm(x, [1.0, 1.0], [0.0, 0.0], [2.0, 20.0], [1.0, 100.0])
+    array([[-1., -1.],
+           [ 1.,  1.]])
     """
     tensor = floating(x)
     parameters = converted([scale, bias, mean, variance], tensor.dtype)
@@ -103,6 +125,9 @@ def group_norm(
     """
     (x - mean) / sqrt(variance + eps) over each group of the channels on axis 1, and over all axes behind, times `scale`,
     plus `bias`, which have a number for each channel and may be None (ONNX GroupNormalization).
+
+    >>> sw.nn.group_norm([[1.0, 3.0, 10.0, 30.0]], 2)
+    array([[-1.,  1., -1.,  1.]])
     """
     tensor = floating(x)
     channels = tensor.shape[1] if tensor.ndim > 1 else 1
@@ -129,14 +154,25 @@ def instance_norm(
     *,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`group_norm` with a group for each channel (ONNX InstanceNormalization)."""
+    """
+    `group_norm` with a group for each channel (ONNX InstanceNormalization).
+
+    >>> sw.nn.instance_norm([[[1.0, 3.0], [10.0, 30.0]]])
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
     tensor = as_tensor(x)
     return group_norm(tensor, tensor.shape[1] if tensor.ndim > 1 else 1, scale, bias, eps=eps)
 
 
 @traceable
 def lp_normalize(x: TensorLike, /, p: float = 2, axis: int = -1) -> Tensor:
-    """x / (Σ |x|ᵖ)^(1/p) along an axis; 0 where that is 0 (ONNX LpNormalization)."""
+    """
+    x / (Σ |x|ᵖ)^(1/p) along an axis; 0 where that is 0 (ONNX LpNormalization).
+
+    >>> sw.nn.lp_normalize([3.0, 4.0])
+    array([0.6, 0.8])
+    """
     tensor, axes = floating(x), axes_of(single_axis(axis))
     norm = lp_norm(tensor, number(p, "p"), lambda powers: record(graph.SumOp, powers, axes, True))
     return tensor / where(norm == 0, 1, norm)
@@ -146,7 +182,13 @@ def lp_normalize(x: TensorLike, /, p: float = 2, axis: int = -1) -> Tensor:
 def mean_variance_normalize(
     x: TensorLike, /, axis: AxisLike = (0, 2, 3), *, eps: float = 1e-9
 ) -> Tensor:
-    """(x - mean) / (standard deviation + eps) over these axes (ONNX MeanVarianceNormalization)."""
+    """
+    (x - mean) / (standard deviation + eps) over these axes (ONNX MeanVarianceNormalization).
+
+    >>> sw.nn.mean_variance_normalize([[1.0, 3.0], [10.0, 30.0]], axis=1)
+    array([[-1.,  1.],
+           [-1.,  1.]])
+    """
     tensor, axes = floating(x), axes_of(axis)
     centered = tensor - record(graph.MeanOp, tensor, axes, True)
     variance = record(graph.MeanOp, centered * centered, axes, True)
@@ -165,6 +207,9 @@ def local_response_norm(
     """
     x / (bias + alpha / size · Σ x²) ** beta, summed over `size` channels around each on axis 1 (ONNX LRN; Krizhevsky,
     Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", 2012).
+
+    >>> sw.nn.local_response_norm([[[1.0], [2.0], [3.0]]], 3, alpha=3.0).ravel()
+    array([0.2608, 0.2624, 0.4145])
     """
     tensor = floating(x)
     (extent,) = integers(size, "size")

@@ -29,27 +29,47 @@ def _sum(x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
 
 @traceable
 def reduce_l1(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The sum of the magnitudes. The element type stays; integers wrap."""
+    """
+    The sum of the magnitudes. The element type stays; integers wrap.
+
+    >>> sw.nn.reduce_l1([[1, -2], [3, 4]], axis=1)
+    array([3, 7])
+    """
     return _sum(abs(as_tensor(x)), axis, keepdims)
 
 
 @traceable
 def reduce_l2(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The square root of the sum of the squares. Integers become floats."""
+    """
+    The square root of the sum of the squares. Integers become floats.
+
+    >>> sw.nn.reduce_l2([[3.0, 4.0], [5.0, 12.0]], axis=1)
+    array([ 5., 13.])
+    """
     tensor = floating(x)
     return record(graph.SqrtOp, _sum(tensor * tensor, axis, keepdims))
 
 
 @traceable
 def reduce_sum_square(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The sum of the squares. The element type stays; integers wrap."""
+    """
+    The sum of the squares. The element type stays; integers wrap.
+
+    >>> sw.nn.reduce_sum_square([[1, 2], [3, 4]], axis=1)
+    array([ 5, 25])
+    """
     tensor = as_tensor(x)
     return _sum(tensor * tensor, axis, keepdims)
 
 
 @traceable
 def reduce_log_sum(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The natural logarithm of the sum. Integers become floats."""
+    """
+    The natural logarithm of the sum. Integers become floats.
+
+    >>> sw.nn.reduce_log_sum([1.0, 2.0, 3.0])
+    array(1.7918)
+    """
     return log(_sum(floating(x), axis, keepdims))
 
 
@@ -57,6 +77,9 @@ def reduce_log_sum(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = 
 def logsumexp(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
     """
     log(Σ exp(x)), computed from x less its greatest element, so that large elements do not overflow; of nothing, -inf.
+
+    >>> sw.nn.logsumexp([1000.0, 1000.0])
+    array(1000.6931)
     """
     tensor, axes = floating(x), axes_of(axis)
     if not tensor.size:

@@ -97,6 +97,10 @@ def max_pool(
     `ceil_mode` a last window may reach beyond the padding.
 
     Raises StepwellError for a window that does not fit, or that lies in the padding.
+
+    >>> x = [[[1.0, 3.0, 2.0, 0.0]]]
+    >>> sw.nn.max_pool(x, 2)
+    array([[[3., 2.]]])
     """
     tensor = as_tensor(x)
     window = window_of(
@@ -122,6 +126,10 @@ def argmax_pool(
     Where `max_pool` finds its elements, of equal ones the first: their numbers among all elements of `x`, int64, counted
     in row-major order, or with `storage_order=1` with the spatial axes in column-major order (the second result of
     ONNX MaxPool).
+
+    >>> x = [[[1.0, 3.0, 2.0, 0.0]]]
+    >>> sw.nn.argmax_pool(x, 2)
+    array([[[1, 2]]])
     """
     tensor = as_tensor(x)
     window = window_of(
@@ -159,6 +167,10 @@ def average_pool(
     """
     The mean of the elements under a window, of the zeros in the padding too unless `count_include_pad` is False
     (`torch.nn.functional.avg_pool2d`, ONNX AveragePool); the other parameters are those of `max_pool`.
+
+    >>> x = [[[1.0, 3.0, 2.0, 0.0]]]
+    >>> sw.nn.average_pool(x, 2)
+    array([[[2., 1.]]])
     """
     tensor = floating(x)
     window = window_of(
@@ -182,6 +194,10 @@ def lp_pool(
 ) -> Tensor:
     """
     (Σ |x|ᵖ)^(1/p) of the elements under a window (ONNX LpPool); the other parameters are those of `max_pool`.
+
+    >>> x = [[[3.0, 4.0, 5.0, 12.0]]]
+    >>> sw.nn.lp_pool(x, 2)
+    array([[[ 5., 13.]]])
     """
     tensor = floating(x)
     window = window_of(

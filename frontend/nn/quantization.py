@@ -90,6 +90,9 @@ def quantize_linear(
 
     `scale` and `zero_point` are one number, one for each slice of `axis`, or one for each block of `block_size` slices.
     The result has the dtype of the zero point, or `dtype`, without both uint8.
+
+    >>> sw.nn.quantize_linear([-1.0, 0.25, 300.0], 0.5, np.uint8(128))
+    array([126, 128, 255], dtype=uint8)
     """
     x, scale = as_tensor(x), as_tensor(scale)
     if zero_point is not None:
@@ -124,6 +127,10 @@ def dequantize_linear(
     """
     `(x - zero_point) * scale`, in the dtype of the scale, or `dtype` (ONNX DequantizeLinear). See `quantize_linear` for
     the shapes.
+
+    >>> x = np.array([0, 128, 255], np.uint8)
+    >>> sw.nn.dequantize_linear(x, 0.5, np.uint8(128))
+    array([-64. ,   0. ,  63.5])
     """
     x, scale = as_tensor(x), as_tensor(scale)
     _require_quantized(x.dtype, DEQUANTIZED)
@@ -145,6 +152,9 @@ def dynamic_quantize_linear(x: TensorLike, /) -> list[Tensor]:
     """
     `x` as uint8 with the scale and the zero point that hold its range and 0, which come second and third (ONNX
     DynamicQuantizeLinear).
+
+    >>> sw.nn.dynamic_quantize_linear(np.array([0.0, 1.0, 2.55], np.float32))
+    [array([  0, 100, 255], dtype=uint8), array(0.01, dtype=float32), array(0, dtype=uint8)]
     """
     x = astype(as_tensor(x), FLOAT32)
     low, high = minimum(min(x), np.float32(0)), maximum(max(x), np.float32(0))
@@ -167,6 +177,10 @@ def matmul_integer(
 
     A zero point is one number, or one for each row of `a` or column of `b`; with batches, of a shape that broadcasts
     to the operand's.
+
+    >>> a = np.array([[3, 4]], np.uint8)
+    >>> sw.nn.matmul_integer(a, a.T, np.uint8(2))
+    array([[11]], dtype=int32)
     """
     a, b = as_tensor(a), as_tensor(b)
     for operand in (a, b):
@@ -216,6 +230,10 @@ def conv_integer(
     The convolution of `x - x_zero_point` by `w - w_zero_point`, of int8 or uint8, in int32, exactly (ONNX ConvInteger). Around
     the image numbers are 0, so the quantized ones are the zero point. `w_zero_point` is one number, or one for each output
     channel; the other parameters are those of `conv`.
+
+    >>> x, w = np.full((1, 1, 3), 7, np.uint8), np.ones((1, 1, 2), np.uint8)
+    >>> sw.nn.conv_integer(x, w, np.uint8(5))
+    array([[[4, 4]]], dtype=int32)
     """
     x, w = as_tensor(x), as_tensor(w)
     for operand in (x, w):
@@ -255,6 +273,11 @@ def qlinear_conv(
     """
     The convolution of a quantized image by quantized weights, quantized by `y_scale` and `y_zero_point`, whose dtype it has
     (ONNX QLinearConv). The sums of products are exact; the bias `b` is int32, in steps of `x_scale * w_scale`.
+
+    >>> x, w = np.full((1, 1, 3), 7, np.uint8), np.ones((1, 1, 2), np.uint8)
+    >>> zero = np.uint8(0)
+    >>> sw.nn.qlinear_conv(x, 0.5, zero, w, 0.5, zero, 0.5, zero)
+    array([[[7, 7]]], dtype=uint8)
     """
     zeros = as_tensor(y_zero_point)
     sums = conv_integer(x, w, x_zero_point, w_zero_point, stride, padding, dilation, groups)
@@ -291,6 +314,10 @@ def qlinear_matmul(
     """
     The product of two quantized matrices, quantized by `y_scale` and `y_zero_point`, whose dtype it has (ONNX
     QLinearMatMul). The sums of products are exact.
+
+    >>> a, zero = np.array([[3, 4]], np.uint8), np.uint8(0)
+    >>> sw.nn.qlinear_matmul(a, 0.5, zero, a.T, 0.5, zero, 0.5, zero)
+    array([[12]], dtype=uint8)
     """
     a = as_tensor(a)
     product = matmul_integer(a, b, a_zero_point, b_zero_point)

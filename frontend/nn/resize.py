@@ -248,6 +248,9 @@ def resize(
     float32 and rounded.
 
     Raises StepwellError for unknown modes, and for numbers of sizes that are not those of the axes.
+
+    >>> sw.nn.resize([1.0, 2.0], scales=[2.0])
+    array([1., 1., 2., 2.])
     """
     tensor = as_tensor(x)
     _require(mode, MODES, "mode")

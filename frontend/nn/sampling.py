@@ -175,6 +175,10 @@ def grid_sample(
     in reverse (`reflection`). As in ONNX a cubic sample is moved to between the ends before its four elements are taken.
 
     Raises StepwellError for another mode, and for shapes that do not fit.
+
+    >>> x = [[[[1.0, 2.0], [3.0, 4.0]]]]
+    >>> sw.nn.grid_sample(x, [[[[0.0, 0.0]]]])
+    array([[[[2.5]]]])
     """
     x, positions = as_tensor(x), _coordinates(grid)
     _require(mode, MODES, "mode")
@@ -205,6 +209,10 @@ def affine_grid(theta: TensorLike, size: Sequence[int], /, align_corners: bool =
     """
     The positions at which `grid_sample` gives images of shape `size` (n, c, …) transformed by the matrices `theta` (n, r,
     r + 1) for r spatial axes (ONNX AffineGrid, `torch.nn.functional.affine_grid`).
+
+    >>> sw.nn.affine_grid([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], (1, 1, 1, 2))
+    array([[[[-0.5,  0. ],
+             [ 0.5,  0. ]]]])
     """
     matrices, extents = as_tensor(theta), integers(size, "size")
     rank = len(extents) - 2
@@ -243,6 +251,11 @@ def roi_align(
     `batch_indices` names, as `output_size` cells: the mean of `sampling_ratio`² linear samples in each, or with mode "max"
     the greatest of the terms of their sums (ONNX RoiAlign, `torchvision.ops.roi_align`). `aligned` boxes are moved by half
     an element, and may be smaller than one.
+
+    >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    >>> sw.nn.roi_align(x, [[0.0, 0.0, 4.0, 4.0]], [0], 2)[0, 0]
+    array([[ 2.5,  4.5],
+           [10.5, 12.5]], dtype=float32)
     """
     x, boxes = as_tensor(x), _coordinates(rois)
     _require(mode, ("avg", "max"), "mode")
@@ -307,6 +320,11 @@ def deform_conv(
     `x` is (n, c, h, w) and `w` (f, c / groups, kh, kw). `offset` (n, offset_groups · kh · kw · 2, oh, ow) has the vertical
     and the horizontal part for each tap, `mask` (n, offset_groups · kh · kw, oh, ow) a factor. The other
     parameters are those of `conv`.
+
+    >>> x, w = np.ones((1, 1, 2, 2), np.float32), np.ones((1, 1, 1, 1), np.float32)
+    >>> sw.nn.deform_conv(x, w, np.full((1, 2, 2, 2), 0.5, np.float32))[0, 0]
+    array([[1.  , 0.5 ],
+           [0.5 , 0.25]], dtype=float32)
     """
     x, w = converted([x, w], as_tensor(x).dtype)
     _require_images(x, 4)

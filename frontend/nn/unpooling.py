@@ -41,6 +41,10 @@ def col2im(
     The other parameters are those of `max_pool`.
 
     Raises StepwellError for another number of elements or blocks than the shapes give.
+
+    >>> blocks = np.ones((1, 2, 3), np.float32)  # three of two elements
+    >>> sw.nn.col2im(blocks, (4,), (2,))
+    array([[[1., 2., 2., 1.]]], dtype=float32)
     """
     x = as_tensor(x)
     image, block = integers(output_size, "output_size"), integers(kernel_size, "kernel_size")
@@ -97,6 +101,10 @@ def max_unpool(
     (ONNX MaxUnpool, `torch.nn.functional.max_unpool2d`).
 
     The indices are those of an image that the window just covers; with an `output_size`, a whole shape, 0 is put behind it, or it is cut.
+
+    >>> x = np.array([[[1.0, 3.0, 2.0, 0.0]]])
+    >>> sw.nn.max_unpool(sw.nn.max_pool(x, 2), sw.nn.argmax_pool(x, 2), 2)
+    array([[[0., 3., 2., 0.]]])
     """
     x, chosen = as_tensor(x), as_tensor(indices)
     if chosen.shape != x.shape or chosen.dtype.kind not in "iu":

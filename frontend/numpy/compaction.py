@@ -47,6 +47,9 @@ def nonzero_and_count(x: TensorLike, /) -> list[Tensor]:
     """
     The indices of the elements that are not 0, in row-major order, as int64 of shape (axes of `x`, elements of `x`); and
     how many columns of it count (ONNX NonZero).
+
+    >>> sw.nonzero_and_count([0, 5, 6])
+    [array([[1, 2, 0]]), array(2)]
     """
     x = as_tensor(x)
     kept = ravel(not_equal(x, as_tensor(np.zeros((), x.dtype))))
@@ -64,6 +67,9 @@ def compress_and_count(
     """
     The slices of an axis, or the elements of the flattened `x`, where `condition` holds, which may be shorter; and how
     many these are. The array has room for all that the condition speaks of.
+
+    >>> sw.compress_and_count([True, False, True], [5, 6, 7])
+    [array([5, 7, 0]), array(2)]
     """
     x = as_tensor(x)
     if axis is None:
@@ -85,6 +91,9 @@ def unique_and_counts(x: TensorLike, /, *, sorted: bool = True) -> list[Tensor]:
     """
     The different elements of the flattened `x`, in order, or as they come first; the index of the first of each; for each
     element of `x` the number of its value among them; how often each occurs; and how many they are (ONNX Unique).
+
+    >>> sw.unique_and_counts([3, 1, 3])[0]
+    array([1, 3, 0])
     """
     flat = ravel(as_tensor(x))
     size = flat.shape[0]

@@ -20,7 +20,13 @@ from .arguments import integers, normalized, single_axis
 
 @creation
 def iota(shape: int | Sequence[int], axis: int = 0, dtype: Any = np.int64) -> Tensor:
-    """An array of `shape` that counts 0, 1, 2, … along `axis`."""
+    """
+    An array of `shape` that counts 0, 1, 2, … along `axis`.
+
+    >>> sw.iota((2, 3), axis=1)
+    array([[0, 1, 2],
+           [0, 1, 2]])
+    """
     extents = integers(shape, "shape")
     axis = normalized(single_axis(axis), len(extents))
     return record(graph.IotaOp, TensorType(element_type(dtype_named(dtype)), extents), axis)
@@ -28,7 +34,15 @@ def iota(shape: int | Sequence[int], axis: int = 0, dtype: Any = np.int64) -> Te
 
 @creation
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tensor:
-    """`numpy.arange`: from `start`, 0 if there is only one number, up to, without, `stop`."""
+    """
+    `numpy.arange`: from `start`, 0 if there is only one number, up to, without, `stop`.
+
+    int64 of integers, else float64, unless `dtype` says otherwise; of shape (ceil((stop - start) / step),). The
+    numbers are known when the function is traced.
+
+    >>> sw.arange(2, 10, 3)
+    array([2, 5, 8])
+    """
     bounds = (0, start) if stop is None else (start, stop)
     if any(isinstance(number, Tensor) for number in (*bounds, step)):
         raise StepwellError(

@@ -59,7 +59,9 @@ def eigh(a: TensorLike, /, UPLO: str = "L") -> EighResult:
     (..., n), and (..., n, n) whose column i belongs to value i. The greatest element of each vector is positive, where
     NumPy's signs are LAPACK's.
 
-        values, vectors = sw.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])  # 1 and 3
+    >>> values, vectors = sw.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    >>> values
+    array([1., 3.])
     """
     matrices, dtype = _triangle(a, UPLO)
     values, vectors = record_all(graph.EighOp, matrices)
@@ -71,7 +73,8 @@ def eigvalsh(a: TensorLike, /, UPLO: str = "L") -> Tensor:
     """
     The eigenvalues, rising, of each symmetric matrix, of which one triangle is read: (..., n, n) gives (..., n).
 
-        sw.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])  # 1 and 3
+    >>> sw.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+    array([1., 3.])
     """
     matrices, dtype = _triangle(a, UPLO)
     (values,) = record_all(graph.EighOp, matrices, values_only=True)
@@ -110,7 +113,9 @@ def svd(
     `full_matrices`, else min(m, n); the singular values S fall. Without `compute_uv` only S. Signs differ from NumPy's,
     and `hermitian` changes nothing.
 
-        u, s, vh = sw.linalg.svd(x, full_matrices=False)
+    >>> u, s, vh = sw.linalg.svd(np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), full_matrices=False)
+    >>> s, u.shape
+    (array([4., 3.]), (3, 2))
     """
     matrices, dtype = matrices_of(a)
     if not compute_uv:
@@ -131,7 +136,8 @@ def svdvals(x: TensorLike, /) -> Tensor:
     """
     The singular values, falling, of each matrix: (..., m, n) gives (..., min(m, n)).
 
-        sw.linalg.svdvals([[3.0, 0.0], [4.0, 0.0]])  # 5 and 0
+    >>> sw.linalg.svdvals([[3.0, 0.0], [4.0, 0.0]])
+    array([5., 0.])
     """
     matrices, dtype = matrices_of(x)
     return cast_to(_singular_values(matrices), dtype)
@@ -165,7 +171,9 @@ def pinv(
     `rcond` times the greatest, 1e-15 unless given, count as 0; `rtol=None` takes the dtype's precision times max(m, n).
     `hermitian` changes nothing.
 
-        sw.linalg.pinv(x) @ b  # the least squares solution of x @ y = b
+    >>> sw.linalg.pinv([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+    array([[0.5 , 0.  , 0.  ],
+           [0.  , 0.25, 0.  ]])
     """
     matrices, dtype = matrices_of(a)
     if rcond is None:
@@ -193,7 +201,8 @@ def matrix_rank(
     The number of singular values of each matrix above `tol`, or above `rtol` times the greatest: by default the dtype's
     precision times max(m, n). int64; of a vector 0 where all of it is 0, else 1. `hermitian` changes nothing.
 
-        sw.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])  # 1
+    >>> sw.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    array(1)
     """
     x = as_tensor(A)
     if x.ndim < 2:
@@ -223,6 +232,11 @@ def lstsq(
     NumPy's have (0,), they are there too.
 
         x, residuals, rank, values = sw.linalg.lstsq(a, b)
+
+    >>> a, b = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]
+    >>> x, residuals, rank, singular = sw.linalg.lstsq(a, b)
+    >>> x
+    array([1., 2.])
     """
     left, right = as_tensor(a), as_tensor(b)
     if left.ndim != 2 or right.ndim not in (1, 2) or left.shape[0] != right.shape[0]:

@@ -30,7 +30,12 @@ def diff(
     prepend: TensorLike = None,
     append: TensorLike = None,
 ) -> Tensor:
-    """Each element less the one before it along an axis, n times; other elements may be put before and behind."""
+    """
+    Each element less the one before it along an axis, n times; other elements may be put before and behind.
+
+    >>> sw.diff([1, 4, 9, 16])
+    array([3, 5, 7])
+    """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
     (times,) = integers(n, "n")
@@ -56,7 +61,12 @@ def _end(part: TensorLike, x: Tensor, axis: int) -> Tensor | None:
 
 @traceable
 def ediff1d(x: TensorLike, /, to_end: TensorLike = None, to_begin: TensorLike = None) -> Tensor:
-    """Each element of the flattened `x` less the one before it; other elements may be put before and behind."""
+    """
+    Each element of the flattened `x` less the one before it; other elements may be put before and behind.
+
+    >>> sw.ediff1d([1, 4, 9], to_begin=[0])
+    array([0, 3, 5])
+    """
     differences = diff(ravel(x))
     ends = [
         None if part is None else cast_to(ravel(part), differences.dtype)
@@ -68,7 +78,12 @@ def ediff1d(x: TensorLike, /, to_end: TensorLike = None, to_begin: TensorLike = 
 
 @traceable
 def trapezoid(y: TensorLike, /, x: TensorLike = None, dx: float = 1.0, axis: int = -1) -> Tensor:
-    """The integral of `y` along an axis by trapezoids, whose widths are the differences of `x`, or `dx`."""
+    """
+    The integral of `y` along an axis by trapezoids, whose widths are the differences of `x`, or `dx`.
+
+    >>> sw.trapezoid([1.0, 2.0, 3.0], dx=2.0)
+    array(8.)
+    """
     y = as_tensor(y)
     axis = normalized(single_axis(axis), y.ndim)
     before = (slice(None),) * axis
@@ -85,6 +100,9 @@ def gradient(x: TensorLike, *spacing: TensorLike, axis: AxisLike = None) -> Any:
     """
     The slopes along each axis, or these: half the difference of the neighbours, of one neighbour at the ends. `spacing` is
     the distance of two elements, one number for all axes or one for each.
+
+    >>> sw.gradient([1.0, 4.0, 9.0])
+    array([3., 4., 5.])
     """
     x = floating(x) if as_tensor(x).dtype.kind == "f" else cast_to(as_tensor(x), FLOAT64)
     axes = (
@@ -121,7 +139,12 @@ def _slope(x: Tensor, step: TensorLike, axis: int) -> Tensor:
 def unwrap(
     x: TensorLike, /, discont: float | None = None, axis: int = -1, *, period: float = 2 * pi
 ) -> Tensor:
-    """Angles with multiples of the period added, so that no two neighbours are apart by more than half of it."""
+    """
+    Angles with multiples of the period added, so that no two neighbours are apart by more than half of it.
+
+    >>> sw.unwrap([1.0, 350.0, 340.0], period=360)
+    array([  1., -10., -20.])
+    """
     x = as_tensor(x)
     wide = division_dtype(x.dtype)
     axis = normalized(single_axis(axis), x.ndim)

@@ -34,6 +34,11 @@ def einsum(subscripts: str, /, *operands: TensorLike) -> Tensor:
     that stand once, in alphabetical order.
 
     Operands are promoted to a common dtype. Of more than two, `numpy.einsum_path` says in which order they are joined.
+
+    Raises StepwellError for letters with different extents, and for more or fewer letters than axes.
+
+    >>> sw.einsum("ij,j->i", [[1, 2], [3, 4]], [10, 1])
+    array([12, 34])
     """
     if not isinstance(subscripts, str) or not operands:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise StepwellError(

@@ -1,7 +1,8 @@
 """
 The operators, element by element: arithmetic, comparisons, logic.
 
-To add an element-wise function of an operation, add a line: `tanh = unary(graph.TanhOp)`.
+To add an element-wise function of an operation, add a line with an example and what it prints:
+`sqrt = unary(graph.SqrtOp, "sw.sqrt([4, 9])", "array([2., 3.])")`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..promotion import BOOL, INT8, division_dtype, float_dtype, is_scalar, numb
 from ..recording import as_tensor, cast_to, dtype_of, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
+from .examples import with_example
 
 # Element by element, one operand.
 
@@ -29,7 +31,7 @@ def floating(x: TensorLike) -> Tensor:
     return cast_to(tensor, float_dtype(tensor.dtype))
 
 
-def unary(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
+def unary(op: type[GraphOp], call: str, printed: str) -> Callable[[TensorLike], Tensor]:
     """The function of an operation of one operand. Integers become floats if it is for floats only."""
 
     def function(x: TensorLike, /) -> Tensor:
@@ -37,11 +39,12 @@ def unary(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
         return record(op, as_tensor(x) if takes_integers else floating(x))
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = op.__doc__ or f"Element-wise {function.__name__}."
+    text = op.__doc__ or f"Element-wise {function.__name__}."
+    function.__doc__ = with_example(text, call, printed)
     return traceable(function)
 
 
-def rounding(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
+def rounding(op: type[GraphOp], call: str, printed: str) -> Callable[[TensorLike], Tensor]:
     """The function of an operation that gives whole numbers: integers and bools stay."""
 
     def function(x: TensorLike, /) -> Tensor:
@@ -49,35 +52,45 @@ def rounding(op: type[GraphOp]) -> Callable[[TensorLike], Tensor]:
         return record(op, tensor) if is_float_dtype(tensor.dtype) else tensor
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = op.__doc__
+    function.__doc__ = with_example(op.__doc__ or "", call, printed)
     return traceable(function)
 
 
-exp = unary(graph.ExpOp)
-log = unary(graph.LogOp)
-sqrt = unary(graph.SqrtOp)
-rsqrt = unary(graph.RsqrtOp)
-sin = unary(graph.SinOp)
-cos = unary(graph.CosOp)
-tanh = unary(graph.TanhOp)
-erf = unary(graph.ErfOp)
-abs = absolute = unary(graph.AbsOp)
-sign = unary(graph.SignOp)
-ceil = rounding(graph.CeilOp)
-floor = rounding(graph.FloorOp)
-negative = unary(graph.NegOp)
-invert = bitwise_not = bitwise_invert = unary(graph.NotOp)
+exp = unary(graph.ExpOp, "sw.exp([0.0, 1.0])", "array([1.    , 2.7183])")
+log = unary(graph.LogOp, "sw.log([1.0, np.e])", "array([0., 1.])")
+sqrt = unary(graph.SqrtOp, "sw.sqrt([4, 9])", "array([2., 3.])")
+rsqrt = unary(graph.RsqrtOp, "sw.rsqrt([4.0, 16.0])", "array([0.5 , 0.25])")
+sin = unary(graph.SinOp, "sw.sin([0.0, np.pi / 2])", "array([0., 1.])")
+cos = unary(graph.CosOp, "sw.cos([0.0, np.pi])", "array([ 1., -1.])")
+tanh = unary(graph.TanhOp, "sw.tanh([0.0, 1.0])", "array([0.    , 0.7616])")
+erf = unary(graph.ErfOp, "sw.erf([0.0, 1.0])", "array([0.    , 0.8427])")
+abs = absolute = unary(graph.AbsOp, "sw.abs([-2, 0, 3])", "array([2, 0, 3])")
+sign = unary(graph.SignOp, "sw.sign([-3, 0, 5])", "array([-1,  0,  1])")
+ceil = rounding(graph.CeilOp, "sw.ceil([-1.5, 0.2])", "array([-1.,  1.])")
+floor = rounding(graph.FloorOp, "sw.floor([-1.5, 1.5])", "array([-2.,  1.])")
+negative = unary(graph.NegOp, "sw.negative([1, -2])", "array([-1,  2])")
+invert = bitwise_not = bitwise_invert = unary(graph.NotOp, "sw.invert([0, 5])", "array([-1, -6])")
 
 
 @traceable
 def rint(x: TensorLike, /) -> Tensor:
-    """To the nearest whole number, halves to the even one, as a float."""
+    """
+    To the nearest whole number, halves to the even one, as a float.
+
+    >>> sw.rint([0.5, 1.5, 2.6])
+    array([0., 2., 3.])
+    """
     return record(graph.RoundOp, floating(x))
 
 
 @traceable
 def reciprocal(x: TensorLike, /) -> Tensor:
-    """1 / x; of integers truncated, so that it is 0 unless x is 1 or -1. That of the integer 0 is 0."""
+    """
+    1 / x; of integers truncated, so that it is 0 unless x is 1 or -1. That of the integer 0 is 0.
+
+    >>> sw.reciprocal([2.0, 4.0])
+    array([0.5 , 0.25])
+    """
     tensor = as_tensor(x)
     tensor = cast_to(tensor, number_dtype(tensor.dtype))
     if is_float_dtype(tensor.dtype):
@@ -87,7 +100,12 @@ def reciprocal(x: TensorLike, /) -> Tensor:
 
 @traceable
 def square(x: TensorLike, /) -> Tensor:
-    """x · x; of bool in int8."""
+    """
+    x · x; of bool in int8.
+
+    >>> sw.square([-2, 3])
+    array([4, 9])
+    """
     tensor = as_tensor(x)
     tensor = cast_to(tensor, number_dtype(tensor.dtype))
     return record(graph.MulOp, tensor, tensor)
@@ -95,7 +113,14 @@ def square(x: TensorLike, /) -> Tensor:
 
 @traceable
 def round(x: TensorLike, /, decimals: int = 0) -> Tensor:
-    """To the nearest number of so many decimals, halves to the even one; integers stay."""
+    """
+    To the nearest number of so many decimals, halves to the even one; integers stay.
+
+    Raises StepwellError for negative `decimals` of integers.
+
+    >>> sw.round([0.5, 1.5, 2.25], 1)
+    array([0.5, 1.5, 2.2])
+    """
     tensor = as_tensor(x)
     if tensor.dtype == BOOL:
         tensor = floating(tensor)
@@ -115,7 +140,12 @@ around = round
 
 @traceable
 def clip(x: TensorLike, /, min: TensorLike = None, max: TensorLike = None) -> Tensor:
-    """`x` between two bounds, either of which may be None. Bounds may be arrays."""
+    """
+    `x` between two bounds, either of which may be None. Bounds may be arrays.
+
+    >>> sw.clip([-3, 4, 12], 0, 9)
+    array([0, 4, 9])
+    """
     min, max = (_within(bound, x) for bound in (min, max))
     bounds = [bound for bound in (min, max) if bound is not None]
     tensor, *limits = promoted(x, *bounds)
@@ -136,7 +166,12 @@ def _within(bound: TensorLike, x: TensorLike) -> TensorLike:
 
 @traceable
 def logical_not(x: TensorLike, /) -> Tensor:
-    """True where `x` is zero."""
+    """
+    True where `x` is zero.
+
+    >>> sw.logical_not([0, 2])
+    array([ True, False])
+    """
     return record(graph.NotOp, cast_to(as_tensor(x), BOOL))
 
 
@@ -144,7 +179,10 @@ def logical_not(x: TensorLike, /) -> Tensor:
 
 
 def binary(
-    op: type[GraphOp], dtype: Callable[[np.dtype], np.dtype] | None = None
+    op: type[GraphOp],
+    call: str,
+    printed: str,
+    dtype: Callable[[np.dtype], np.dtype] | None = None,
 ) -> Callable[[TensorLike, TensorLike], Tensor]:
     """The function of an operation of two operands, computed in their common dtype or what `dtype` makes of it."""
 
@@ -152,11 +190,14 @@ def binary(
         return record(op, *promoted(x, y, to=dtype))
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = op.__doc__ or f"Element-wise {function.__name__}."
+    text = op.__doc__ or f"Element-wise {function.__name__}."
+    function.__doc__ = with_example(text, call, printed)
     return traceable(function)
 
 
-def comparison(op: type[GraphOp]) -> Callable[[TensorLike, TensorLike], Tensor]:
+def comparison(
+    op: type[GraphOp], call: str, printed: str
+) -> Callable[[TensorLike, TensorLike], Tensor]:
     """
     The function of a comparison. A Python integer that the other operand's dtype does not hold is beyond all of its elements:
     it compares with them as its sign does with 0.
@@ -170,7 +211,7 @@ def comparison(op: type[GraphOp]) -> Callable[[TensorLike, TensorLike], Tensor]:
         return record(op, *promoted(x, y))
 
     function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = op.__doc__
+    function.__doc__ = with_example(op.__doc__ or "", call, printed)
     return traceable(function)
 
 
@@ -187,41 +228,50 @@ def _out_of_range(number: TensorLike, other: TensorLike) -> bool:
     return dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
 
 
-def logical(op: type[GraphOp]) -> Callable[[TensorLike, TensorLike], Tensor]:
+def logical(
+    op: type[GraphOp], call: str, printed: str
+) -> Callable[[TensorLike, TensorLike], Tensor]:
     """The function of an operation on truth values: anything but zero is true."""
 
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
         return record(op, cast_to(as_tensor(x), BOOL), cast_to(as_tensor(y), BOOL))
 
     function.__name__ = function.__qualname__ = "logical_" + op.name.removeprefix("graph.")
-    function.__doc__ = (
-        f"{op.name.removeprefix('graph.')} of truth values: anything but zero is true."
-    )
+    text = f"{op.name.removeprefix('graph.')} of truth values: anything but zero is true."
+    function.__doc__ = with_example(text, call, printed)
     return traceable(function)
 
 
-add = binary(graph.AddOp)
-subtract = binary(graph.SubOp)
-multiply = binary(graph.MulOp)
-divide = true_divide = binary(graph.DivOp, division_dtype)
-floor_divide = binary(graph.FloorDivOp, number_dtype)
-mod = remainder = binary(graph.ModOp, number_dtype)
-maximum = binary(graph.MaximumOp)
-minimum = binary(graph.MinimumOp)
-bitwise_and = binary(graph.AndOp)
-bitwise_or = binary(graph.OrOp)
-bitwise_xor = binary(graph.XorOp)
-left_shift = bitwise_left_shift = binary(graph.LeftShiftOp, number_dtype)
-right_shift = bitwise_right_shift = binary(graph.RightShiftOp, number_dtype)
-logical_and = logical(graph.AndOp)
-logical_or = logical(graph.OrOp)
-logical_xor = logical(graph.XorOp)
-equal = comparison(graph.EqOp)
-not_equal = comparison(graph.NeOp)
-less = comparison(graph.LtOp)
-less_equal = comparison(graph.LeOp)
-greater = comparison(graph.GtOp)
-greater_equal = comparison(graph.GeOp)
+add = binary(graph.AddOp, "sw.add([1, 2], 0.5)", "array([1.5, 2.5])")
+subtract = binary(graph.SubOp, "sw.subtract([5, 7], [2, 3])", "array([3, 4])")
+multiply = binary(graph.MulOp, "sw.multiply([1, 2], [3, 4])", "array([3, 8])")
+divide = true_divide = binary(
+    graph.DivOp, "sw.divide([1, 3], 2)", "array([0.5, 1.5])", division_dtype
+)
+floor_divide = binary(
+    graph.FloorDivOp, "sw.floor_divide([7, -7], 2)", "array([ 3, -4])", number_dtype
+)
+mod = remainder = binary(graph.ModOp, "sw.mod([7, -7], 3)", "array([1, 2])", number_dtype)
+maximum = binary(graph.MaximumOp, "sw.maximum([1, 5], [3, 2])", "array([3, 5])")
+minimum = binary(graph.MinimumOp, "sw.minimum([1, 5], [3, 2])", "array([1, 2])")
+bitwise_and = binary(graph.AndOp, "sw.bitwise_and([6, 5], 3)", "array([2, 1])")
+bitwise_or = binary(graph.OrOp, "sw.bitwise_or([6, 5], 3)", "array([7, 7])")
+bitwise_xor = binary(graph.XorOp, "sw.bitwise_xor([6, 5], 3)", "array([5, 6])")
+left_shift = bitwise_left_shift = binary(
+    graph.LeftShiftOp, "sw.left_shift([1, 5], 2)", "array([ 4, 20])", number_dtype
+)
+right_shift = bitwise_right_shift = binary(
+    graph.RightShiftOp, "sw.right_shift([20, -5], 2)", "array([ 5, -2])", number_dtype
+)
+logical_and = logical(graph.AndOp, "sw.logical_and([0, 2], [1, 3])", "array([False,  True])")
+logical_or = logical(graph.OrOp, "sw.logical_or([0, 0], [1, 0])", "array([ True, False])")
+logical_xor = logical(graph.XorOp, "sw.logical_xor([0, 2], [1, 3])", "array([ True, False])")
+equal = comparison(graph.EqOp, "sw.equal([1, 2], [1, 3])", "array([ True, False])")
+not_equal = comparison(graph.NeOp, "sw.not_equal([1, 2], [1, 3])", "array([False,  True])")
+less = comparison(graph.LtOp, "sw.less([1, 2], 2)", "array([ True, False])")
+less_equal = comparison(graph.LeOp, "sw.less_equal([1, 2], 1)", "array([ True, False])")
+greater = comparison(graph.GtOp, "sw.greater([1, 2], 1)", "array([False,  True])")
+greater_equal = comparison(graph.GeOp, "sw.greater_equal([1, 2], 2)", "array([False,  True])")
 
 
 @traceable
@@ -231,6 +281,9 @@ def power(x: TensorLike, y: TensorLike, /) -> Tensor:
 
     Raises StepwellError for an integer to a negative Python integer. Elements of an integer array may be
     negative exponents: the result is then that of the exact power, truncated.
+
+    >>> sw.power([2, 3], 3)
+    array([ 8, 27])
     """
     base, exponent = promoted(x, y, to=number_dtype)
     if is_scalar(y):
@@ -251,5 +304,13 @@ pow = power
 
 @traceable
 def where(condition: TensorLike, x: TensorLike, y: TensorLike, /) -> Tensor:
-    """`x` where the condition holds, `y` elsewhere; all three broadcast."""
+    """
+    `x` where the condition holds, `y` elsewhere; all three broadcast.
+
+    The result has the common dtype of `x` and `y`. With a condition alone NumPy's function is `nonzero`, which is
+    asked for by that name here.
+
+    >>> sw.where([True, False, True], [1, 2, 3], 0)
+    array([1, 0, 3])
+    """
     return record(graph.WhereOp, cast_to(as_tensor(condition), BOOL), *promoted(x, y))

@@ -64,7 +64,12 @@ def _lu(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 @traceable
 def det(x: TensorLike, /) -> Tensor:
-    """The determinant of each square matrix, by elimination with partial pivoting; 0 of a singular one."""
+    """
+    The determinant of each square matrix, by elimination with partial pivoting; 0 of a singular one.
+
+    >>> sw.linalg.det([[1.0, 2.0], [3.0, 4.0]])
+    array(-2.)
+    """
     matrices, dtype = matrices_of(x)
     packed, _, sign_of_order = _lu(matrices)
     return cast_to(sign_of_order * prod(_diagonal(packed), -1), dtype)
@@ -74,6 +79,9 @@ def det(x: TensorLike, /) -> Tensor:
 def slogdet(x: TensorLike, /) -> SlogdetResult:
     """
     The sign of the determinant of each square matrix, and the logarithm of its magnitude; 0 and -inf of a singular one.
+
+    >>> sw.linalg.slogdet([[2.0, 0.0], [0.0, -1.0]])
+    SlogdetResult(sign=array(-1.), logabsdet=array(0.6931))
     """
     matrices, dtype = matrices_of(x)
     packed, _, sign_of_order = _lu(matrices)
@@ -93,6 +101,9 @@ def solve(a: TensorLike, b: TensorLike, /) -> Tensor:
     columns are right-hand sides; batches broadcast.
 
     Where NumPy raises LinAlgError, for a singular `a`, there are infinities or NaN in the result.
+
+    >>> sw.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
+    array([1. , 0.5])
     """
     left, right = as_tensor(a), as_tensor(b)
     is_vector = right.ndim == 1
@@ -120,6 +131,12 @@ def inv(x: TensorLike, /) -> Tensor:
     """
     The inverse of each square matrix. Where NumPy raises LinAlgError, for a singular one, there are infinities or NaN in
     the result.
+
+    (..., n, n) gives (..., n, n); integers are computed in float64.
+
+    >>> sw.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     tensor = as_tensor(x)
     extent = tensor.shape[-1] if tensor.ndim else 0
@@ -128,7 +145,13 @@ def inv(x: TensorLike, /) -> Tensor:
 
 @traceable
 def tensorsolve(a: TensorLike, b: TensorLike, /, axes: int | Sequence[int] | None = None) -> Tensor:
-    """x with `tensordot(a, x, x.ndim) == b`; `axes` of `a` are moved to its end first. See `solve`."""
+    """
+    x with `tensordot(a, x, x.ndim) == b`; `axes` of `a` are moved to its end first. See `solve`.
+
+    >>> sw.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2) * 2, [[2.0, 4.0], [6.0, 8.0]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
     left, right = as_tensor(a), as_tensor(b)
     if axes is not None:
         moved = [normalized(axis, left.ndim) for axis in integers(axes, "axes")]
@@ -145,7 +168,12 @@ def tensorsolve(a: TensorLike, b: TensorLike, /, axes: int | Sequence[int] | Non
 
 @traceable
 def tensorinv(a: TensorLike, /, ind: int = 2) -> Tensor:
-    """The inverse of `tensordot(a, x, ind)`, whose first axes are those of `a` from `ind` on. See `inv`."""
+    """
+    The inverse of `tensordot(a, x, ind)`, whose first axes are those of `a` from `ind` on. See `inv`.
+
+    >>> sw.linalg.tensorinv(np.eye(4).reshape(2, 2, 4) * 2).shape
+    (4, 2, 2)
+    """
     tensor = as_tensor(a)
     (count,) = integers(ind, "ind")
     first, last = tensor.shape[:count], tensor.shape[count:]
@@ -165,6 +193,10 @@ def cholesky(x: TensorLike, /, *, upper: bool = False) -> Tensor:
 
     Where NumPy raises LinAlgError, for one that is not positive definite, the column that shows it and those after it
     are NaN on and below the diagonal.
+
+    >>> sw.linalg.cholesky([[4.0, 2.0], [2.0, 10.0]])
+    array([[2., 0.],
+           [1., 3.]])
     """
     matrices, dtype = matrices_of(x)
     if upper:
@@ -179,6 +211,11 @@ def qr(x: TensorLike, /, mode: str = "reduced") -> QRResult | Tensor:
     """
     Each m by n matrix as `q @ r` by Householder's reflections: q with min(m, n) orthonormal columns, or all m in the mode
     "complete", and r upper triangular, which is all there is in the mode "r". The signs are LAPACK's.
+
+    >>> q, r = sw.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> q @ r
+    array([[3., 1.],
+           [4., 2.]])
     """
     if mode not in ("reduced", "complete", "r"):
         raise StepwellError(

@@ -36,6 +36,10 @@ def dft(
     `x` is cut, or padded with 0, to `length`. `onesided` leaves out what follows from the symmetry of real numbers: of the
     transform all behind its first half; of an inverse one it takes such a half, `length` is that of the result, and the
     result has the real part alone.
+
+    >>> sw.dft([[[1.0], [1.0]]], axis=1)
+    array([[[2., 0.],
+            [0., 0.]]])
     """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
@@ -77,6 +81,9 @@ def stft(
 
     The signal is (batch, length), with the real part, or the real and the imaginary part, along a third axis; the result is
     (batch, frames, frequencies, 2). Without a length that of the window holds; a shorter window stands at the beginning.
+
+    >>> sw.stft(np.ones((1, 4)), 2, np.ones(2)).shape
+    (1, 2, 2, 2)
     """
     x = as_tensor(signal)
     x = expand_dims(x, -1) if x.ndim == 2 else x
@@ -117,13 +124,23 @@ def stft(
 
 @creation
 def fftfreq(n: int, d: float = 1.0) -> Tensor:
-    """The frequencies of a transform of `n` samples at a distance `d`: those from 0 on, then the negative ones."""
+    """
+    The frequencies of a transform of `n` samples at a distance `d`: those from 0 on, then the negative ones.
+
+    >>> sw.fft.fftfreq(4)
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
     return as_tensor(np.fft.fftfreq(single_axis(n), d))
 
 
 @creation
 def rfftfreq(n: int, d: float = 1.0) -> Tensor:
-    """The frequencies of one half of the transform of `n` real samples at a distance `d`."""
+    """
+    The frequencies of one half of the transform of `n` real samples at a distance `d`.
+
+    >>> sw.fft.rfftfreq(4)
+    array([0.  , 0.25, 0.5 ])
+    """
     return as_tensor(np.fft.rfftfreq(single_axis(n), d))
 
 
@@ -141,11 +158,21 @@ def _shifted(x: TensorLike, axes: AxisLike, sign: int) -> Tensor:
 
 @traceable
 def fftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
-    """`x` with the frequency 0 in the middle of these axes, or all."""
+    """
+    `x` with the frequency 0 in the middle of these axes, or all.
+
+    >>> sw.fft.fftshift([0, 1, 2, -2, -1])
+    array([-2, -1,  0,  1,  2])
+    """
     return _shifted(x, axes, 1)
 
 
 @traceable
 def ifftshift(x: TensorLike, /, axes: AxisLike = None) -> Tensor:
-    """What `fftshift` has moved, back in its place."""
+    """
+    What `fftshift` has moved, back in its place.
+
+    >>> sw.fft.ifftshift([-2, -1, 0, 1, 2])
+    array([ 0,  1,  2, -2, -1])
+    """
     return _shifted(x, axes, -1)

@@ -51,23 +51,43 @@ DTYPES: dict[str, Any] = {
 
 
 def shape(x: TensorLike) -> tuple[int, ...]:
-    """The extents of the axes."""
+    """
+    The extents of the axes.
+
+    >>> sw.shape([[1, 2, 3], [4, 5, 6]])
+    (2, 3)
+    """
     return tuple(x.shape) if isinstance(x, Tensor | Complex) else np.shape(x)
 
 
 def ndim(x: TensorLike) -> int:
-    """The number of axes."""
+    """
+    The number of axes.
+
+    >>> sw.ndim([[1, 2], [3, 4]])
+    2
+    """
     return len(shape(x))
 
 
 def size(x: TensorLike, axis: int | None = None) -> int:
-    """The number of elements, or the extent of an axis."""
+    """
+    The number of elements, or the extent of an axis.
+
+    >>> sw.size([[1, 2, 3], [4, 5, 6]])
+    6
+    """
     extents = shape(x)
     return int(np.prod(extents, dtype=np.int64)) if axis is None else extents[axis]
 
 
 def result_type(*operands: Any) -> np.dtype:
-    """The dtype that arrays, dtypes and Python numbers have in common."""
+    """
+    The dtype that arrays, dtypes and Python numbers have in common.
+
+    >>> sw.result_type(np.int32, np.float32)
+    dtype('float64')
+    """
     return result_dtype(
         [
             one if is_scalar(one) else np.dtype(one) if _names_dtype(one) else dtype_of(one)
@@ -81,24 +101,44 @@ def _names_dtype(value: Any) -> bool:
 
 
 def isscalar(x: Any) -> bool:
-    """Whether `x` is a number by itself: no traced value is."""
+    """
+    Whether `x` is a number by itself: no traced value is.
+
+    >>> sw.isscalar(3.0), sw.isscalar(np.ones(1))
+    (True, False)
+    """
     return not isinstance(x, Tensor | Complex) and np.isscalar(x)
 
 
 def tril_indices_from(arr: TensorLike, /, k: int = 0) -> Any:
-    """Where the elements on and below a diagonal of a matrix are: rows and columns."""
+    """
+    Where the elements on and below a diagonal of a matrix are: rows and columns.
+
+    >>> sw.tril_indices_from(np.zeros((2, 2)))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     rows, columns = _matrix_shape(arr)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: TensorLike, /, k: int = 0) -> Any:
-    """Where the elements on and above a diagonal of a matrix are: rows and columns."""
+    """
+    Where the elements on and above a diagonal of a matrix are: rows and columns.
+
+    >>> sw.triu_indices_from(np.zeros((2, 2)))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     rows, columns = _matrix_shape(arr)
     return triu_indices(rows, k, columns)
 
 
 def diag_indices_from(arr: TensorLike, /) -> Any:
-    """Where the elements of the diagonal of an array of equal extents are."""
+    """
+    Where the elements of the diagonal of an array of equal extents are.
+
+    >>> sw.diag_indices_from(np.zeros((2, 2)))
+    (array([0, 1]), array([0, 1]))
+    """
     extents = shape(arr)
     if len(extents) < 2 or len({*extents}) != 1:
         raise StepwellError(
@@ -117,17 +157,32 @@ def _matrix_shape(arr: TensorLike) -> tuple[int, ...]:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex."""
+    """
+    Whether the dtype is complex.
+
+    >>> sw.iscomplexobj(1 + 2j)
+    True
+    """
     return isinstance(x, Complex) or (not isinstance(x, Tensor) and np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """
+    Whether the dtype is not complex.
+
+    >>> sw.isrealobj([1.0, 2.0])
+    True
+    """
     return not iscomplexobj(x)
 
 
 def iterable(x: Any) -> bool:
-    """Whether `x` can be iterated over: a traced value by its first axis."""
+    """
+    Whether `x` can be iterated over: a traced value by its first axis.
+
+    >>> sw.iterable([1, 2]), sw.iterable(3)
+    (True, False)
+    """
     return ndim(x) > 0 if isinstance(x, Tensor | Complex) else bool(np.iterable(x))
 
 

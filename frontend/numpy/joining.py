@@ -33,6 +33,14 @@ def _operands(arrays: Sequence[TensorLike]) -> Sequence[TensorLike]:
 def concatenate(arrays: Sequence[TensorLike], /, axis: int | None = 0) -> Tensor:
     """
     Arrays joined along an axis; all other extents must be equal. With `axis=None` each is flattened first.
+
+    The result has the common dtype. Raises StepwellError for no arrays, and for extents or numbers of axes that
+    differ.
+
+    >>> sw.concatenate([[[1, 2]], [[3, 4], [5, 6]]], axis=0)
+    array([[1, 2],
+           [3, 4],
+           [5, 6]])
     """
     tensors = promoted(*_operands(arrays))
     if axis is None:
@@ -45,7 +53,15 @@ concat = concatenate
 
 @traceable
 def stack(arrays: Sequence[TensorLike], /, axis: int = 0) -> Tensor:
-    """Arrays of one shape joined along a new axis."""
+    """
+    Arrays of one shape joined along a new axis.
+
+    The result has one axis more, of as many elements as there are arrays, and the common dtype.
+
+    >>> sw.stack([[1, 2], [3, 4]], axis=1)
+    array([[1, 3],
+           [2, 4]])
+    """
     tensors = promoted(*_operands(arrays))
     axis = normalized(single_axis(axis), tensors[0].ndim + 1)
     return record(
@@ -61,6 +77,9 @@ def split(
     `x` cut along an axis: into so many equal parts, or before each of these indices.
 
     Raises StepwellError when it cannot be cut into equal parts.
+
+    >>> sw.split([1, 2, 3, 4], 2)
+    [array([1, 2]), array([3, 4])]
     """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
@@ -90,7 +109,13 @@ def _each(function: Any, arrays: Sequence[TensorLike]) -> list[Tensor]:
 
 @traceable
 def vstack(arrays: Sequence[TensorLike], /, *, dtype: Any = None) -> Tensor:
-    """Arrays one below the other: joined along the first axis, vectors as rows."""
+    """
+    Arrays one below the other: joined along the first axis, vectors as rows.
+
+    >>> sw.vstack([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    """
     return _converted(concatenate(_each(atleast_2d, arrays), 0), dtype)
 
 
@@ -99,20 +124,38 @@ row_stack = vstack
 
 @traceable
 def hstack(arrays: Sequence[TensorLike], /, *, dtype: Any = None) -> Tensor:
-    """Arrays side by side: joined along the second axis, vectors along their only one."""
+    """
+    Arrays side by side: joined along the second axis, vectors along their only one.
+
+    >>> sw.hstack([[[1], [2]], [[3], [4]]])
+    array([[1, 3],
+           [2, 4]])
+    """
     parts = _each(atleast_1d, arrays)
     return _converted(concatenate(parts, 0 if parts[0].ndim == 1 else 1), dtype)
 
 
 @traceable
 def dstack(arrays: Sequence[TensorLike], /) -> Tensor:
-    """Arrays behind each other: joined along the third axis."""
+    """
+    Arrays behind each other: joined along the third axis.
+
+    >>> sw.dstack([[1, 2], [3, 4]])
+    array([[[1, 3],
+            [2, 4]]])
+    """
     return concatenate(_each(atleast_3d, arrays), 2)
 
 
 @traceable
 def column_stack(arrays: Sequence[TensorLike], /) -> Tensor:
-    """Vectors as the columns of a matrix, and matrices beside them."""
+    """
+    Vectors as the columns of a matrix, and matrices beside them.
+
+    >>> sw.column_stack([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
+    """
     tensors = _each(as_tensor, arrays)
     return concatenate([each if each.ndim > 1 else reshape(each, (-1, 1)) for each in tensors], 1)
 
@@ -123,7 +166,13 @@ def _converted(x: Tensor, dtype: Any) -> Tensor:
 
 @traceable
 def block(arrays: Any, /) -> Tensor:
-    """Arrays joined as they are nested in lists: the innermost along the last axis, the next along the one before."""
+    """
+    Arrays joined as they are nested in lists: the innermost along the last axis, the next along the one before.
+
+    >>> sw.block([[np.eye(2, dtype=int), np.zeros((2, 1), int)]])
+    array([[1, 0, 0],
+           [0, 1, 0]])
+    """
     depth = _depth(arrays)
     rank = max([depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays))])
 
@@ -157,7 +206,12 @@ def _depth(arrays: Any) -> int:
 
 @traceable
 def append(x: TensorLike, values: TensorLike, /, axis: int | None = None) -> Tensor:
-    """`x` with `values` behind it along an axis; without one, both flattened."""
+    """
+    `x` with `values` behind it along an axis; without one, both flattened.
+
+    >>> sw.append([1, 2], [[3, 4]])
+    array([1, 2, 3, 4])
+    """
     return concatenate([x, values], axis)
 
 
@@ -186,7 +240,12 @@ def _positions(places: Any, extent: int, what: str) -> np.ndarray:
 
 @traceable
 def delete(x: TensorLike, obj: Any, /, axis: int | None = None) -> Tensor:
-    """`x` without these positions, known while tracing, of an axis, or of the flattened `x`."""
+    """
+    `x` without these positions, known while tracing, of an axis, or of the flattened `x`.
+
+    >>> sw.delete([1, 2, 3, 4], [0, 2])
+    array([2, 4])
+    """
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -198,7 +257,12 @@ def delete(x: TensorLike, obj: Any, /, axis: int | None = None) -> Tensor:
 
 @traceable
 def insert(x: TensorLike, obj: Any, values: TensorLike, /, axis: int | None = None) -> Tensor:
-    """`x` with `values` before these positions, known while tracing, of an axis, or of the flattened `x`."""
+    """
+    `x` with `values` before these positions, known while tracing, of an axis, or of the flattened `x`.
+
+    >>> sw.insert([1, 2, 3], 1, 9)
+    array([1, 9, 2, 3])
+    """
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -227,7 +291,12 @@ def insert(x: TensorLike, obj: Any, values: TensorLike, /, axis: int | None = No
 def array_split(
     x: TensorLike, indices_or_sections: int | Sequence[int], /, axis: int = 0
 ) -> list[Tensor]:
-    """`x` cut along an axis into so many parts, the first of them longer by one where it must be. See `split`."""
+    """
+    `x` cut along an axis into so many parts, the first of them longer by one where it must be. See `split`.
+
+    >>> sw.array_split([1, 2, 3, 4, 5], 2)
+    [array([1, 2, 3]), array([4, 5])]
+    """
     x = as_tensor(x)
     try:
         count = operator.index(cast("Any", indices_or_sections))
@@ -243,26 +312,48 @@ def array_split(
 
 @traceable
 def hsplit(x: TensorLike, indices_or_sections: int | Sequence[int], /) -> list[Tensor]:
-    """`x` cut along its second axis, a vector along its only one. See `split`."""
+    """
+    `x` cut along its second axis, a vector along its only one. See `split`.
+
+    >>> sw.hsplit([[1, 2], [3, 4]], 2)
+    [array([[1],
+           [3]]), array([[2],
+           [4]])]
+    """
     x = as_tensor(x)
     return split(x, indices_or_sections, 0 if x.ndim == 1 else 1)
 
 
 @traceable
 def vsplit(x: TensorLike, indices_or_sections: int | Sequence[int], /) -> list[Tensor]:
-    """`x` cut along its first axis. See `split`."""
+    """
+    `x` cut along its first axis. See `split`.
+
+    >>> sw.vsplit([[1, 2], [3, 4]], 2)
+    [array([[1, 2]]), array([[3, 4]])]
+    """
     return split(x, indices_or_sections, 0)
 
 
 @traceable
 def dsplit(x: TensorLike, indices_or_sections: int | Sequence[int], /) -> list[Tensor]:
-    """`x` cut along its third axis. See `split`."""
+    """
+    `x` cut along its third axis. See `split`.
+
+    >>> [part.shape for part in sw.dsplit(np.zeros((2, 3, 4)), 2)]
+    [(2, 3, 2), (2, 3, 2)]
+    """
     return split(x, indices_or_sections, 2)
 
 
 @traceable
 def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices of an axis, without it."""
+    """
+    The slices of an axis, without it.
+
+    >>> sw.unstack([[1, 2], [3, 4]])
+    (array([1, 2]), array([3, 4]))
+    """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
     cuts = [*range(1, x.shape[axis])]

@@ -49,7 +49,14 @@ ShapeLike = int | Sequence[int]
 
 @creation
 def key(seed: TensorLike, /) -> Tensor:
-    """The key of a seed, an integer, traced or not: its lower and its upper 32 bits."""
+    """
+    The key of a seed, an integer, traced or not: its lower and its upper 32 bits.
+
+    The same key always gives the same numbers, traced or not.
+
+    >>> sw.random.key(7)
+    array([7, 0], dtype=uint32)
+    """
     if isinstance(seed, Tensor):
         wide = astype(_scalar(seed, "seed"), INT64)
         return stack([astype(wide, UINT32), astype(wide >> np.int64(32), UINT32)])
@@ -61,6 +68,10 @@ def split(key: TensorLike, num: int = 2) -> Tensor:
     """
     `num` new keys, (num, 2), whose numbers have nothing to do with each other's or with those of `key`. A traced value is
     indexed, not unpacked: `keys = split(key)`, `keys[0]`, `keys[1]`.
+
+    >>> keys = sw.random.split(sw.random.key(7), 3)
+    >>> keys.shape, keys.dtype
+    ((3, 2), dtype('uint32'))
     """
     (count,) = integers(num, "num")
     numbers = iota((count,), 0, UINT32)
@@ -69,7 +80,13 @@ def split(key: TensorLike, num: int = 2) -> Tensor:
 
 @creation
 def fold_in(key: TensorLike, data: TensorLike) -> Tensor:
-    """The new key that `key` and an integer, of which 32 bits count, make: of a step, or of a layer."""
+    """
+    The new key that `key` and an integer, of which 32 bits count, make: of a step, or of a layer.
+
+    >>> key = sw.random.key(7)
+    >>> [int(sw.random.fold_in(key, step)[0]) for step in range(2)]
+    [1830480766, 2912282887]
+    """
     tensor = as_tensor(data % 2**32 if isinstance(data, int) else data)
     number = astype(_scalar(tensor, "data"), UINT32)
     return stack(list(threefry(_words(key), number, number * 0 + np.uint32(_FOLDED))))
@@ -77,7 +94,12 @@ def fold_in(key: TensorLike, data: TensorLike) -> Tensor:
 
 @creation
 def bits(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.uint32) -> Tensor:
-    """Integers of 32 random bits, uint32, or of 64, uint64."""
+    """
+    Integers of 32 random bits, uint32, or of 64, uint64.
+
+    >>> sw.random.bits(sw.random.key(7), (2,))
+    array([3901892970, 2964889903], dtype=uint32)
+    """
     target = dtype_named(dtype)
     if target not in (UINT32, UINT64):
         raise StepwellError(f"found dtype {target} of bits, expected uint32 or uint64; name one")
@@ -96,6 +118,9 @@ def uniform(
     """
     Numbers spread evenly from `minval` up to `maxval`, which broadcast. From 0 to 1 all ways to run them give the same
     bits; else the last one may differ.
+
+    >>> sw.random.uniform(sw.random.key(7), (3,), minval=-1.0)
+    array([ 0.817 ,  0.3806, -0.8101], dtype=float32)
     """
     target = float_named(dtype)
     numbers = _fractions(key, integers(shape, "shape"), _wide(target))
@@ -105,7 +130,13 @@ def uniform(
 
 @creation
 def normal(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.float32) -> Tensor:
-    """Normally distributed numbers of mean 0 and standard deviation 1, by the method of Box and Muller."""
+    """
+    Normally distributed numbers of mean 0 and standard deviation 1, by the method of Box and Muller.
+
+    >>> x = sw.random.normal(sw.random.key(7), (1000,))
+    >>> bool(abs(x.mean()) < 0.1)
+    True
+    """
     target = float_named(dtype)
     words = random_words(_words(key), integers(shape, "shape"))
     return astype(normally(*words, _wide(target)), target)
@@ -113,14 +144,25 @@ def normal(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.float32) -> T
 
 @creation
 def exponential(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.float32) -> Tensor:
-    """Exponentially distributed numbers of mean 1."""
+    """
+    Exponentially distributed numbers of mean 1.
+
+    >>> x = sw.random.exponential(sw.random.key(7), (1000,))
+    >>> bool(abs(x.mean() - 1) < 0.1)
+    True
+    """
     target = float_named(dtype)
     return astype(-log1p(-_fractions(key, integers(shape, "shape"), _wide(target))), target)
 
 
 @creation
 def gumbel(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.float32) -> Tensor:
-    """Numbers of the standard Gumbel distribution, -log(-log(u))."""
+    """
+    Numbers of the standard Gumbel distribution, -log(-log(u)).
+
+    >>> sw.random.gumbel(sw.random.key(7), (2,)).shape
+    (2,)
+    """
     target = float_named(dtype)
     return astype(-log(-log(_fractions(key, integers(shape, "shape"), _wide(target)))), target)
 
@@ -136,6 +178,9 @@ def randint(
     """
     Integers from `minval` up to, without, `maxval`, which broadcast; `minval` where there are none. The remainder of 64
     random bits, so that probabilities differ by (maxval - minval) / 2**64 at most.
+
+    >>> sw.random.randint(sw.random.key(7), (5,), 0, 10)
+    array([0, 1, 7, 2, 4])
     """
     target = dtype_named(dtype)
     if target.kind not in "iu":
@@ -148,7 +193,12 @@ def randint(
 
 @creation
 def bernoulli(key: TensorLike, p: TensorLike = 0.5, shape: ShapeLike | None = None) -> Tensor:
-    """True with the probability `p`, of the shape of `p` or of one that it broadcasts to."""
+    """
+    True with the probability `p`, of the shape of `p` or of one that it broadcasts to.
+
+    >>> sw.random.bernoulli(sw.random.key(7), 0.5, (4,))
+    array([False, False,  True,  True])
+    """
     chances = as_tensor(p)
     extents = chances.shape if shape is None else integers(shape, "shape")
     wide = _wide(chances.dtype)
@@ -157,7 +207,12 @@ def bernoulli(key: TensorLike, p: TensorLike = 0.5, shape: ShapeLike | None = No
 
 @creation
 def permutation(key: TensorLike, x: TensorLike, axis: int = 0) -> Tensor:
-    """The slices of `x` along an axis in random order, or the numbers below `x`, if it is an integer."""
+    """
+    The slices of `x` along an axis in random order, or the numbers below `x`, if it is an integer.
+
+    >>> sw.random.permutation(sw.random.key(7), 5)
+    array([2, 4, 1, 0, 3])
+    """
     if isinstance(x, int):
         return _order(key, x)
     tensor = as_tensor(x)
@@ -180,6 +235,9 @@ def choice(
 
     Without replacement those of `p` are drawn one after another, as the greatest of log(p) with Gumbel's noise (Efraimidis
     and Spirakis, "Weighted random sampling with a reservoir", 2006). Raises StepwellError for more than there are.
+
+    >>> sw.random.choice(sw.random.key(7), [10, 20, 30], (2,), replace=False)
+    array([30, 20])
     """
     items = a if isinstance(a, int) else as_tensor(a)
     axis = 0 if isinstance(items, int) else normalized(single_axis(axis), items.ndim)
@@ -205,6 +263,9 @@ def categorical(
     """
     Indices along an axis of `logits` with the probabilities `softmax(logits)`, int64, of the shape of the other axes or
     one that it broadcasts to: the greatest logit with Gumbel's noise.
+
+    >>> sw.random.categorical(sw.random.key(7), [0.0, -np.inf, 0.0], shape=(4,))
+    array([0, 2, 0, 2])
     """
     tensor = as_tensor(logits)
     last = moveaxis(tensor, normalized(single_axis(axis), tensor.ndim), -1)

@@ -35,7 +35,12 @@ def _floats(x: TensorLike) -> Tensor:
 def vector_norm(
     x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:
-    """(Σ |x|ᵒʳᵈ)^(1/ord) over axes; the greatest magnitude for inf, the least for -inf, the number of non-zeros for 0."""
+    """
+    (Σ |x|ᵒʳᵈ)^(1/ord) over axes; the greatest magnitude for inf, the least for -inf, the number of non-zeros for 0.
+
+    >>> sw.linalg.vector_norm([[3.0, 4.0], [6.0, 8.0]], axis=1)
+    array([ 5., 10.])
+    """
     size = absolute(_floats(x))
     if ord in (np.inf, -np.inf):
         return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
@@ -55,7 +60,8 @@ def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: float | str = 
     sum of the magnitudes of a column; inf and -inf, of a row; 2 and -2, the greatest and least singular value; "nuc", the
     sum of the singular values.
 
-        sw.linalg.matrix_norm(x, ord=2)
+    >>> sw.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
+    array(5.)
     """
     tensor = _floats(x)
     if tensor.ndim < 2:
@@ -85,7 +91,8 @@ def cond(x: TensorLike, /, p: float | str | None = None) -> Tensor:
     The condition number of each matrix in a norm, see `matrix_norm`: by default the greatest singular value divided by
     the least, of any matrix; in other norms `norm(x) * norm(inv(x))`, of square ones. Infinity of a singular matrix.
 
-        sw.linalg.cond([[1.0, 0.0], [0.0, 4.0]])  # 4
+    >>> sw.linalg.cond([[1.0, 0.0], [0.0, 4.0]])
+    array(4.)
     """
     tensor = _floats(x)
     if p in (None, 2, -2):
@@ -103,7 +110,12 @@ def cond(x: TensorLike, /, p: float | str | None = None) -> Tensor:
 def norm(
     x: TensorLike, /, ord: Any = None, axis: AxisLike = None, keepdims: bool = False
 ) -> Tensor:
-    """The norm of a vector or matrix, or of those along one or two axes. See `vector_norm` and `matrix_norm`."""
+    """
+    The norm of a vector or matrix, or of those along one or two axes. See `vector_norm` and `matrix_norm`.
+
+    >>> sw.linalg.norm([3.0, 4.0])
+    array(5.)
+    """
     tensor = as_tensor(x)
     if axis is None:
         if ord is None or tensor.ndim == 1:
@@ -127,7 +139,13 @@ def _kept(found: Tensor, x: Tensor, keepdims: bool) -> Tensor:
 
 @traceable
 def matrix_power(x: TensorLike, n: int, /) -> Tensor:
-    """The product of n times the same square matrices, by squaring; of 0 times, the identity; of less, of the inverse."""
+    """
+    The product of n times the same square matrices, by squaring; of 0 times, the identity; of less, of the inverse.
+
+    >>> sw.linalg.matrix_power([[1, 1], [0, 1]], 5)
+    array([[1, 5],
+           [0, 1]])
+    """
     x = as_tensor(x)
     (count,) = integers(n, "n")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -147,7 +165,12 @@ def matrix_power(x: TensorLike, n: int, /) -> Tensor:
 
 @traceable
 def multi_dot(arrays: Sequence[TensorLike], /) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors."""
+    """
+    The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+
+    >>> sw.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]])
+    array(11.)
+    """
     tensors = [as_tensor(array) for array in arrays]
     if len(tensors) < 2:
         raise StepwellError(f"found {len(tensors)} arrays in multi_dot, expected at least two")

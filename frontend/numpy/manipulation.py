@@ -19,6 +19,7 @@ from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, axes_of, integers, normalized, single_axis
+from .examples import with_example
 
 
 @traceable
@@ -26,6 +27,9 @@ def astype(x: TensorLike, dtype: Any, /) -> Tensor:
     """
     `x` in another dtype. Integers wrap; floats become integers by truncation, saturating, NaN becoming 0
     (where NumPy leaves that to the machine); anything but zero becomes True.
+
+    >>> sw.astype([1.9, -1.9, np.nan], np.int32)
+    array([ 1, -1,  0], dtype=int32)
     """
     return cast_to(as_tensor(x), dtype_named(dtype))
 
@@ -39,6 +43,9 @@ def bitcast(x: TensorLike, dtype: Any, /) -> Tensor:
     The bits of each element as one of another dtype of the same size: `x.view(dtype)` in NumPy, ONNX BitCast. True is 1.
 
     Raises StepwellError for a dtype of another size, and for bits as bool.
+
+    >>> sw.bitcast(np.array([1.0], np.float32), np.int32)
+    array([1065353216], dtype=int32)
     """
     x, target = as_tensor(x), dtype_named(dtype)
     if x.dtype == target:
@@ -55,19 +62,39 @@ def bitcast(x: TensorLike, dtype: Any, /) -> Tensor:
 
 @traceable
 def reshape(x: TensorLike, /, shape: int | Sequence[int]) -> Tensor:
-    """The elements in row-major order under `shape`, one extent of which may be -1."""
+    """
+    The elements in row-major order under `shape`, one extent of which may be -1.
+
+    Raises StepwellError for a shape of another number of elements. NumPy's `order=` is always "C" here.
+
+    >>> sw.reshape([1, 2, 3, 4, 5, 6], (2, -1))
+    array([[1, 2, 3],
+           [4, 5, 6]])
+    """
     return record(graph.ReshapeOp, as_tensor(x), integers(shape, "shape"))
 
 
 @traceable
 def ravel(x: TensorLike, /) -> Tensor:
-    """All elements along one axis, in row-major order."""
+    """
+    All elements along one axis, in row-major order.
+
+    >>> sw.ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    """
     return record(graph.ReshapeOp, as_tensor(x), (-1,))
 
 
 @traceable
 def transpose(x: TensorLike, /, axes: Sequence[int] | None = None) -> Tensor:
-    """Axis i of the result is axis `axes[i]` of `x`; without `axes` they are reversed."""
+    """
+    Axis i of the result is axis `axes[i]` of `x`; without `axes` they are reversed.
+
+    >>> sw.transpose([[1, 2, 3], [4, 5, 6]])
+    array([[1, 4],
+           [2, 5],
+           [3, 6]])
+    """
     return record(graph.TransposeOp, as_tensor(x), axes_of(axes))
 
 
@@ -76,7 +103,13 @@ permute_dims = transpose
 
 @traceable
 def swapaxes(x: TensorLike, axis1: int, axis2: int, /) -> Tensor:
-    """`x` with two axes in each other's place."""
+    """
+    `x` with two axes in each other's place.
+
+    >>> sw.swapaxes([[1, 2], [3, 4]], 0, 1)
+    array([[1, 3],
+           [2, 4]])
+    """
     x = as_tensor(x)
     order = list(range(x.ndim))
     first = normalized(single_axis(axis1), x.ndim)
@@ -87,7 +120,12 @@ def swapaxes(x: TensorLike, axis1: int, axis2: int, /) -> Tensor:
 
 @traceable
 def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike, /) -> Tensor:
-    """`x` with the axes `source` moved to the positions `destination`, the others in order."""
+    """
+    `x` with the axes `source` moved to the positions `destination`, the others in order.
+
+    >>> sw.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     x = as_tensor(x)
     start = [normalized(axis, x.ndim) for axis in integers(source, "source")]
     end = [normalized(axis, x.ndim) for axis in integers(destination, "destination")]
@@ -103,25 +141,52 @@ def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike, /) -> Tenso
 
 @traceable
 def expand_dims(x: TensorLike, /, axis: int | Sequence[int]) -> Tensor:
-    """`x` with new axes of extent 1 at these positions of the result."""
+    """
+    `x` with new axes of extent 1 at these positions of the result.
+
+    >>> sw.expand_dims([1, 2], 1)
+    array([[1],
+           [2]])
+    """
     return record(graph.ExpandDimsOp, as_tensor(x), integers(axis, "axis"))
 
 
 @traceable
 def squeeze(x: TensorLike, /, axis: AxisLike = None) -> Tensor:
-    """`x` without these axes, which have extent 1; without `axis`, without every such axis."""
+    """
+    `x` without these axes, which have extent 1; without `axis`, without every such axis.
+
+    Raises StepwellError for an axis of another extent than 1.
+
+    >>> sw.squeeze([[[1], [2]]])
+    array([1, 2])
+    """
     return record(graph.SqueezeOp, as_tensor(x), axes_of(axis))
 
 
 @traceable
 def broadcast_to(x: TensorLike, /, shape: int | Sequence[int]) -> Tensor:
-    """`x` repeated along new axes and axes of extent 1, to `shape`."""
+    """
+    `x` repeated along new axes and axes of extent 1, to `shape`.
+
+    Raises StepwellError for a shape that `x` does not broadcast to.
+
+    >>> sw.broadcast_to([1, 2], (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
     return record(graph.BroadcastToOp, as_tensor(x), integers(shape, "shape"))
 
 
 @traceable
 def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
-    """`x` repeated along each axis so many times; missing axes, and missing numbers, are added in front."""
+    """
+    `x` repeated along each axis so many times; missing axes, and missing numbers, are added in front.
+
+    >>> sw.tile([1, 2], (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
     x = as_tensor(x)
     counts = integers(reps, "reps")
     if any(count < 0 for count in counts):
@@ -142,6 +207,9 @@ def repeat(x: TensorLike, repeats: int | Any, /, axis: int | None = None) -> Ten
     of the flattened `x`.
 
     Raises StepwellError for numbers that are traced, as the result's shape would follow from them.
+
+    >>> sw.repeat([1, 2], [3, 1])
+    array([1, 1, 1, 2])
     """
     x = as_tensor(x)
     if axis is None:
@@ -171,13 +239,24 @@ def repeat(x: TensorLike, repeats: int | Any, /, axis: int | None = None) -> Ten
 
 @traceable
 def matrix_transpose(x: TensorLike, /) -> Tensor:
-    """`x` with its last two axes in each other's place."""
+    """
+    `x` with its last two axes in each other's place.
+
+    >>> sw.matrix_transpose([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
+    """
     return swapaxes(x, -1, -2)
 
 
 @traceable
 def rollaxis(x: TensorLike, axis: int, /, start: int = 0) -> Tensor:
-    """`x` with an axis moved before the axis `start`."""
+    """
+    `x` with an axis moved before the axis `start`.
+
+    >>> sw.rollaxis(np.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
     (before,) = integers(start, "start")
@@ -185,7 +264,7 @@ def rollaxis(x: TensorLike, axis: int, /, start: int = 0) -> Tensor:
     return moveaxis(x, axis, before - 1 if axis < before else before)
 
 
-def _at_least(rank: int) -> Callable[..., Any]:
+def _at_least(rank: int, call: str, printed: str) -> Callable[..., Any]:
     def function(*arrays: TensorLike) -> Any:
         tensors = [with_axes(as_tensor(array)) for array in arrays]
         return tensors[0] if len(tensors) == 1 else tuple(tensors)
@@ -198,27 +277,39 @@ def _at_least(rank: int) -> Callable[..., Any]:
         return record(graph.ReshapeOp, x, shapes.get(x.ndim, (*x.shape, 1)))
 
     function.__name__ = function.__qualname__ = f"atleast_{rank}d"
-    function.__doc__ = (
-        f"Each array with at least {rank} axes, new ones of extent 1; several as a tuple."
-    )
+    axes = "1 axis" if rank == 1 else f"{rank} axes"
+    text = f"Each array with at least {axes}, new ones of extent 1; several as a tuple."
+    function.__doc__ = with_example(text, call, printed)
     return traceable(function)
 
 
-atleast_1d = _at_least(1)
-atleast_2d = _at_least(2)
-atleast_3d = _at_least(3)
+atleast_1d = _at_least(1, "sw.atleast_1d(5)", "array([5])")
+atleast_2d = _at_least(2, "sw.atleast_2d([1, 2]).shape", "(1, 2)")
+atleast_3d = _at_least(3, "sw.atleast_3d([1, 2]).shape", "(1, 2, 1)")
 
 
 @traceable
 def broadcast_arrays(*arrays: TensorLike) -> tuple[Tensor, ...]:
-    """The arrays repeated to the shape they have in common."""
+    """
+    The arrays repeated to the shape they have in common.
+
+    >>> sw.broadcast_arrays([1, 2], [[3], [4]])
+    (array([[1, 2],
+           [1, 2]]), array([[3, 3],
+           [4, 4]]))
+    """
     tensors = [as_tensor(array) for array in arrays]
     shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
     return tuple(broadcast_to(tensor, shape) for tensor in tensors)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these broadcast to. Raises StepwellError where there is none."""
+    """
+    The shape that arrays of these broadcast to. Raises StepwellError where there is none.
+
+    >>> sw.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     try:
         return np.broadcast_shapes(*map(tuple, shapes))
     except ValueError:
@@ -233,7 +324,13 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 @traceable
 def flip(x: TensorLike, /, axis: AxisLike = None) -> Tensor:
-    """`x` with the elements in reverse order along these axes, or all."""
+    """
+    `x` with the elements in reverse order along these axes, or all.
+
+    >>> sw.flip([[1, 2], [3, 4]])
+    array([[4, 3],
+           [2, 1]])
+    """
     x = as_tensor(x)
     axes = (
         range(x.ndim)
@@ -246,19 +343,37 @@ def flip(x: TensorLike, /, axis: AxisLike = None) -> Tensor:
 
 @traceable
 def flipud(x: TensorLike, /) -> Tensor:
-    """`x` with its first axis in reverse order."""
+    """
+    `x` with its first axis in reverse order.
+
+    >>> sw.flipud([[1, 2], [3, 4]])
+    array([[3, 4],
+           [1, 2]])
+    """
     return flip(x, 0)
 
 
 @traceable
 def fliplr(x: TensorLike, /) -> Tensor:
-    """`x` with its second axis in reverse order."""
+    """
+    `x` with its second axis in reverse order.
+
+    >>> sw.fliplr([[1, 2], [3, 4]])
+    array([[2, 1],
+           [4, 3]])
+    """
     return flip(x, 1)
 
 
 @traceable
 def rot90(x: TensorLike, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
-    """`x` turned by k quarters in the plane of two axes, from the first towards the second."""
+    """
+    `x` turned by k quarters in the plane of two axes, from the first towards the second.
+
+    >>> sw.rot90([[1, 2], [3, 4]])
+    array([[2, 4],
+           [1, 3]])
+    """
     x = as_tensor(x)
     plane = [normalized(axis, x.ndim) for axis in integers(axes, "axes")]
     if len(set(plane)) != 2:
@@ -276,6 +391,9 @@ def roll(x: TensorLike, shift: Any, /, axis: AxisLike = None) -> Tensor:
     """
     `x` with its elements shifted along axes, those beyond the end back to the beginning; without axes, as if flattened.
     A shift may be traced.
+
+    >>> sw.roll([1, 2, 3, 4], 1)
+    array([4, 1, 2, 3])
     """
     x = as_tensor(x)
     if axis is None:
@@ -311,7 +429,13 @@ def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
 
 @traceable
 def resize(x: TensorLike, new_shape: int | Sequence[int], /) -> Tensor:
-    """An array of a new shape: the elements of `x` in row-major order, again from the first where there are too few."""
+    """
+    An array of a new shape: the elements of `x` in row-major order, again from the first where there are too few.
+
+    >>> sw.resize([1, 2, 3], (2, 2))
+    array([[1, 2],
+           [3, 1]])
+    """
     flat, shape = reshape(x, (-1,)), integers(new_shape, "new_shape")
     size, count = math.prod(shape), flat.shape[0]
     if not count:

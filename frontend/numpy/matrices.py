@@ -29,33 +29,64 @@ def _offsets(rows: int, columns: int) -> Tensor:
 
 @creation
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """The matrix of `N` rows and `M` columns, as many without `M`, with 1 on the k-th diagonal and 0 elsewhere."""
+    """
+    The matrix of `N` rows and `M` columns, as many without `M`, with 1 on the k-th diagonal and 0 elsewhere.
+
+    >>> sw.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
     (rows,), (columns,) = integers(N, "N"), integers(N if M is None else M, "M")
     return cast_to(_offsets(rows, columns) == k, dtype_named(dtype))
 
 
 @creation
 def identity(n: int, dtype: Any = float) -> Tensor:
-    """The identity matrix of `n` rows."""
+    """
+    The identity matrix of `n` rows.
+
+    >>> sw.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return eye(n, dtype=dtype)
 
 
 @creation
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
-    """The matrix with 1 on and below the k-th diagonal and 0 above it."""
+    """
+    The matrix with 1 on and below the k-th diagonal and 0 above it.
+
+    >>> sw.tri(3, dtype=int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
     (rows,), (columns,) = integers(N, "N"), integers(N if M is None else M, "M")
     return cast_to(_offsets(rows, columns) <= k, dtype_named(dtype))
 
 
 @traceable
 def tril(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of each matrix of the last two axes, 0 above it."""
+    """
+    The elements on and below the k-th diagonal of each matrix of the last two axes, 0 above it.
+
+    >>> sw.tril([[1, 2], [3, 4]])
+    array([[1, 0],
+           [3, 4]])
+    """
     return _triangle(x, k, lower=True)
 
 
 @traceable
 def triu(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The elements on and above the k-th diagonal of each matrix of the last two axes, 0 below it."""
+    """
+    The elements on and above the k-th diagonal of each matrix of the last two axes, 0 below it.
+
+    >>> sw.triu([[1, 2], [3, 4]])
+    array([[1, 2],
+           [0, 4]])
+    """
     return _triangle(x, k, lower=False)
 
 
@@ -73,7 +104,12 @@ def _triangle(x: TensorLike, k: TensorLike, *, lower: bool) -> Tensor:
 
 @traceable
 def diagonal(x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The elements whose indices on two axes differ by `offset`, along a new last axis."""
+    """
+    The elements whose indices on two axes differ by `offset`, along a new last axis.
+
+    >>> sw.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     x = as_tensor(x)
     first, second = (normalized(single_axis(axis), x.ndim) for axis in (axis1, axis2))
     if first == second:
@@ -93,7 +129,13 @@ def diagonal(x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) 
 
 @traceable
 def diag(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The k-th diagonal of a matrix; of a vector, the matrix that has it there and 0 elsewhere."""
+    """
+    The k-th diagonal of a matrix; of a vector, the matrix that has it there and 0 elsewhere.
+
+    >>> sw.diag([1, 2])
+    array([[1, 0],
+           [0, 2]])
+    """
     x = as_tensor(x)
     if x.ndim == 2:
         return diagonal(x, k)
@@ -109,7 +151,14 @@ def diag(x: TensorLike, /, k: int = 0) -> Tensor:
 
 @traceable
 def diagflat(x: TensorLike, /, k: int = 0) -> Tensor:
-    """The matrix that has the elements of the flattened `x` on its k-th diagonal and 0 elsewhere."""
+    """
+    The matrix that has the elements of the flattened `x` on its k-th diagonal and 0 elsewhere.
+
+    >>> sw.diagflat([[1, 2]], k=1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
     return diag(ravel(x), k)
 
 
@@ -117,7 +166,12 @@ def diagflat(x: TensorLike, /, k: int = 0) -> Tensor:
 def trace(
     x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
 ) -> Tensor:
-    """The sum of the elements of a diagonal. Integers are summed as by `sum`."""
+    """
+    The sum of the elements of a diagonal. Integers are summed as by `sum`.
+
+    >>> sw.trace([[1, 2], [3, 4]])
+    array(5)
+    """
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
@@ -127,6 +181,10 @@ def vander(x: TensorLike, /, N: int | None = None, increasing: bool = False) -> 
     The Vandermonde matrix: row i has the powers of `x[i]`, from the greatest on unless `increasing`.
 
     Each is the product of those of `x`, its square, the square of that … that its exponent's binary digits ask for.
+
+    >>> sw.vander([2, 3], 3)
+    array([[4, 2, 1],
+           [9, 3, 1]])
     """
     x = as_tensor(x)
     if x.ndim != 1:
@@ -147,6 +205,10 @@ def fill_diagonal(x: TensorLike, value: TensorLike, /) -> Tensor:
     """
     A copy of `x` with `value`, a number or as many as there are, on the diagonal of the elements whose indices are equal.
     NumPy's writes into `x`.
+
+    >>> sw.fill_diagonal(np.zeros((2, 2)), 5)
+    array([[5., 0.],
+           [0., 5.]])
     """
     x = as_tensor(x)
     if x.ndim < 2:

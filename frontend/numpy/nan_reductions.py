@@ -40,7 +40,12 @@ def _filled(x: TensorLike, value: float) -> Tensor:
 def nansum(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The sum of the elements that are not NaN."""
+    """
+    The sum of the elements that are not NaN.
+
+    >>> sw.nansum([[1.0, np.nan], [3.0, 4.0]], axis=1)
+    array([1., 7.])
+    """
     return sum(_filled(x, 0), axis, dtype, keepdims=keepdims)
 
 
@@ -48,19 +53,34 @@ def nansum(
 def nanprod(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The product of the elements that are not NaN."""
+    """
+    The product of the elements that are not NaN.
+
+    >>> sw.nanprod([2.0, np.nan, 3.0])
+    array(6.)
+    """
     return prod(_filled(x, 1), axis, dtype, keepdims=keepdims)
 
 
 @traceable
 def nancumsum(x: TensorLike, /, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running sums, NaN taken for 0."""
+    """
+    Running sums, NaN taken for 0.
+
+    >>> sw.nancumsum([2.0, np.nan, 3.0])
+    array([2., 2., 5.])
+    """
     return cumsum(_filled(x, 0), axis, dtype)
 
 
 @traceable
 def nancumprod(x: TensorLike, /, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """Running products, NaN taken for 1."""
+    """
+    Running products, NaN taken for 1.
+
+    >>> sw.nancumprod([2.0, np.nan, 3.0])
+    array([2., 2., 6.])
+    """
     return cumprod(_filled(x, 1), axis, dtype)
 
 
@@ -77,25 +97,45 @@ def _extreme(
 
 @traceable
 def nanmax(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The greatest element that is not NaN; NaN where all are."""
+    """
+    The greatest element that is not NaN; NaN where all are.
+
+    >>> sw.nanmax([[1.0, np.nan], [np.nan, 4.0]], axis=1)
+    array([1., 4.])
+    """
     return _extreme(max, x, axis, keepdims, -np.inf)
 
 
 @traceable
 def nanmin(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The least element that is not NaN; NaN where all are."""
+    """
+    The least element that is not NaN; NaN where all are.
+
+    >>> sw.nanmin([[1.0, np.nan], [3.0, 4.0]], axis=1)
+    array([1., 3.])
+    """
     return _extreme(min, x, axis, keepdims, np.inf)
 
 
 @traceable
 def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the greatest element is that is not NaN; 0 where all are, for which NumPy raises an error."""
+    """
+    Where the greatest element is that is not NaN; 0 where all are, for which NumPy raises an error.
+
+    >>> sw.nanargmax([1.0, np.nan, 3.0])
+    array(2)
+    """
     return argmax(_filled(x, -np.inf), axis, keepdims=keepdims)
 
 
 @traceable
 def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the least element is that is not NaN; 0 where all are, for which NumPy raises an error."""
+    """
+    Where the least element is that is not NaN; 0 where all are, for which NumPy raises an error.
+
+    >>> sw.nanargmin([np.nan, 1.0, 3.0])
+    array(1)
+    """
     return argmin(_filled(x, np.inf), axis, keepdims=keepdims)
 
 
@@ -108,7 +148,12 @@ def _count(x: Tensor, axis: AxisLike, keepdims: bool) -> Tensor:
 def nanmean(
     x: TensorLike, /, axis: AxisLike = None, dtype: Any = None, *, keepdims: bool = False
 ) -> Tensor:
-    """The mean of the elements that are not NaN; NaN where all are."""
+    """
+    The mean of the elements that are not NaN; NaN where all are.
+
+    >>> sw.nanmean([[1.0, np.nan], [3.0, 4.0]], axis=1)
+    array([1. , 3.5])
+    """
     tensor = averaged(x, dtype)
     count = cast_to(_count(tensor, axis, keepdims), tensor.dtype)
     return sum(_filled(tensor, 0), axis, keepdims=keepdims) / count
@@ -124,7 +169,12 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Tensor:
-    """The variance of the elements that are not NaN; NaN where there are not more than `ddof`."""
+    """
+    The variance of the elements that are not NaN; NaN where there are not more than `ddof`.
+
+    >>> sw.nanvar([1.0, np.nan, 3.0], ddof=1)
+    array(2.)
+    """
     tensor = averaged(x, dtype)
     if tensor.dtype == FLOAT64 and not is_float_dtype(as_tensor(x).dtype):
         return var(tensor, axis, ddof=ddof, keepdims=keepdims)
@@ -145,7 +195,12 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Tensor:
-    """The standard deviation of the elements that are not NaN. See `nanvar`."""
+    """
+    The standard deviation of the elements that are not NaN. See `nanvar`.
+
+    >>> sw.nanstd([1.0, np.nan, 3.0])
+    array(1.)
+    """
     return sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
@@ -159,7 +214,12 @@ def nanquantile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Tensor:
-    """The values that the fractions `q` of the elements that are not NaN are below; NaN where all are."""
+    """
+    The values that the fractions `q` of the elements that are not NaN are below; NaN where all are.
+
+    >>> sw.nanquantile([1.0, np.nan, 3.0], [0.0, 0.5])
+    array([1., 2.])
+    """
     tensor = as_tensor(x)
     if not is_float_dtype(tensor.dtype):
         return quantile(tensor, q, axis, method=method, keepdims=keepdims)
@@ -180,11 +240,21 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Tensor:
-    """The values that `q` percent of the elements that are not NaN are below. See `nanquantile`."""
+    """
+    The values that `q` percent of the elements that are not NaN are below. See `nanquantile`.
+
+    >>> sw.nanpercentile([1.0, np.nan, 3.0], 50)
+    array(2.)
+    """
     return nanquantile(x, fraction_of(q), axis, method=method, keepdims=keepdims)
 
 
 @traceable
 def nanmedian(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element of those that are not NaN, or the mean of the two in the middle; NaN where all are."""
+    """
+    The middle element of those that are not NaN, or the mean of the two in the middle; NaN where all are.
+
+    >>> sw.nanmedian([1.0, np.nan, 3.0])
+    array(2.)
+    """
     return nanquantile(averaged(x), 0.5, axis, method="midpoint", keepdims=keepdims)

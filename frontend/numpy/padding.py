@@ -41,6 +41,9 @@ def pad(
     whole axis.
 
     Raises StepwellError for another `mode`.
+
+    >>> sw.pad([1, 2, 3], (2, 1), mode="edge")
+    array([1, 1, 1, 2, 3, 3])
     """
     x = as_tensor(x)
     if mode not in _MODES:

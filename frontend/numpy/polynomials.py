@@ -26,7 +26,12 @@ from .sorting import searchsorted
 
 @traceable
 def polyval(p: TensorLike, x: TensorLike, /) -> Tensor:
-    """The value of a polynomial at each `x`, by Horner's rule."""
+    """
+    The value of a polynomial at each `x`, by Horner's rule.
+
+    >>> sw.polyval([1, 0, -1], [2, 3])  # x² - 1
+    array([3, 8])
+    """
     coefficients, places = promoted(p, x)
     found = zeros_like(places)
     for number in range(coefficients.shape[0]):
@@ -42,21 +47,36 @@ def _as_long(p: TensorLike, q: TensorLike) -> list[Tensor]:
 
 @traceable
 def polyadd(p: TensorLike, q: TensorLike, /) -> Tensor:
-    """The sum of two polynomials."""
+    """
+    The sum of two polynomials.
+
+    >>> sw.polyadd([1, 2], [3, 4, 5])
+    array([3, 5, 7])
+    """
     a, b = _as_long(p, q)
     return a + b
 
 
 @traceable
 def polysub(p: TensorLike, q: TensorLike, /) -> Tensor:
-    """The difference of two polynomials."""
+    """
+    The difference of two polynomials.
+
+    >>> sw.polysub([3, 4, 5], [1, 2])
+    array([3, 3, 3])
+    """
     a, b = _as_long(p, q)
     return a - b
 
 
 @traceable
 def polymul(p: TensorLike, q: TensorLike, /) -> Tensor:
-    """The product of two polynomials."""
+    """
+    The product of two polynomials.
+
+    >>> sw.polymul([1, 1], [1, -1])  # (x + 1) · (x - 1)
+    array([ 1,  0, -1])
+    """
     return convolve(p, q)
 
 
@@ -85,7 +105,12 @@ def poly(seq_of_zeros: TensorLike, /) -> Tensor:
 
 @traceable
 def polyder(p: TensorLike, /, m: int = 1) -> Tensor:
-    """The m-th derivative of a polynomial."""
+    """
+    The m-th derivative of a polynomial.
+
+    >>> sw.polyder([1, 2, 3])  # of x² + 2x + 3
+    array([2, 2])
+    """
     coefficients = as_tensor(p)
     for _ in range(*integers(m, "m")):
         degree = coefficients.shape[0] - 1
@@ -95,7 +120,12 @@ def polyder(p: TensorLike, /, m: int = 1) -> Tensor:
 
 @traceable
 def polyint(p: TensorLike, /, m: int = 1, k: Sequence[TensorLike] | TensorLike = None) -> Tensor:
-    """The m-th integral of a polynomial, with the constants `k`, or zeros."""
+    """
+    The m-th integral of a polynomial, with the constants `k`, or zeros.
+
+    >>> sw.polyint([2, 2])
+    array([1., 2., 0.])
+    """
     coefficients = as_tensor(p)
     (times,) = integers(m, "m")
     constants = ravel(as_tensor(0.0 if k is None else k))
@@ -122,6 +152,9 @@ def interp(
     """
     At each `x` the function that is linear between the points (xp, fp), with rising `xp`; beyond them the first and last
     value, or `left` and `right`. In double precision, as NumPy.
+
+    >>> sw.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 30])
+    array([ 5., 20., 30.])
     """
     place, known, value = (cast_to(as_tensor(each), FLOAT64) for each in (x, xp, fp))
     if known.ndim != 1 or known.shape != value.shape or not known.size:

@@ -18,44 +18,79 @@ from .reductions import all
 
 @traceable
 def isnan(x: TensorLike, /) -> Tensor:
-    """Whether an element is NaN."""
+    """
+    Whether an element is NaN.
+
+    >>> sw.isnan([1.0, np.nan])
+    array([False,  True])
+    """
     tensor = as_tensor(x)
     return not_equal(tensor, tensor)
 
 
 @traceable
 def isinf(x: TensorLike, /) -> Tensor:
-    """Whether an element is infinity, of either sign."""
+    """
+    Whether an element is infinity, of either sign.
+
+    >>> sw.isinf([1.0, -np.inf, np.nan])
+    array([False,  True, False])
+    """
     return equal(absolute(floating(x)), np.inf)
 
 
 @traceable
 def isfinite(x: TensorLike, /) -> Tensor:
-    """Whether an element is neither infinity nor NaN."""
+    """
+    Whether an element is neither infinity nor NaN.
+
+    >>> sw.isfinite([1.0, np.inf, np.nan])
+    array([ True, False, False])
+    """
     return less(absolute(floating(x)), np.inf)
 
 
 @traceable
 def isposinf(x: TensorLike, /) -> Tensor:
-    """Whether an element is positive infinity."""
+    """
+    Whether an element is positive infinity.
+
+    >>> sw.isposinf([-np.inf, np.inf])
+    array([False,  True])
+    """
     return equal(floating(x), np.inf)
 
 
 @traceable
 def isneginf(x: TensorLike, /) -> Tensor:
-    """Whether an element is negative infinity."""
+    """
+    Whether an element is negative infinity.
+
+    >>> sw.isneginf([-np.inf, np.inf])
+    array([ True, False])
+    """
     return equal(floating(x), -np.inf)
 
 
 @traceable
 def isreal(x: TensorLike, /) -> Tensor:
-    """True everywhere: no dtype here is complex."""
+    """
+    Whether the imaginary part is 0: True where `x` is real.
+
+    >>> sw.isreal([1.0, 2 + 1j])
+    array([ True, False])
+    """
     return full_like(x, True, np.bool_)
 
 
 @traceable
 def iscomplex(x: TensorLike, /) -> Tensor:
-    """False everywhere: no dtype here is complex."""
+    """
+    Whether the imaginary part is not 0: False where `x` is real.
+
+    >>> sw.iscomplex([1.0, 2 + 1j])
+    array([False,  True])
+    """
     return full_like(x, False, np.bool_)
 
 
@@ -63,7 +98,12 @@ def iscomplex(x: TensorLike, /) -> Tensor:
 def nan_to_num(
     x: TensorLike, /, *, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Tensor:
-    """`x` with numbers in place of NaN and of the infinities: 0, and the greatest and least numbers there are."""
+    """
+    `x` with numbers in place of NaN and of the infinities: 0, and the greatest and least numbers there are.
+
+    >>> sw.nan_to_num([1.0, np.nan, np.inf], posinf=9.0)
+    array([1., 0., 9.])
+    """
     tensor = as_tensor(x)
     if not is_float_dtype(tensor.dtype):
         return tensor
@@ -87,7 +127,12 @@ def _greatest(dtype: np.dtype) -> Any:
 def isclose(
     x: TensorLike, y: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether |x - y| ≤ atol + rtol · |y|, or both are the same infinity, or both NaN if `equal_nan`."""
+    """
+    Whether |x - y| ≤ atol + rtol · |y|, or both are the same infinity, or both NaN if `equal_nan`.
+
+    >>> sw.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+    array([ True, False])
+    """
     a, b = promoted(x, y, to=float_dtype)
     is_near = isfinite(b) & (absolute(a - b) <= absolute(b) * rtol + atol)
     found = is_near | (a == b)
@@ -98,13 +143,23 @@ def isclose(
 def allclose(
     x: TensorLike, y: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether all elements are close. See `isclose`."""
+    """
+    Whether all elements are close. See `isclose`.
+
+    >>> sw.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    array(True)
+    """
     return all(isclose(x, y, rtol, atol, equal_nan))
 
 
 @traceable
 def array_equal(x: TensorLike, y: TensorLike, /, equal_nan: bool = False) -> Tensor:
-    """Whether two arrays have the same shape and equal elements."""
+    """
+    Whether two arrays have the same shape and equal elements.
+
+    >>> sw.array_equal([1, 2], [1, 2])
+    array(True)
+    """
     a, b = as_tensor(x), as_tensor(y)
     if a.shape != b.shape:
         return as_tensor(np.asarray(False))
@@ -114,7 +169,12 @@ def array_equal(x: TensorLike, y: TensorLike, /, equal_nan: bool = False) -> Ten
 
 @traceable
 def array_equiv(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """Whether two arrays that broadcast to one shape have equal elements there."""
+    """
+    Whether two arrays that broadcast to one shape have equal elements there.
+
+    >>> sw.array_equiv([1, 2], [[1, 2], [1, 2]])
+    array(True)
+    """
     a, b = as_tensor(x), as_tensor(y)
     try:
         np.broadcast_shapes(a.shape, b.shape)

@@ -24,6 +24,12 @@ def matmul(x: TensorLike, y: TensorLike, /, dtype: Any = None) -> Tensor:
 
     With a `dtype` both operands are converted to it first, as in NumPy: int8 with `dtype=int32` is one kernel that
     reads int8.
+
+    Raises StepwellError where k differs, for numbers without axes, and for batches that do not broadcast.
+
+    >>> sw.matmul([[1, 2], [3, 4]], [[1, 1], [0, 1]])
+    array([[1, 3],
+           [3, 7]])
     """
     operands = promoted(x, y) if dtype is None else converted([x, y], dtype_named(dtype))
     return record(graph.MatmulOp, *operands)
@@ -34,6 +40,9 @@ def dot(x: TensorLike, y: TensorLike, /) -> Tensor:
     """
     The sum of products over the last axis of `x` and the last but one of `y`, or the only one of a vector; beside a number,
     the product with it.
+
+    >>> sw.dot([[1, 2], [3, 4]], [10, 1])
+    array([12, 34])
     """
     a, b = promoted(as_tensor(x), as_tensor(y))
     if not a.ndim or not b.ndim:
@@ -43,26 +52,47 @@ def dot(x: TensorLike, y: TensorLike, /) -> Tensor:
 
 @traceable
 def vdot(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """The sum of the products of the elements of two flattened arrays."""
+    """
+    The sum of the products of the elements of two flattened arrays.
+
+    >>> sw.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
+    array(10)
+    """
     return matmul(ravel(x), ravel(y))
 
 
 @traceable
 def inner(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """The sum of products over the last axes; beside a number, the product with it."""
+    """
+    The sum of products over the last axes; beside a number, the product with it.
+
+    >>> sw.inner([1, 2], [[3, 4], [5, 6]])
+    array([11, 17])
+    """
     a, b = promoted(as_tensor(x), as_tensor(y))
     return a * b if not a.ndim or not b.ndim else tensordot(a, b, ([-1], [-1]))
 
 
 @traceable
 def outer(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """The products of each element of the flattened `x` with each of the flattened `y`."""
+    """
+    The products of each element of the flattened `x` with each of the flattened `y`.
+
+    >>> sw.outer([1, 2], [10, 20, 30])
+    array([[10, 20, 30],
+           [20, 40, 60]])
+    """
     return reshape(x, (-1, 1)) * reshape(y, (1, -1))
 
 
 @traceable
 def tensordot(x: TensorLike, y: TensorLike, /, axes: int | Sequence[Any] = 2) -> Tensor:
-    """The sum of products over axes of `x` and `y`: so many last and first ones, or two lists of them. One matrix product."""
+    """
+    The sum of products over axes of `x` and `y`: so many last and first ones, or two lists of them. One matrix product.
+
+    >>> sw.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape
+    (2, 5)
+    """
     a, b = promoted(x, y)
     of_a, of_b = _contracted(axes, a.ndim)
     if not len(of_a) == len(of_b):
@@ -100,28 +130,48 @@ def _contracted(axes: Any, rank: int) -> tuple[list[int], list[int]]:
 
 @traceable
 def vecdot(x: TensorLike, y: TensorLike, /, axis: int = -1) -> Tensor:
-    """The sum of products over one axis of both; the others broadcast."""
+    """
+    The sum of products over one axis of both; the others broadcast.
+
+    >>> sw.vecdot([[1, 2], [3, 4]], [1, 1])
+    array([3, 7])
+    """
     a, b = (moveaxis(each, axis, -1) for each in promoted(x, y))
     return squeeze(matmul(expand_dims(a, -2), expand_dims(b, -1)), (-2, -1))
 
 
 @traceable
 def matvec(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """Products of matrices and vectors, along the last axes."""
+    """
+    Products of matrices and vectors, along the last axes.
+
+    >>> sw.matvec([[1, 2], [3, 4]], [10, 1])
+    array([12, 34])
+    """
     a, b = promoted(x, y)
     return squeeze(matmul(a, expand_dims(b, -1)), -1)
 
 
 @traceable
 def vecmat(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """Products of vectors and matrices, along the last axes."""
+    """
+    Products of vectors and matrices, along the last axes.
+
+    >>> sw.vecmat([10, 1], [[1, 2], [3, 4]])
+    array([13, 24])
+    """
     a, b = promoted(x, y)
     return squeeze(matmul(expand_dims(a, -2), b), -2)
 
 
 @traceable
 def kron(x: TensorLike, y: TensorLike, /) -> Tensor:
-    """The Kronecker product: each element of `x` times the whole of `y`."""
+    """
+    The Kronecker product: each element of `x` times the whole of `y`.
+
+    >>> sw.kron([1, 10], [[1, 2]])
+    array([[ 1,  2, 10, 20]])
+    """
     a, b = promoted(x, y)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - each.ndim) + tuple(each.shape) for each in (a, b))
@@ -140,7 +190,12 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """The cross product of vectors of three elements along an axis of each."""
+    """
+    The cross product of vectors of three elements along an axis of each.
+
+    >>> sw.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promoted(x, y)
@@ -160,7 +215,12 @@ _WHOLE, _SAME, _INSIDE = "full", "same", "valid"
 
 @traceable
 def convolve(x: TensorLike, kernel: TensorLike, /, mode: str = "full") -> Tensor:
-    """The products of a vector with another one, turned round, at each place: `full`, `same` or `valid`."""
+    """
+    The products of a vector with another one, turned round, at each place: `full`, `same` or `valid`.
+
+    >>> sw.convolve([1, 2, 3], [1, 10])
+    array([ 1, 12, 23, 30])
+    """
     a, b = _vectors(x, kernel, mode)
     if b.shape[0] > a.shape[0]:
         a, b = b, a
@@ -169,7 +229,12 @@ def convolve(x: TensorLike, kernel: TensorLike, /, mode: str = "full") -> Tensor
 
 @traceable
 def correlate(x: TensorLike, kernel: TensorLike, /, mode: str = "valid") -> Tensor:
-    """The products of a vector with another one at each place: `full`, `same` or `valid`."""
+    """
+    The products of a vector with another one at each place: `full`, `same` or `valid`.
+
+    >>> sw.correlate([1, 2, 3], [1, 10])
+    array([21, 32])
+    """
     a, b = _vectors(x, kernel, mode)
     if b.shape[0] > a.shape[0]:
         return flip(_slid(b, a, mode))

@@ -97,7 +97,13 @@ def random_uniform(
     *,
     dtype: Any = np.float32,
 ) -> Tensor:
-    """Numbers spread evenly from `low` up to `high`."""
+    """
+    Numbers spread evenly from `low` up to `high`.
+
+    >>> x = sw.random_uniform(7, (100,), 2.0, 3.0)
+    >>> bool((x >= 2).all() and (x < 3).all())
+    True
+    """
     target = float_named(dtype)
     wide = FLOAT64 if target == FLOAT64 else FLOAT32
     numbers = fraction(*random_words(words_of_seed(seed), integers(shape, "shape")), wide)
@@ -116,6 +122,9 @@ def random_normal(
     """
     Normally distributed numbers of this mean and standard deviation, by the method of Box and Muller: the cosine of a
     random angle times sqrt(-2 log u).
+
+    >>> sw.random_normal(7, (2, 3)).shape
+    (2, 3)
     """
     target = float_named(dtype)
     wide = FLOAT64 if target == FLOAT64 else FLOAT32
@@ -135,7 +144,12 @@ def normally(x: Tensor, y: Tensor, wide: np.dtype) -> Tensor:
 
 @traceable
 def bernoulli(p: TensorLike, seed: int, /, *, dtype: Any = None) -> Tensor:
-    """1 where a random number from 0 to 1 is below `p`, 0 elsewhere, in the dtype of `p` unless another is given."""
+    """
+    1 where a random number from 0 to 1 is below `p`, 0 elsewhere, in the dtype of `p` unless another is given.
+
+    >>> sw.bernoulli([0.0, 1.0], 7)
+    array([0., 1.])
+    """
     p = as_tensor(p)
     wide = FLOAT64 if p.dtype == FLOAT64 else FLOAT32
     numbers = fraction(*random_words(words_of_seed(seed), tuple(p.shape)), wide)
@@ -149,6 +163,9 @@ def multinomial(
     """
     For each row of `logits`, (batch, class), so many classes drawn with the probabilities `softmax(logits)` (ONNX
     Multinomial), of shape (batch, sample).
+
+    >>> sw.multinomial([[0.0, -np.inf]], 7, 3)
+    array([[0, 0, 0]])
     """
     logits = as_tensor(logits)
     (count,) = integers(sample_size, "sample_size")

@@ -45,6 +45,12 @@ def sum(
     """
     The sum, of the elements where `where` holds, from `initial` on; of nothing, 0. Without a `dtype` integers are summed in
     int64, uint8 and uint64 in uint64.
+
+    The reduced axes are left out of the shape, or have extent 1 with `keepdims`. Floats stay in their dtype; they
+    are added in another order than NumPy's, so that the last digits may differ.
+
+    >>> sw.sum([[1, 2], [3, 4]], axis=0)
+    array([4, 6])
     """
     tensor = only(_accumulated(x, dtype, accumulation_dtype), where, 0)
     found = record(graph.SumOp, tensor, axes_of(axis), keepdims)
@@ -65,6 +71,11 @@ def prod(
     """
     The product, of the elements where `where` holds, from `initial` on; of nothing, 1. Without a `dtype` integers are
     multiplied in int64, uint8 and uint64 in uint64.
+
+    The reduced axes are left out of the shape, or have extent 1 with `keepdims`.
+
+    >>> sw.prod([[1, 2], [3, 4]], axis=1)
+    array([ 2, 12])
     """
     tensor = only(_accumulated(x, dtype, accumulation_dtype), where, 1)
     found = record(graph.ProdOp, tensor, axes_of(axis), keepdims)
@@ -83,6 +94,11 @@ def mean(
 ) -> Tensor:
     """
     The arithmetic mean, of the elements where `where` holds; of nothing, NaN. Integers are averaged in float64.
+
+    The reduced axes are left out of the shape, or have extent 1 with `keepdims`; floats stay in their dtype.
+
+    >>> sw.mean([[1.0, 2.0], [3.0, 4.0]], axis=0)
+    array([2., 3.])
     """
     tensor = _accumulated(x, dtype, division_dtype)
     if where is None or where is True:
@@ -136,6 +152,9 @@ def max(
     The greatest element, NaN if there is one; with `initial`, that if none is greater, and then only where `where` holds.
 
     Raises StepwellError for nothing to choose from.
+
+    >>> sw.max([[1, 5], [7, 2]], axis=1)
+    array([5, 7])
     """
     return _extreme(graph.MaxOp, maximum, x, axis, keepdims, initial, where)
 
@@ -154,6 +173,9 @@ def min(
     The least element, NaN if there is one; with `initial`, that if none is less, and then only where `where` holds.
 
     Raises StepwellError for nothing to choose from.
+
+    >>> sw.min([[1, 5], [7, 2]], axis=1)
+    array([1, 2])
     """
     return _extreme(graph.MinOp, minimum, x, axis, keepdims, initial, where)
 
@@ -170,7 +192,12 @@ def any(
     keepdims: bool = False,
     where: TensorLike = None,
 ) -> Tensor:
-    """Whether any element is not zero, of those where `where` holds; of nothing, False."""
+    """
+    Whether any element is not zero, of those where `where` holds; of nothing, False.
+
+    >>> sw.any([[0, 1], [0, 0]], axis=1)
+    array([ True, False])
+    """
     tensor = only(cast_to(as_tensor(x), BOOL), where, False)
     if tensor.size:
         return record(graph.MaxOp, tensor, axes_of(axis), keepdims)
@@ -187,7 +214,12 @@ def all(
     keepdims: bool = False,
     where: TensorLike = None,
 ) -> Tensor:
-    """Whether every element is not zero, of those where `where` holds; of nothing, True."""
+    """
+    Whether every element is not zero, of those where `where` holds; of nothing, True.
+
+    >>> sw.all([[1, 1], [0, 1]], axis=1)
+    array([ True, False])
+    """
     tensor = only(cast_to(as_tensor(x), BOOL), where, True)
     if tensor.size:
         return record(graph.MinOp, tensor, axes_of(axis), keepdims)
@@ -204,23 +236,47 @@ def _arg_reduction(op: type[GraphOp], x: TensorLike, axis: int | None, keepdims:
 
 @traceable
 def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the greatest element, or the first NaN, is along `axis`, or in the flattened `x`; int64."""
+    """
+    Where the greatest element, or the first NaN, is along `axis`, or in the flattened `x`; int64.
+
+    Of equal elements it is the first. The axis is left out of the shape, or has extent 1 with `keepdims`.
+
+    >>> sw.argmax([[1, 5, 5], [7, 2, 0]], axis=1)
+    array([1, 0])
+    """
     return _arg_reduction(graph.ArgmaxOp, x, axis, keepdims)
 
 
 @traceable
 def argmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the least element, or the first NaN, is along `axis`, or in the flattened `x`; int64."""
+    """
+    Where the least element, or the first NaN, is along `axis`, or in the flattened `x`; int64.
+
+    Of equal elements it is the first. The axis is left out of the shape, or has extent 1 with `keepdims`.
+
+    >>> sw.argmin([[1, 5, 1], [7, 2, 0]], axis=1)
+    array([0, 2])
+    """
     return _arg_reduction(graph.ArgminOp, x, axis, keepdims)
 
 
 @traceable
 def count_nonzero(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The number of elements that are not zero, int64."""
+    """
+    The number of elements that are not zero, int64.
+
+    >>> sw.count_nonzero([[0, 1], [2, 3]], axis=0)
+    array([1, 2])
+    """
     return record(graph.SumOp, cast_to(cast_to(as_tensor(x), BOOL), INT64), axes_of(axis), keepdims)
 
 
 @traceable
 def ptp(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The greatest element less the least one."""
+    """
+    The greatest element less the least one.
+
+    >>> sw.ptp([[1, 5], [7, 2]], axis=1)
+    array([4, 5])
+    """
     return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)

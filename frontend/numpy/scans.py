@@ -43,6 +43,10 @@ def cumsum(
     """
     Running sums along an axis, or of the flattened `x`: of all elements up to each, `exclusive` of it, `reverse` from the
     end. Without a `dtype` integers are summed as by `sum`.
+
+    >>> sw.cumsum([[1, 2], [3, 4]], axis=1)
+    array([[1, 3],
+           [3, 7]])
     """
     return _scan(graph.CumsumOp, x, axis, dtype, exclusive, reverse)
 
@@ -57,19 +61,34 @@ def cumprod(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Tensor:
-    """Running products along an axis, or of the flattened `x`. See `cumsum`."""
+    """
+    Running products along an axis, or of the flattened `x`. See `cumsum`.
+
+    >>> sw.cumprod([1, 2, 3, 4])
+    array([ 1,  2,  6, 24])
+    """
     return _scan(graph.CumprodOp, x, axis, dtype, exclusive, reverse)
 
 
 @traceable
 def cummax(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
-    """The greatest element up to each along an axis, or of the flattened `x`: `numpy.maximum.accumulate`."""
+    """
+    The greatest element up to each along an axis, or of the flattened `x`: `numpy.maximum.accumulate`.
+
+    >>> sw.cummax([1, 3, 2, 5])
+    array([1, 3, 3, 5])
+    """
     return _extreme_so_far(graph.CummaxOp, x, axis, reverse)
 
 
 @traceable
 def cummin(x: TensorLike, /, axis: int | None = None, *, reverse: bool = False) -> Tensor:
-    """The least element up to each along an axis, or of the flattened `x`: `numpy.minimum.accumulate`."""
+    """
+    The least element up to each along an axis, or of the flattened `x`: `numpy.minimum.accumulate`.
+
+    >>> sw.cummin([4, 3, 5, 1])
+    array([4, 3, 3, 1])
+    """
     return _extreme_so_far(graph.CumminOp, x, axis, reverse)
 
 
@@ -105,7 +124,12 @@ def _with_initial(
 def cumulative_sum(
     x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Tensor:
-    """Running sums along an axis, from 0 on if `include_initial`. See `cumsum`."""
+    """
+    Running sums along an axis, from 0 on if `include_initial`. See `cumsum`.
+
+    >>> sw.cumulative_sum([1, 2, 3], include_initial=True)
+    array([0, 1, 3, 6])
+    """
     return _with_initial(cumsum, x, axis, dtype, 0 if include_initial else None)
 
 
@@ -113,5 +137,10 @@ def cumulative_sum(
 def cumulative_prod(
     x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Tensor:
-    """Running products along an axis, from 1 on if `include_initial`. See `cumprod`."""
+    """
+    Running products along an axis, from 1 on if `include_initial`. See `cumprod`.
+
+    >>> sw.cumulative_prod([2, 3], include_initial=True)
+    array([1, 2, 6])
+    """
     return _with_initial(cumprod, x, axis, dtype, 1 if include_initial else None)

@@ -44,6 +44,9 @@ def scatter_elements(
     `y[indices[i, j], j] = updates[i, j]`. `reduction` joins an update with what is there: add, mul, min or max.
 
     Updates are written in row-major order. Negative indices count from the end; one out of range writes nothing.
+
+    >>> sw.scatter_elements([1, 2, 3], [2, 2], [10, 20], reduction="add")
+    array([ 1,  2, 33])
     """
     x = as_tensor(x)
     (values,) = converted([updates], x.dtype)
@@ -64,6 +67,9 @@ def scatter_nd(
     """
     A copy of `x` with `updates` written at the elements, or slices, that tuples along the last axis of `indices` name (ONNX
     ScatterND). See `scatter_elements`.
+
+    >>> sw.scatter_nd([1, 2, 3], [[0], [-1]], [10, 20])
+    array([10,  2, 20])
     """
     x = as_tensor(x)
     (values,) = converted([updates], x.dtype)

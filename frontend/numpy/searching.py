@@ -61,7 +61,15 @@ def fitted(x: Tensor, count: Tensor, size: int, fill_value: TensorLike, axis: in
 def nonzero(
     x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0
 ) -> tuple[Tensor, ...]:
-    """Where the elements are that are not zero, in row-major order: the indices along each axis."""
+    """
+    Where the elements are that are not zero, in row-major order: the indices along each axis.
+
+    In a traced function `size` says how many are asked for: fewer are followed by `fill_value`, more are left out.
+
+    >>> rows, columns = sw.nonzero([[0, 1], [2, 0]])
+    >>> rows, columns
+    (array([0, 1]), array([1, 0]))
+    """
     x = as_tensor(x)
     if not x.ndim:
         raise StepwellError(
@@ -74,13 +82,24 @@ def nonzero(
 
 @traceable
 def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0) -> Tensor:
-    """Where the elements are that are not zero, in row-major order: a row of indices for each."""
+    """
+    Where the elements are that are not zero, in row-major order: a row of indices for each.
+
+    >>> sw.argwhere([[0, 1], [2, 0]])
+    array([[0, 1],
+           [1, 0]])
+    """
     return stack(nonzero(x, size=size, fill_value=fill_value), 1)
 
 
 @traceable
 def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0) -> Tensor:
-    """Where the elements of the flattened `x` are that are not zero."""
+    """
+    Where the elements of the flattened `x` are that are not zero.
+
+    >>> sw.flatnonzero([[0, 1], [2, 0]])
+    array([1, 2])
+    """
     return nonzero(ravel(x), size=size, fill_value=fill_value)[0]
 
 
@@ -94,7 +113,13 @@ def compress(
     size: int | None = None,
     fill_value: TensorLike = 0,
 ) -> Tensor:
-    """The slices of an axis, or the elements of the flattened `x`, where `condition`, which may be shorter, holds."""
+    """
+    The slices of an axis, or the elements of the flattened `x`, where `condition`, which may be shorter, holds.
+
+    >>> sw.compress([True, False], [[1, 2], [3, 4]], axis=1)
+    array([[1],
+           [3]])
+    """
     x = as_tensor(x)
     found, count = compress_and_count(condition, x, axis)
     along = 0 if axis is None else axis % x.ndim
@@ -105,7 +130,12 @@ def compress(
 def extract(
     condition: TensorLike, x: TensorLike, /, *, size: int | None = None, fill_value: TensorLike = 0
 ) -> Tensor:
-    """The elements of `x` where `condition`, of its shape, holds."""
+    """
+    The elements of `x` where `condition`, of its shape, holds.
+
+    >>> sw.extract([True, False, True], [5, 6, 7])
+    array([5, 7])
+    """
     return compress(ravel(condition), x, size=size, fill_value=fill_value)
 
 
@@ -119,6 +149,9 @@ def bincount(
     """
     How often each number from 0 on occurs, or the sum of the `weights` there. In a traced function `length` says how many
     numbers are counted.
+
+    >>> sw.bincount([0, 2, 2], minlength=4)
+    array([1, 0, 2, 0])
     """
     numbers = as_tensor(x)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
@@ -152,7 +185,12 @@ def counted(places: Tensor, length: int, weights: TensorLike) -> Tensor:
 def histogram_bin_edges(
     x: TensorLike, /, bins: int | TensorLike = 10, range: Sequence[TensorLike] | None = None
 ) -> Tensor:
-    """The edges of so many bins of equal width between the least and the greatest element, or over a range."""
+    """
+    The edges of so many bins of equal width between the least and the greatest element, or over a range.
+
+    >>> sw.histogram_bin_edges([0.0, 4.0], bins=4)
+    array([0., 1., 2., 3., 4.])
+    """
     numbers = ravel(x)
     if isinstance(bins, str):
         raise StepwellError(
@@ -220,6 +258,9 @@ def histogram(
     """
     How many elements fall into each bin, or the sum of their `weights`, and the edges of the bins; with `density` divided by
     the total and the widths. The last bin has its upper edge.
+
+    >>> sw.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
+    (array([1, 2, 1]), array([1., 2., 3., 4.]))
     """
     numbers = ravel(x)
     edges = histogram_bin_edges(numbers, bins, range)

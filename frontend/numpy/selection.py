@@ -29,6 +29,10 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None) -> Tens
     range.
 
     Raises StepwellError for indices that are not integers, or known and out of range.
+
+    >>> sw.take([[1, 2], [3, 4]], [1, 0], axis=1)
+    array([[2, 1],
+           [4, 3]])
     """
     x = as_tensor(x)
     if axis is None:
@@ -43,6 +47,11 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
     At each position the element whose index along `axis` `indices` has there; without an axis, of the flattened `x`.
     Other axes broadcast. A negative index counts from the end; one out of range that is known only at run time is
     moved to the nearest.
+
+    >>> x = np.array([[3, 1], [2, 4]])
+    >>> sw.take_along_axis(x, sw.argsort(x), axis=1)
+    array([[1, 3],
+           [2, 4]])
     """
     x = as_tensor(x)
     if axis is None:
@@ -73,6 +82,9 @@ def gather_elements(x: TensorLike, indices: TensorLike, /, axis: int = 0) -> Ten
     """
     At each position of `indices` the element of `x` there, but for its index along `axis`, which `indices` has (ONNX
     GatherElements, `torch.gather`): `y[i, j] = x[indices[i, j], j]`. On other axes `indices` may be shorter than `x`.
+
+    >>> sw.gather_elements([[1, 2], [3, 4]], [[1, 0]])
+    array([[3, 2]])
     """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
@@ -84,6 +96,9 @@ def gather_nd(x: TensorLike, indices: TensorLike, /, batch_dims: int = 0) -> Ten
     """
     The elements, or slices, named by tuples of indices along the last axis of `indices`, which index the axes of `x`
     behind the first `batch_dims` (ONNX GatherND). An index out of range is moved to the nearest.
+
+    >>> sw.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    array([2, 3])
     """
     x, chosen = as_tensor(x), as_tensor(indices)
     if chosen.dtype.kind not in "iu":
@@ -109,6 +124,10 @@ def one_hot(
 
     Indices from -depth on count from the end; one out of range marks nothing. Floats are truncated. The result has the
     dtype of the values unless `dtype` is given.
+
+    >>> sw.one_hot([0, 2], 3)
+    array([[1, 0, 0],
+           [0, 0, 1]])
     """
     (count,) = integers(depth, "depth")
     if count < 0:
@@ -133,6 +152,11 @@ def reverse_sequence(
     """
     The first `sequence_lens[b]` slices along `time_axis` of each slice b of `batch_axis` in reverse order, the others as
     they are (ONNX ReverseSequence).
+
+    >>> sw.reverse_sequence([[1, 4], [2, 5], [3, 6]], [2, 3])
+    array([[2, 6],
+           [1, 5],
+           [3, 4]])
     """
     x = as_tensor(x)
     time = normalized(single_axis(time_axis), x.ndim, "time_axis")
@@ -158,6 +182,10 @@ def put_along_axis(
     """
     A copy of `x` with `values` at the indices along an axis, of the flattened `x` without one. Other axes broadcast.
     NumPy's writes into `x`.
+
+    >>> sw.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1)
+    array([[9, 2],
+           [3, 9]])
     """
     x, chosen = as_tensor(x), as_tensor(indices)
     shape = x.shape
@@ -175,7 +203,12 @@ def put_along_axis(
 
 @traceable
 def put(x: TensorLike, ind: TensorLike, v: TensorLike, /) -> Tensor:
-    """A copy of `x` with the values `v`, repeated as often as needed, at these indices of the flattened `x`."""
+    """
+    A copy of `x` with the values `v`, repeated as often as needed, at these indices of the flattened `x`.
+
+    >>> sw.put([1, 2, 3], [0, -1], [10, 20])
+    array([10,  2, 20])
+    """
     x, chosen = as_tensor(x), reshape(ind, (-1,))
     values = resize(cast_to(as_tensor(v), x.dtype), chosen.shape)
     return reshape(scatter_elements(reshape(x, (-1,)), chosen, values), x.shape)
@@ -188,7 +221,12 @@ def _rows(x: TensorLike) -> list[Tensor]:
 
 @traceable
 def choose(a: TensorLike, choices: TensorLike, /, mode: str = "raise") -> Tensor:
-    """At each element the one of the `choices` that `a` says; by "wrap" modulo their number, else from 0 to the last."""
+    """
+    At each element the one of the `choices` that `a` says; by "wrap" modulo their number, else from 0 to the last.
+
+    >>> sw.choose([1, 0, 1], [[1, 2, 3], [10, 20, 30]])
+    array([10,  2, 30])
+    """
     chosen = as_tensor(a)
     parts = promoted(*(choices if isinstance(choices, list | tuple) else _rows(choices)))
     if mode == "wrap":
@@ -203,7 +241,12 @@ def choose(a: TensorLike, choices: TensorLike, /, mode: str = "raise") -> Tensor
 def select(
     condlist: Sequence[TensorLike], choicelist: Sequence[TensorLike], default: TensorLike = 0, /
 ) -> Tensor:
-    """At each element the choice of the first condition that holds, the default where none does."""
+    """
+    At each element the choice of the first condition that holds, the default where none does.
+
+    >>> sw.select([np.array([True, False]), np.array([True, False])], [[1, 2], [3, 4]], 9)
+    array([1, 9])
+    """
     if len(condlist) != len(choicelist) or not condlist:
         raise StepwellError(
             f"found {len(condlist)} conditions and {len(choicelist)} choices, expected as many, at least one"
@@ -219,6 +262,9 @@ def piecewise(x: TensorLike, condlist: Sequence[TensorLike], funclist: Sequence[
     """
     At each element the function, or number, of the last condition that holds; one more is for the rest, which is 0
     otherwise. Every function is computed for all elements.
+
+    >>> sw.piecewise([-2, 3], [np.array([True, False])], [lambda x: -x, lambda x: 10 * x])
+    array([ 2, 30])
     """
     x = as_tensor(x)
     conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
@@ -235,7 +281,12 @@ def piecewise(x: TensorLike, condlist: Sequence[TensorLike], funclist: Sequence[
 
 @traceable
 def unravel_index(indices: TensorLike, shape: int | Sequence[int], /) -> tuple[Tensor, ...]:
-    """The indices along each axis of elements of the flattened array of a shape."""
+    """
+    The indices along each axis of elements of the flattened array of a shape.
+
+    >>> sw.unravel_index([2, 3], (2, 3))
+    (array([0, 1]), array([2, 0]))
+    """
     rest, found = astype(indices, INT64), list[Tensor]()
     for extent in reversed(integers(shape, "shape")):
         found.append(rest % extent)
@@ -245,7 +296,12 @@ def unravel_index(indices: TensorLike, shape: int | Sequence[int], /) -> tuple[T
 
 @traceable
 def ravel_multi_index(multi_index: Sequence[TensorLike], dims: Sequence[int], /) -> Tensor:
-    """The index in the flattened array of these extents, of elements by their indices along each axis."""
+    """
+    The index in the flattened array of these extents, of elements by their indices along each axis.
+
+    >>> sw.ravel_multi_index(([0, 1], [2, 0]), (2, 3))
+    array([2, 3])
+    """
     found: Any = 0
     extents = integers(dims, "dims")
     if len(extents) != len(multi_index):
@@ -259,7 +315,13 @@ def ravel_multi_index(multi_index: Sequence[TensorLike], dims: Sequence[int], /)
 
 @traceable
 def ix_(*vectors: TensorLike) -> tuple[Tensor, ...]:
-    """Vectors of indices, each along an axis of its own, so that they index the grid of all their combinations."""
+    """
+    Vectors of indices, each along an axis of its own, so that they index the grid of all their combinations.
+
+    >>> np.arange(9).reshape(3, 3)[sw.ix_([0, 2], [0, 1])]
+    array([[0, 1],
+           [6, 7]])
+    """
     rank = len(vectors)
     return tuple(
         reshape(vector, [-1 if other == axis else 1 for other in range(rank)])

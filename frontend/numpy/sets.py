@@ -35,6 +35,11 @@ def unique(
     """
     The different elements in order; and, as asked, where each is first, which of them each element is, and how often each
     occurs. Of `fill_value`, without one, it is the least element.
+
+    In a traced function `size` says how many are asked for: fewer are followed by `fill_value`, more are left out.
+
+    >>> sw.unique([3, 1, 3], return_counts=True)
+    (array([1, 3]), array([1, 2]))
     """
     tensor = as_tensor(x)
     if axis is not None and tensor.ndim > 1:
@@ -56,25 +61,46 @@ def unique(
 
 @traceable
 def unique_values(x: TensorLike, /, *, size: int | None = None) -> Tensor:
-    """The different elements in order."""
+    """
+    The different elements in order.
+
+    >>> sw.unique_values([3, 1, 3])
+    array([1, 3])
+    """
     return unique(x, size=size)
 
 
 @traceable
 def unique_counts(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, Tensor]:
-    """The different elements in order, and how often each occurs."""
+    """
+    The different elements in order, and how often each occurs.
+
+    >>> sw.unique_counts([3, 1, 3])
+    (array([1, 3]), array([1, 2]))
+    """
     return unique(x, return_counts=True, size=size)
 
 
 @traceable
 def unique_inverse(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, Tensor]:
-    """The different elements in order, and which of them each element is."""
+    """
+    The different elements in order, and which of them each element is.
+
+    >>> sw.unique_inverse([3, 1, 3])
+    (array([1, 3]), array([1, 0, 1]))
+    """
     return unique(x, return_inverse=True, size=size)
 
 
 @traceable
 def unique_all(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, ...]:
-    """The different elements in order, where each is first, which of them each element is, and how often each occurs."""
+    """
+    The different elements in order, where each is first, which of them each element is, and how often each occurs.
+
+    >>> values, first, inverse, counts = sw.unique_all([3, 1, 3])
+    >>> values, counts
+    (array([1, 3]), array([1, 2]))
+    """
     return unique(x, True, True, True, size=size)
 
 
@@ -82,7 +108,12 @@ def unique_all(x: TensorLike, /, *, size: int | None = None) -> tuple[Tensor, ..
 def isin(
     x: TensorLike, test_elements: TensorLike, /, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Whether each element is one of `test_elements`, or none of them if `invert`."""
+    """
+    Whether each element is one of `test_elements`, or none of them if `invert`.
+
+    >>> sw.isin([1, 2, 3], [2, 9])
+    array([False,  True, False])
+    """
     tensor, tested = promoted(x, test_elements)
     row = sort(tested, None)
     if row.shape[0]:
@@ -95,7 +126,12 @@ def isin(
 
 @traceable
 def union1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
-    """The different elements of both arrays, in order."""
+    """
+    The different elements of both arrays, in order.
+
+    >>> sw.union1d([3, 1], [2, 3])
+    array([1, 2, 3])
+    """
     return unique(concatenate([x, y], None), size=size)
 
 
@@ -109,21 +145,36 @@ def _selected(x: Tensor, condition: Tensor, size: int | None, name: str) -> Tens
 
 @traceable
 def intersect1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
-    """The different elements that both arrays have, in order."""
+    """
+    The different elements that both arrays have, in order.
+
+    >>> sw.intersect1d([3, 1, 2], [2, 3, 4])
+    array([2, 3])
+    """
     a, b = map(ravel, promoted(x, y))
     return _selected(a, isin(unique_and_counts(a)[0], b), size, "intersect1d")
 
 
 @traceable
 def setdiff1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
-    """The different elements of `x` that `y` does not have, in order."""
+    """
+    The different elements of `x` that `y` does not have, in order.
+
+    >>> sw.setdiff1d([3, 1, 2], [2, 9])
+    array([1, 3])
+    """
     a = ravel(as_tensor(x))
     return _selected(a, isin(unique_and_counts(a)[0], y, invert=True), size, "setdiff1d")
 
 
 @traceable
 def setxor1d(x: TensorLike, y: TensorLike, /, *, size: int | None = None) -> Tensor:
-    """The different elements that only one of the arrays has, in order."""
+    """
+    The different elements that only one of the arrays has, in order.
+
+    >>> sw.setxor1d([1, 2], [2, 3])
+    array([1, 3])
+    """
     a, b = map(ravel, promoted(x, y))
     both = concatenate([a, b])
     values = unique_and_counts(both)[0]

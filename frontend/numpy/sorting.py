@@ -42,6 +42,10 @@ def sort(
     """
     The elements in order along an axis, or of the flattened `x`; NaN is above every number. The order of equal elements is
     kept, whatever `kind` and `stable` are.
+
+    >>> sw.sort([[3, 1, 2], [9, 7, 8]])
+    array([[1, 2, 3],
+           [7, 8, 9]])
     """
     return ordered(x, axis, descending)[0]
 
@@ -56,7 +60,12 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
 ) -> Tensor:
-    """The indices that put the elements in order along an axis; equal ones keep theirs. int64."""
+    """
+    The indices that put the elements in order along an axis; equal ones keep theirs. int64.
+
+    >>> sw.argsort([3, 1, 2])
+    array([1, 2, 0])
+    """
     return ordered(x, axis, descending)[1]
 
 
@@ -67,6 +76,9 @@ def topk(
     """
     The `k` largest, or smallest, elements along an axis in order, and their indices (ONNX TopK, `torch.topk`). Of equal
     elements the one with the lower index comes first. `sorted` is for other libraries' callers: the order always holds.
+
+    >>> sw.topk([3, 1, 4, 2], 2)
+    [array([4, 3]), array([2, 0])]
     """
     x = as_tensor(x)
     axis = normalized(single_axis(axis), x.ndim)
@@ -81,14 +93,24 @@ def topk(
 
 @traceable
 def partition(x: TensorLike, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
-    """The elements so that the kth is where sorting puts it, lesser ones before it: all of them in order."""
+    """
+    The elements so that the kth is where sorting puts it, lesser ones before it: all of them in order.
+
+    >>> sw.partition([3, 1, 2], 1)
+    array([1, 2, 3])
+    """
     _check_kth(as_tensor(x), kth, axis)
     return sort(x, axis)
 
 
 @traceable
 def argpartition(x: TensorLike, kth: int | Sequence[int], /, axis: int | None = -1) -> Tensor:
-    """The indices that put the kth element where sorting puts it, lesser ones before it: those of the sorted order."""
+    """
+    The indices that put the kth element where sorting puts it, lesser ones before it: those of the sorted order.
+
+    >>> sw.argpartition([3, 1, 2], 1)
+    array([1, 2, 0])
+    """
     _check_kth(as_tensor(x), kth, axis)
     return argsort(x, axis)
 
@@ -101,7 +123,12 @@ def _check_kth(x: Tensor, kth: Any, axis: int | None) -> None:
 
 @traceable
 def lexsort(keys: TensorLike, /, axis: int = -1) -> Tensor:
-    """The indices that put in order by the last key, where equal by the one before it, and so on."""
+    """
+    The indices that put in order by the last key, where equal by the one before it, and so on.
+
+    >>> sw.lexsort([[2, 1, 1], [1, 1, 0]])
+    array([2, 1, 0])
+    """
     rows: list[Any] = [*(keys if isinstance(keys, list | tuple) else unstack(keys))]
     if not rows:
         raise StepwellError("found no keys in lexsort, expected at least one; give one")
@@ -121,6 +148,9 @@ def searchsorted(
     """
     Where to put each `v` into the sorted vector `x` so that it stays sorted: before elements equal to it, behind them by
     side="right". int64. By halving, all `v` at once.
+
+    >>> sw.searchsorted([1, 3, 5], [3, 4], side="right")
+    array([2, 2])
     """
     if side not in ("left", "right"):
         raise StepwellError(f"found side {side!r:.20}, expected 'left' or 'right'; name one")
@@ -155,6 +185,9 @@ def digitize(x: TensorLike, bins: TensorLike, /, right: bool = False) -> Tensor:
     """
     The number of the bin of each element, between edges that rise or fall: 0 before the first. A bin has its lower edge,
     or its upper one if `right`.
+
+    >>> sw.digitize([0.5, 1.0, 2.5], [0, 1, 2])
+    array([1, 2, 3])
     """
     edges = as_tensor(bins)
     side = "left" if right else "right"

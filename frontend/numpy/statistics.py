@@ -57,6 +57,12 @@ def var(
     """
     The variance: the sum of the squared distances from the mean, divided by their number less `ddof` (`correction` in the
     array API), of the elements where `where` holds. A `mean` that is known already has extent 1 on the reduced axes.
+
+    Floats stay in their dtype, integers are computed in float64; the reduced axes are left out of the shape, or
+    have extent 1 with `keepdims`.
+
+    >>> sw.var([1.0, 3.0], ddof=1)
+    array(2.)
     """
     tensor = averaged(x, dtype)
     axes = reduced_axes(tensor, axis)
@@ -83,7 +89,12 @@ def std(
     correction: float | None = None,
     where: TensorLike = None,
 ) -> Tensor:
-    """The standard deviation: the square root of the variance. See `var`."""
+    """
+    The standard deviation: the square root of the variance. See `var`.
+
+    >>> sw.std([1.0, 3.0])
+    array(1.)
+    """
     less = ddof if correction is None else correction
     return sqrt(var(x, axis, dtype, ddof=less, keepdims=keepdims, mean=mean, where=where))
 
@@ -100,6 +111,9 @@ def average(
 ) -> Any:
     """
     The mean, with `weights` of the shape of `x`, or along the one axis; if `returned`, the sum of the weights too.
+
+    >>> sw.average([1.0, 2.0], weights=[3, 1])
+    array(1.25)
     """
     if weights is None:
         tensor = averaged(x)
@@ -218,6 +232,9 @@ def quantile(
     """
     The values that the fractions `q` of the elements are below, the axes of `q` in front; NaN where an element is NaN.
     `method` is one of linear, lower, higher, nearest and midpoint.
+
+    >>> sw.quantile([1.0, 2.0, 3.0], 0.25)
+    array(1.5)
     """
     tensor = as_tensor(x)
     row = sorted_rows(tensor, q, axis, method)
@@ -240,7 +257,12 @@ def percentile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> Tensor:
-    """The values that `q` percent of the elements are below. See `quantile`."""
+    """
+    The values that `q` percent of the elements are below. See `quantile`.
+
+    >>> sw.percentile([1.0, 2.0, 3.0], [50, 75])
+    array([2. , 2.5])
+    """
     return quantile(x, fraction_of(q), axis, method=method, keepdims=keepdims)
 
 
@@ -255,7 +277,12 @@ def fraction_of(percent: TensorLike) -> TensorLike:
 
 @traceable
 def median(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
-    """The middle element, or the mean of the two in the middle; NaN where an element is NaN."""
+    """
+    The middle element, or the mean of the two in the middle; NaN where an element is NaN.
+
+    >>> sw.median([[3, 1, 2], [9, 7, 8]], axis=1)
+    array([2., 8.])
+    """
     tensor = averaged(x)
     row = last_of(tensor, axis)
     count = row.shape[-1]
@@ -286,6 +313,10 @@ def cov(
 ) -> Tensor:
     """
     The covariances of the rows of `x`, and of `y`, or of the columns unless `rowvar`; in double precision, as NumPy's.
+
+    >>> sw.cov([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     rows = _rows(averaged(x, FLOAT64), rowvar)
     if y is not None:
@@ -304,7 +335,13 @@ def _rows(x: Tensor, rowvar: bool) -> Tensor:
 
 @traceable
 def corrcoef(x: TensorLike, y: TensorLike = None, /, rowvar: bool = True) -> Tensor:
-    """The correlation coefficients of the rows of `x`, and of `y`, or of the columns unless `rowvar`."""
+    """
+    The correlation coefficients of the rows of `x`, and of `y`, or of the columns unless `rowvar`.
+
+    >>> sw.corrcoef([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
     found = cov(x, y, rowvar)
     if not found.ndim:
         return found / found

@@ -178,6 +178,9 @@ def dynamic_slice(x: TensorLike, starts: Sequence[TensorLike], sizes: Sequence[i
     """
     The slice of these sizes that starts at these indices, one for each axis, which may be traced. A negative one counts from
     the end; a slice that would reach beyond it is moved inside.
+
+    >>> sw.dynamic_slice([1, 2, 3, 4], [1], [2])
+    array([2, 3])
     """
     x = as_tensor(x)
     extents = integers(sizes, "sizes")
@@ -191,7 +194,12 @@ def dynamic_slice(x: TensorLike, starts: Sequence[TensorLike], sizes: Sequence[i
 def dynamic_update_slice(
     x: TensorLike, update: TensorLike, starts: Sequence[TensorLike], /
 ) -> Tensor:
-    """`x` with `update` written where the slice of its shape is that starts at these indices. See `dynamic_slice`."""
+    """
+    `x` with `update` written where the slice of its shape is that starts at these indices. See `dynamic_slice`.
+
+    >>> sw.dynamic_update_slice([1, 2, 3, 4], [8, 9], [1])
+    array([1, 8, 9, 4])
+    """
     x = as_tensor(x)
     value = cast_to(as_tensor(update), x.dtype)
     _require_one_for_each_axis(x, starts, value.shape, "dynamic_update_slice")

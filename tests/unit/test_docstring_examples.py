@@ -1,4 +1,4 @@
-"""The examples in the docstrings of public functions and classes are run."""
+"""The examples in the docstrings of public functions and classes are run, with `np` and `sw` imported."""
 
 import doctest
 import inspect
@@ -32,7 +32,7 @@ def test_examples_give_what_they_say():
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            for test in finder.find(value, name, globs={}):
+            for test in finder.find(value, name, globs={"np": np, "sw": sw}):
                 runner.run(test, out=said.append)
     assert not runner.failures, "".join(said)
     assert runner.tries > 10
