@@ -72,6 +72,10 @@ class Executable:
     It can be pickled, code and constants with it; it runs where the processor has the target's instructions.
 
     Raises StepwellError, before native code runs, for a wrong number, shape, dtype or name of arguments.
+
+    >>> double = sw.jit(lambda x: x * 2, opt="quick").lower(np.ones(2)).compile()
+    >>> double(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
 
     def __init__(self, signature: FunctionSignature, native: NativeCode):
