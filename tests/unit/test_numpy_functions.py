@@ -169,9 +169,14 @@ def test_what_numpy_writes_where_a_mask_holds_is_a_copy():
         written = x.copy()
         getattr(np, name)(written, *args, **kwargs)
         np.testing.assert_array_equal(getattr(sw, name)(x, *args, **kwargs), written)
+    np.testing.assert_array_equal(sw.place([1, 2, 3], [True, False, True], [8, 9]), [8, 2, 9])
     for wrong in (lambda: sw.putmask(x, x[0] > 1, 0), lambda: sw.copyto(np.arange(4), x[0])):
         with pytest.raises(sw.StepwellError, match="expected"):
             wrong()
+
+
+def test_least_squares_are_found_without_the_namespace_too():
+    assert sw.lstsq is sw.linalg.lstsq
 
 
 def test_functions_are_applied_along_axes():
