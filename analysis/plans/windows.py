@@ -73,6 +73,11 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
             yield plan
             if plan.halo and row is not None and not model.is_near(plan):
                 yield replace(plan, strips=True)
+            together = model.with_columns_together(plan)
+            if together is not None:
+                yield together
+                if plan.halo and not model.is_near(plan):
+                    yield replace(together, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
             if model.registers(whole) <= model.core.vector_registers:
@@ -106,6 +111,18 @@ class _Model:
         vectors, rows = self._tile(plan)
         taps = self.r.extent(*plan.inner)
         return vectors * rows + taps * len(self.r.filters) + taps * vectors
+
+    def with_columns_together(self, plan: WindowsPlan) -> WindowsPlan | None:
+        """
+        The plan in which a row has all columns of its windows at once, where lanes take every other element: vectors
+        that are loaded for one column have the elements of the next. None where registers do not suffice.
+        """
+        stride = self.r.facts.stride(self.r.image, plan.lanes[0])
+        if stride in (None, 0, 1) or not plan.columns or not plan.inner:
+            return None
+        together = replace(plan, columns=(), inner=(*plan.inner, *plan.columns))
+        fits = self.registers(together) <= self.core.vector_registers
+        return together if fits else None
 
     def _tile(self, plan: WindowsPlan) -> tuple[int, int]:
         """Vectors and rows of a tile."""
@@ -142,7 +159,8 @@ class _Model:
         """A tile's multiply-adds, or its loads: of the image once for all rows that use them, of a filter once."""
         core, r = self.core, self.r
         read = rows if plan.rows is None or not plan.inner else r.reach(plan.rows[0], rows)
-        each = self.terms // r.extent(*plan.inner)
+        shared = () if plan.rows is None else r.taps(plan.rows[0])
+        each = self.terms // r.extent(*(axis for axis in plan.inner if axis in shared))
         loads = each * read * vectors * self._loads(r.image, plan)
         loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
         loads += self._misses(plan, read, vectors) * each
@@ -159,8 +177,10 @@ class _Model:
             return 1
         if stride is None or abs(stride) > MOST_APART:
             return self.width * LANE_BY_LANE
-        # All that lies between comes too, once for all columns of the window that are written out together.
-        together = max(self.r.extent(*plan.columns), 1)
+        # All that lies between comes too, once for the columns of the window that a row has at once: with its rows in
+        # between, a column's vectors have left their registers before the next one.
+        columns = self.r.taps(plan.lanes[0])
+        together = self.r.extent(*(axis for axis in plan.inner if axis in columns))
         return abs(stride) / min(together, abs(stride)) + abs(stride) - 1
 
     def _misses(self, plan: WindowsPlan, rows: int, vectors: int) -> float:
@@ -169,7 +189,8 @@ class _Model:
         as many cycles as a line takes from L2: rows that are a multiple of a way apart fall into the same sets.
         """
         image, (lanes, _), cache = self.r.image, plan.lanes, self.core.cache(1)
-        if plan.rows is None or self.r.extent(*self.r.taps(lanes)) < 2:
+        columns = self.r.taps(lanes)
+        if plan.rows is None or self.r.extent(*(a for a in columns if a not in plan.inner)) < 2:
             return 0.0
         element = self.r.facts.element_bytes(image)
         (row, *_) = (*self.r.taps(plan.rows[0]), plan.rows[0])

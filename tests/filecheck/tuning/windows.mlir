@@ -29,8 +29,9 @@ func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> te
   func.return %z : tensor<1x64x28x28xf32>
 }
 
-// Windows that do not leave the image are read where they are; every second element of a row, in vectors.
-// CHECK: scheduled as windows: tile {{[0-9x]+}} of the result, axes 4, 3 of the window written out;
+// Windows that do not leave the image are read where they are; every second element of a row, in vectors
+// that all columns of a window share.
+// CHECK: scheduled as windows: tile {{[0-9x]+}} of the result, axes 3, 4 of the window written out;
 // LOOP-LABEL: @halved.y
 // LOOP-NOT:     %image
 // LOOP:         loop.for parallel vector "ow.each" {{.*}} attributes {stepwell.strided
