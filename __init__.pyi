@@ -195,7 +195,6 @@ from .frontend.numpy.elementwise import square as square
 from .frontend.numpy.elementwise import subtract as subtract
 from .frontend.numpy.elementwise import tanh as tanh
 from .frontend.numpy.elementwise import true_divide as true_divide
-from .frontend.numpy.fitting import lstsq as lstsq
 from .frontend.numpy.fitting import polyfit as polyfit
 from .frontend.numpy.fitting import vander as vander
 from .frontend.numpy.fourier import dft as dft

@@ -9,8 +9,8 @@ from ..promotion import FLOAT64
 from ..recording import as_tensor, cast_to
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
+from . import decompositions
 from .arguments import integers
-from .decompositions import lstsq
 from .elementwise import sqrt
 from .matrices import vander
 from .reductions import sum
@@ -63,5 +63,5 @@ def polyfit(
     # Columns of length 1 make the cut of small singular values independent of the scale of x.
     scale = sqrt(sum(matrix * matrix, 0))
     limit = places.shape[0] * float(np.finfo(np.float64).eps) if rcond is None else rcond
-    found = lstsq(matrix / scale, values, limit)[0]
+    found = decompositions.lstsq(matrix / scale, values, limit)[0]
     return found / (scale if values.ndim == 1 else scale[:, None])

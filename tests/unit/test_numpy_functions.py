@@ -175,10 +175,6 @@ def test_what_numpy_writes_where_a_mask_holds_is_a_copy():
             wrong()
 
 
-def test_least_squares_are_found_without_the_namespace_too():
-    assert sw.lstsq is sw.linalg.lstsq
-
-
 def test_functions_are_applied_along_axes():
     x = np.arange(12.0).reshape(3, 4)
 

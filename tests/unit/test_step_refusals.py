@@ -67,6 +67,7 @@ def test_a_refusal_points_at_the_loop_or_buffer(step: Step, place: str) -> None:
 REASSOCIATING = {
     "fission",
     "fuse_loops",
+    "mirror",
     "reorder",
     "reverse",
     "reverse_compute_at",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from llvmlite.binding.targets import FeatureMap
 from stepwell.cache.folder import cache_folder
 from stepwell.errors import StepwellError
 from stepwell.targets import machine, measurements
@@ -103,7 +104,9 @@ def pretend(
     """Let the system tell of another processor with AVX-512."""
     monkeypatch.setattr(target_module, "detect_cpuid", lambda: cpuid)
     monkeypatch.setattr(target_module, "detect_caches", lambda: caches)
-    monkeypatch.setattr(target_module, "_host_features", lambda: {"avx512f": True, "fma": True})
+    monkeypatch.setattr(
+        target_module, "_host_features", lambda: FeatureMap({"avx512f": True, "fma": True})
+    )
 
 
 def test_host_is_a_known_core_by_cpuid_and_caches(
