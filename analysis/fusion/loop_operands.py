@@ -15,7 +15,7 @@ from ..cost import CHEAP, body_cost
 from ..operations import used_from_above
 
 BLOCK = 1024
-"""Elements that are computed ahead of the steps that read them: of 8 bytes each they take a quarter of the smallest L1."""
+"""Elements that are computed ahead of the steps that read them: of 8 bytes each they take 8 KiB, a quarter of an L1 of 32 KiB."""
 
 LANES = 32
 """Blocks are a multiple of this where they may be: of the lanes that run together on any target."""

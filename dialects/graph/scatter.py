@@ -40,8 +40,8 @@ REDUCTIONS: dict[str, Any] = {
 
 ROWS = 4
 """
-In how many rows updates take turns. A load of what was just stored takes some five steps of a simple addition on cores
-since 2010 (Agner Fog, Microarchitecture, store forwarding), an update without it about one and a half.
+In how many rows updates take turns. A load of what was just stored waits until the store is forwarded to it, which takes
+several cycles on current cores; with this many rows, most updates do not wait for the one before.
 """
 
 UPDATES_AN_ELEMENT = 8
@@ -263,7 +263,7 @@ class ScatterElementsOp(_ScatterOp):
         """
         Join updates in rows that end in an element for those out of range, and the rows with the result.
 
-        So no update tests whether it is in range: Knuth's sentinel, The Art of Computer Programming 3, 6.1.
+        So no update tests whether it is in range: the last element of a row is a sentinel.
         """
         (indices, updates), element = sources, tensor_type(self.operand).get_element_type()
         (extent,), reduction = shape_of(self.operand), self.reduction.data
