@@ -21,15 +21,30 @@ from ..te.loop_builder import Index, LoopBuilder
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
 
-MERGE_STEP = 3
-"""How long a step of a merge takes, which waits for the comparison before it, in steps of a pass over digits."""
+DIGIT_STEPS = 2
+"""The steps of a pass over digits for each element, which is counted and moved, in those of a simple loop over a row."""
+MERGE_STEPS = 3 * DIGIT_STEPS
+"""The steps of a merge for each element, which waits for the comparison before it."""
+
+
+def digit_steps(extent: int, element: Attribute) -> int:
+    """How many steps sorting by digits takes, with the sums over the counts of each pass."""
+    return DIGIT_STEPS * (key_type(element).width.data // RADIX_BITS) * (extent + RADIX)
+
+
+def merge_steps(extent: int) -> int:
+    """How many steps merging runs takes."""
+    return MERGE_STEPS * extent * max(extent - 1, 0).bit_length()
+
+
+def sort_steps(extent: int, element: Attribute) -> int:
+    """How many steps sorting a row takes, by digits or by merging."""
+    return min(merge_steps(extent), digit_steps(extent, element))
 
 
 def is_faster(extent: int, element: Attribute) -> bool:
-    """Whether sorting by digits takes fewer steps than merging runs, with the sums over the counts of each pass."""
-    digits = key_type(element).width.data // RADIX_BITS
-    merged = MERGE_STEP * extent * max(extent - 1, 0).bit_length()
-    return merged > digits * (extent + RADIX)
+    """Whether sorting by digits takes fewer steps than merging runs."""
+    return merge_steps(extent) > digit_steps(extent, element)
 
 
 def key_type(element: Attribute) -> IntegerType:

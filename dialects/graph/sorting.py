@@ -1,21 +1,31 @@
-"""Sorting along an axis, which gives the order too: a stable merge sort of short rows, of long ones by digits."""
+"""Sorting along an axis, which gives the order too: a stable merge sort of short rows, of long ones by digits, or a few places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, UnitAttr, i1, i8, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i8,
+    i64,
+)
 from xdsl.ir import SSAValue
-from xdsl.irdl import AnyAttr, VarConstraint, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, tensor_type
 from ..te.builder import TeBuilder
 from ..te.loop_builder import LoopBuilder
-from . import radix_sort
+from . import radix_sort, selection
 from .base import GraphOp, Value, graph_op
 from .shapes import element_count, normalized_axis, require_canonical_axis
 
@@ -28,41 +38,68 @@ class SortOp(GraphOp, DefinedInTe):
 
         %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xf32> -> tensor<2x9xf32>, tensor<2x9xi64>
 
+    With `places`, from a first one up to, without, a last one, it gives what stands there alone:
+
+        %v, %i = graph.sort %x axis = 1 places = [0, 5] : tensor<2x9xf32> -> tensor<2x5xf32>, tensor<2x5xi64>
+
     A merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
     of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Two buffers,
-    of elements with their indices, take turns, so that memory is read in order. Long rows are sorted by digits instead.
+    of elements with their indices, take turns, so that memory is read in order. Long rows are sorted by digits instead. Where some places alone are given, nothing else
+    is put in order.
     """
 
     name = "graph.sort"
 
-    T: ClassVar = VarConstraint("T", AnyAttr())
-    operand = operand_def(T)
+    operand = operand_def()
     axis = prop_def(IntegerAttr.constr(i64))
     descending = opt_prop_def(UnitAttr)
-    values = result_def(T)
+    places = opt_prop_def(DenseArrayBase.constr(i64))
+    values = result_def()
     order = result_def()
 
     assembly_format = (
-        "$operand `axis` `=` $axis (`descending` $descending^)? attr-dict "
+        "$operand `axis` `=` $axis (`descending` $descending^)? (`places` `=` $places^)? attr-dict "
         "`:` type($operand) `->` type($values) `,` type($order)"
     )
 
-    def __init__(self, operand: Value, axis: int = -1, descending: bool = False):
+    def __init__(
+        self,
+        operand: Value,
+        axis: int = -1,
+        descending: bool = False,
+        places: tuple[int, int] | None = None,
+    ):
         type_ = tensor_type(operand)
         axis = normalized_axis(axis, type_.get_num_dims())
+        kept = None if places is None else DenseArrayBase.from_list(i64, places)
         super().__init__(
             operands=[operand],
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "descending": UnitAttr() if descending else None,
+                "places": kept,
             },
-            result_types=[type_, TensorType(i64, type_.get_shape())],
+            result_types=self._result_types(type_, axis, places),
         )
+
+    @staticmethod
+    def _result_types(type_: Tensor, axis: int, places: tuple[int, ...] | None) -> list[Tensor]:
+        shape = list(type_.get_shape())
+        if places is not None:
+            if len(places) != 2 or not 0 <= places[0] < places[1] <= shape[axis]:
+                raise VerifyException(
+                    f"found places {list(places)} of an axis of {shape[axis]} elements, expected a first one and a greater "
+                    "one that is at most the number of elements; give two such numbers"
+                )
+            shape[axis] = places[1] - places[0]
+        return [TensorType(type_.get_element_type(), shape), TensorType(i64, shape)]
 
     def inferred_types(self) -> Sequence[Tensor]:
         type_ = tensor_type(self.operand)
-        require_canonical_axis(self.axis.value.data, type_.get_num_dims())
-        return (type_, TensorType(i64, type_.get_shape()))
+        axis = self.axis.value.data
+        require_canonical_axis(axis, type_.get_num_dims())
+        places = None if self.places is None else self.places.get_values()
+        return self._result_types(type_, axis, places)
 
     def numpy(self, x: Array) -> tuple[Array, Array]:
         axis = self.axis.value.data
@@ -72,6 +109,8 @@ class SortOp(GraphOp, DefinedInTe):
             # Backwards and then turned round, equal elements are in order again.
             order = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
             order = x.shape[axis] - 1 - order
+        if self.places is not None:
+            order = np.take(order, range(*self.places.get_values()), axis)
         return np.take_along_axis(x, order, axis), order.astype(np.int64)
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
@@ -84,6 +123,9 @@ class SortOp(GraphOp, DefinedInTe):
             if element_count(shape) == 0:
                 return
             (x,), (values, order) = sources, results
+            if self.places is not None:
+                self._select(w, x, (values, order), *self.places.get_values())
+                return
             if radix_sort.is_faster(extent, type_.get_element_type()):
                 self._by_digits(w, x, (values, order))
                 return
@@ -104,14 +146,50 @@ class SortOp(GraphOp, DefinedInTe):
                     w.store(w.load(keys, [passes % 2, position]), values, at)
                     w.store(w.load(places, [passes % 2, position]), order, at)
 
-        return te.loops([self.operand], [type_, TensorType(i64, shape)], body)
+        return te.loops([self.operand], self.inferred_types(), body)
 
     def _by_digits(self, w: LoopBuilder, x: SSAValue, results: tuple[SSAValue, SSAValue]) -> None:
-        type_, axis = tensor_type(self.operand), self.axis.value.data
-        shape, (values, order) = type_.get_shape(), results
+        type_, extent = tensor_type(self.operand), self._extent()
         sort = radix_sort.RadixSort(
-            w, type_.get_element_type(), shape[axis], descending=self.descending is not None
+            w, type_.get_element_type(), extent, descending=self.descending is not None
         )
+        self._each_row(w, x, results, sort.write)
+
+    def _select(
+        self,
+        w: LoopBuilder,
+        x: SSAValue,
+        results: tuple[SSAValue, SSAValue],
+        start: int,
+        stop: int,
+    ) -> None:
+        """Write the loops that give what stands at some places of the sorted rows."""
+        element, extent = tensor_type(self.operand).get_element_type(), self._extent()
+        inserted = selection.inserted_steps(extent, start, stop)
+        if inserted > selection.digit_steps(extent, element, start, stop):
+            is_descending = self.descending is not None
+            search = selection.DigitSearch(w, element, extent, descending=is_descending)
+            self._each_row(w, x, results, partial(search.write, start, stop))
+            return
+
+        def is_before(x: SSAValue, y: SSAValue) -> SSAValue:
+            return self._is_before(w, x, y)
+
+        insertion = selection.Insertion(w, element, extent, start, stop, is_before)
+        self._each_row(w, x, results, insertion.write)
+
+    def _extent(self) -> int:
+        return tensor_type(self.operand).get_shape()[self.axis.value.data]
+
+    def _each_row(
+        self,
+        w: LoopBuilder,
+        x: SSAValue,
+        results: tuple[SSAValue, SSAValue],
+        write_row: Callable[[selection.Read, selection.Write], None],
+    ) -> None:
+        axis, (values, order) = self.axis.value.data, results
+        shape = tensor_type(self.operand).get_shape()
         with w.loops([*shape[:axis], *shape[axis + 1 :]]) as lane:
 
             def at(position: SSAValue) -> list[SSAValue]:
@@ -121,7 +199,7 @@ class SortOp(GraphOp, DefinedInTe):
                 w.store(w.load(x, at(place)), values, at(position))
                 w.store(w.scalar(i64).from_index(place), order, at(position))
 
-            sort.write(lambda position: w.load(x, at(position)), write)
+            write_row(lambda position: w.load(x, at(position)), write)
 
     def _merge(
         self,
@@ -172,9 +250,7 @@ class SortOp(GraphOp, DefinedInTe):
         return bit.bit_or(less, only_y)
 
     def flops(self) -> int | None:
-        """A comparison for each element and pass."""
-        shape = tensor_type(self.operand).get_shape()
-        count = element_count(shape)
-        return (
-            None if count is None else count * max(shape[self.axis.value.data] - 1, 0).bit_length()
-        )
+        """A comparison for each element and pass; one for each element where some places alone are given."""
+        count = element_count(tensor_type(self.operand).get_shape())
+        passes = 1 if self.places is not None else max(self._extent() - 1, 0).bit_length()
+        return None if count is None else count * passes

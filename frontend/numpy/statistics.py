@@ -294,7 +294,7 @@ def median(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -
         both = parts[(count - 1) // 2] * half + parts[count // 2] * half
         return kept_as_ones(parts[count // 2] if count % 2 else both, tensor, axis, keepdims)
     row = sort(row, -1)
-    found = mean(take(row, np.array([(count - 1) // 2, count // 2]), -1), -1)
+    found = mean(row[..., (count - 1) // 2 : count // 2 + 1], -1)
     last = row[..., -1]
     return kept_as_ones(where(isnan(last), last, found), tensor, axis, keepdims)
 

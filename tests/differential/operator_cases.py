@@ -337,6 +337,9 @@ def _sort(op: Any, element: Attribute) -> list[Case]:
         case(op, (64,), axis=0, descending=True),
         case(op, (2, 31), axis=1, descending=True),
         case(op, (2, 0), axis=0),
+        case(op, (2, 31), axis=1, descending=True, places=(0, 3)),
+        case(op, (31, 2), axis=0, places=(29, 31)),
+        case(op, (1201,), axis=0, places=(600, 602)),
     ]
 
 

@@ -116,6 +116,41 @@ def test_long_rows_are_sorted_by_digits(dtype):
     np.testing.assert_array_equal(down, turned)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u4", "i8"])
+@pytest.mark.parametrize("extent", [37, 1201])
+def test_few_places_of_sorted_rows(dtype, extent):
+    x = np.abs(RNG.normal(0, 9, (2, extent))).astype(dtype)
+    if x.dtype.kind == "f":
+        x[:, ::40] = np.nan
+        x[1, 1:9] = -np.nan, -np.inf, np.inf, 0.0, -0.0, 5e-8, -5e-8, -0.0
+    middle = extent // 2
+    order = np.argsort(x, kind="stable")
+    turned = extent - 1 - np.argsort(x[:, ::-1], kind="stable")[:, ::-1]
+
+    def ends(x):
+        return sw.argsort(x)[:, :3], sw.sort(x)[:, 2:0:-1]
+
+    def descending_ends(x):
+        down = sw.argsort(x, descending=True)
+        return down[:, :1], down[:, -1:]
+
+    lowered = [sw.jit(each, opt="quick").lower(x) for each in (ends, descending_ends)]
+    assert all("best" in each.as_text("te") for each in lowered)
+    (first, values), (top, bottom) = (each.compile()(x) for each in lowered)
+    np.testing.assert_array_equal(first, order[:, :3])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, -1)[:, 2:0:-1])
+    np.testing.assert_array_equal(top, turned[:, :1])
+    np.testing.assert_array_equal(bottom, turned[:, -1:])
+    found = sw.jit(lambda x: sw.argsort(x)[:, middle : middle + 2], opt="quick")(x)
+    np.testing.assert_array_equal(found, order[:, middle : middle + 2])
+
+
+def test_rows_of_equal_elements_keep_their_order():
+    x = np.zeros(3001, "f4")
+    found = sw.jit(lambda x: sw.argsort(x)[1500:1502], opt="quick")(x)
+    np.testing.assert_array_equal(found, [1500, 1501])
+
+
 @pytest.mark.parametrize("count", range(1, 17))
 def test_networks_of_comparators_sort(count):
     """By the principle of zeros and ones (Knuth, 5.3.4, theorem Z)."""

@@ -17,13 +17,16 @@ from ...dialects.graph import (
     ReductionOp,
     ReshapeOp,
     SliceOp,
+    SortOp,
     SplitOp,
     SqueezeOp,
 )
 from ...dialects.graph.base import constant_array
 from ...dialects.graph.gather import nearest_in_range
+from ...dialects.graph.radix_sort import sort_steps
+from ...dialects.graph.selection import selection_steps
 from ...dialects.graph.shapes import broadcast, is_static
-from ...dialects.shaped import shape_of
+from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 
 
@@ -179,3 +182,63 @@ class GatherOfProgression(RewritePattern):
         part.location = reshaped.location = op.location
         reshaped.result.name_hint = op.result.name_hint
         rewriter.replace(op, [part, reshaped])
+
+
+class SliceOfSort(RewritePattern):
+    """slice(sort(x)) → sort(x, places), where slices read a few places of the sorted rows alone"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SortOp, rewriter: PatternRewriter) -> None:
+        type_, axis = tensor_type(op.operand), op.axis.value.data
+        if op.places is not None or not is_static(type_.get_shape()):
+            return
+        slices: list[SliceOp] = []
+        for result in op.results:
+            for use in result.uses:
+                if not isinstance(use.operation, SliceOp):
+                    return
+                slices.append(use.operation)
+        extent, element = type_.get_shape()[axis], type_.get_element_type()
+        read = [range(*each.bounds[axis]) for each in slices]
+        if not all(read):
+            return
+        places = [(min(each[0], each[-1]), max(each[0], each[-1]) + 1) for each in read]
+        joined = _joined(places)
+        steps = sum(selection_steps(extent, element, *each) for each in joined)
+        if not slices or steps >= sort_steps(extent, element):
+            return
+        remark(op, "rewrote slice(sort(x)) → sort(x) that gives a few places alone")
+        selected = {
+            each: SortOp(op.operand, axis, op.descending is not None, each) for each in joined
+        }
+        for sort in selected.values():
+            sort.location = op.location
+            rewriter.insert(sort)
+        for each, (start, _) in zip(slices, places, strict=True):
+            found = next((low, high) for low, high in joined if low <= start < high)
+            number = op.results.index(each.operand)
+            self._replace(each, selected[found].results[number], axis, found[0], rewriter)
+        rewriter.erase(op)
+
+    def _replace(
+        self, op: SliceOp, source: SSAValue, axis: int, first: int, rewriter: PatternRewriter
+    ) -> None:
+        bounds = list(op.bounds)
+        start, stop, step = bounds[axis]
+        bounds[axis] = (start - first, stop - first, step)
+        slices = [slice(a, None if b < 0 else b, c) for a, b, c in bounds]
+        part = SliceOp(source, slices)
+        part.location = op.location
+        part.result.name_hint = op.result.name_hint
+        rewriter.replace(op, part)
+
+
+def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order, those that overlap as one."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(places):
+        if found and low < found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return found

@@ -31,6 +31,7 @@ from .movement_patterns import (
     PadIntoConvolution,
     ReductionOfSameElements,
     SliceOfConcat,
+    SliceOfSort,
 )
 from .rules import EquationsPass, Rule
 from .terms import Apply, Setting, Variable
@@ -220,4 +221,5 @@ class GraphSimplifyMovementPass(EquationsPass):
         PadIntoConvolution(),
         ReductionOfSameElements(),
         GatherOfProgression(),
+        SliceOfSort(),
     )

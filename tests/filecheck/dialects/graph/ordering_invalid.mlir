@@ -35,6 +35,13 @@ func.func @sort_order(%x: tensor<4xf32>) {
 }
 
 // -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found places [3, 5] of an axis of 4 elements, expected a first one and a greater one that is at most the number of elements; give two such numbers
+func.func @sort_places(%x: tensor<4xf32>) {
+  %v, %i = graph.sort %x axis = 0 places = [3, 5] : tensor<4xf32> -> tensor<2xf32>, tensor<2xi64>
+  func.return
+}
+
+// -----
 // CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found boxes of shape 1x4x3 and scores of shape 1x2x4, expected (batch, box, 4) and (batch, class, box); reshape them
 func.func @boxes(%b: tensor<1x4x3xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
   %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x3xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
