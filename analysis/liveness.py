@@ -30,7 +30,7 @@ def _position_in(block: Block, op: Operation, numbers: dict[Operation, int]) -> 
     return numbers[ancestor]
 
 
-def _users(buffer: SSAValue) -> Iterator[Operation]:
+def users(buffer: SSAValue) -> Iterator[Operation]:
     """What uses the buffer, or a view of it: whatever makes a buffer from it, or yields it."""
     seen: set[SSAValue] = {buffer}
     pending = [buffer]
@@ -50,7 +50,7 @@ def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
     numbers = {op: number for number, op in enumerate(block.ops)}
     ranges: list[LiveRange] = []
     for buffer, size in sizes.items():
-        uses = [_position_in(block, user, numbers) for user in _users(buffer)]
+        uses = [_position_in(block, user, numbers) for user in users(buffer)]
         if uses:
             ranges.append(LiveRange(buffer, size, min(uses), max(uses)))
     return ranges

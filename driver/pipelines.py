@@ -64,6 +64,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-bufferize",
             "te-expand",
             "te-collapse",
+            "te-inline-in-loops",
             "convert-te-to-loop",
             "loop-merge-kernels",
         ),

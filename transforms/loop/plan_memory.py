@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -21,9 +23,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.buffer_exchange import FEW
 from ...analysis.calls import calls_in, is_private
 from ...analysis.levels import Level
-from ...analysis.liveness import live_ranges
+from ...analysis.liveness import live_ranges, users
 from ...analysis.memory_packing import Packing, pack
 from ...analysis.memory_plan import bytes_of
 from ...dialects import loop
@@ -65,6 +68,9 @@ class LoopPlanMemoryPass(StepwellPass):
     buffers inside of loops on threads, whose iterations must not share one place (each thread allocates its own,
     once); those inside of other loops are placed as well, and used again by each iteration.
 
+    Before that, buffers of few elements that the steps of `scf.for` and `scf.while` use, and no call, become
+    `loop.alloc stack`: what they hold can then become values.
+
     A remark has the size of the arena, how small any could be, and by which method it was found
     (analysis/memory_packing.py).
     """
@@ -76,6 +82,7 @@ class LoopPlanMemoryPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         calls = calls_in(op)
         for function in _callees_first(op, calls):
+            _stack_state(function)
             _lift_scratch(function)
             allocs = _arena_allocs(function)
             if not allocs:
@@ -181,6 +188,41 @@ def _words(packing: Packing) -> str:
         f"an arena of {total} bytes for {len(packing.placement.offsets)} buffers, by {packing.method}{tried}; "
         f"{packing.lower_bound} are alive at once"
     )
+
+
+_ACCESSES = loop.LoadOp | loop.StoreOp | memref.LoadOp | memref.StoreOp | memref.CopyOp
+_VIEWS = memref.SubviewOp | memref.CastOp | memref.ReinterpretCastOp
+
+
+def _stack_state(function: func.FuncOp) -> None:
+    """
+    Let small arena buffers of the steps of loops be on the stack, where all accesses to them are in the function.
+
+    LLVM makes values of the elements of a buffer on the stack whose address nothing else is given, and keeps them in
+    registers from step to step. Those of an arena it must store at each step.
+    """
+    for alloc in [op for op in function.walk() if isinstance(op, loop.AllocOp)]:
+        if (
+            alloc.scope.data is loop.Scope.ARENA
+            and not alloc.dynamic_sizes
+            and prod(memref_type(alloc.buffer).get_shape()) <= FEW
+            and _is_state([*users(alloc.buffer)])
+        ):
+            alloc.scope = loop.ScopeAttr(loop.Scope.STACK)
+
+
+def _is_state(users: Sequence[Operation]) -> bool:
+    """Whether a buffer that these use is one of the steps of loops alone, one after another."""
+    return all(
+        isinstance(op, _ACCESSES | _VIEWS) and not is_on_threads(op) for op in users
+    ) and any(_is_in_steps(op) for op in users)
+
+
+def _is_in_steps(op: Operation) -> bool:
+    around = op.parent_op()
+    while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
+        around = around.parent_op()
+    return around is not None
 
 
 def _lift_scratch(function: func.FuncOp) -> None:
