@@ -31,8 +31,11 @@ def floating(x: TensorLike) -> Tensor:
     return cast_to(tensor, float_dtype(tensor.dtype))
 
 
-def unary(op: type[GraphOp], call: str, printed: str) -> Callable[[TensorLike], Tensor]:
-    """The function of an operation of one operand. Integers become floats if it is for floats only."""
+def unary(op: type[GraphOp], call: str = "", printed: str = "") -> Callable[[TensorLike], Tensor]:
+    """
+    The function of an operation of one operand. Integers become floats if it is for floats only. `call` is an example,
+    and `printed` what it gives.
+    """
 
     def function(x: TensorLike, /) -> Tensor:
         takes_integers = builtins.any(element in op.ELEMENTS for element in INTEGERS)
@@ -180,8 +183,8 @@ def logical_not(x: TensorLike, /) -> Tensor:
 
 def binary(
     op: type[GraphOp],
-    call: str,
-    printed: str,
+    call: str = "",
+    printed: str = "",
     dtype: Callable[[np.dtype], np.dtype] | None = None,
 ) -> Callable[[TensorLike, TensorLike], Tensor]:
     """The function of an operation of two operands, computed in their common dtype or what `dtype` makes of it."""

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def with_example(text: str, call: str, printed: str) -> str:
-    """A docstring: what a function does, a call of it, and what that prints."""
-    return f"{text}\n\n>>> {call}\n{printed}"
+    """A docstring: what a function does, and, where there is one, a call of it with what that prints."""
+    return text if not call else f"{text}\n\n>>> {call}\n{printed}"
