@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import fields, replace
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
@@ -75,3 +75,14 @@ class Step:
     def with_target(self, target: str) -> Step:
         """The same about something else."""
         return replace(self, **{self.first_parameter(): target})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+
+
+StepT = TypeVar("StepT", bound=Step)
+
+
+@dataclass_transform(frozen_default=True)
+def step(cls: type[StepT]) -> type[StepT]:
+    """Class decorator: a frozen dataclass with its keyword (`UnrollAndJam` → `unroll_and_jam`)."""
+    name = cls.__name__
+    cls.keyword = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    return dataclass(frozen=True)(cls)

@@ -11,31 +11,13 @@ Loops are named `"function/loop"`, buffers `"function/buffer"`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
-
-from .step import Step
+from .step import Step, step
 
 TAILS = ("guard", "peel", "pad", "perfect")
 """
 What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of
 its own (`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
 """
-
-STEPS: dict[str, type[Step]] = {}
-"""Every step by its keyword."""
-
-StepT = TypeVar("StepT", bound=Step)
-
-
-@dataclass_transform(frozen_default=True)
-def step(cls: type[StepT]) -> type[StepT]:
-    """Class decorator: a frozen dataclass, known by its keyword (`UnrollAndJam` → `unroll_and_jam`)."""
-    name = cls.__name__
-    cls.keyword = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
-    frozen = dataclass(frozen=True)(cls)
-    STEPS[cls.keyword] = frozen
-    return frozen
 
 
 @step
@@ -505,3 +487,7 @@ class Normalize(Step):
     """
 
     function: str
+
+
+STEPS: dict[str, type[Step]] = {cls.keyword: cls for cls in Step.__subclasses__()}
+"""Every step by its keyword, in the order of this file."""

@@ -20,7 +20,7 @@ from ..promotion import BOOL, INT8, division_dtype, float_dtype, is_scalar, numb
 from ..recording import as_tensor, cast_to, dtype_of, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
-from .examples import with_example
+from .examples import presented
 
 # Element by element, one operand.
 
@@ -29,6 +29,10 @@ def floating(x: TensorLike) -> Tensor:
     """The operand in the dtype in which functions of real numbers are computed."""
     tensor = as_tensor(x)
     return cast_to(tensor, float_dtype(tensor.dtype))
+
+
+def _name(op: type[GraphOp]) -> str:
+    return op.name.removeprefix("graph.")
 
 
 def unary(op: type[GraphOp], call: str = "", printed: str = "") -> Callable[[TensorLike], Tensor]:
@@ -41,10 +45,8 @@ def unary(op: type[GraphOp], call: str = "", printed: str = "") -> Callable[[Ten
         takes_integers = builtins.any(element in op.ELEMENTS for element in INTEGERS)
         return record(op, as_tensor(x) if takes_integers else floating(x))
 
-    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    text = op.__doc__ or f"Element-wise {function.__name__}."
-    function.__doc__ = with_example(text, call, printed)
-    return traceable(function)
+    name = _name(op)
+    return presented(function, name, op.__doc__ or f"Element-wise {name}.", call, printed)
 
 
 def rounding(op: type[GraphOp], call: str, printed: str) -> Callable[[TensorLike], Tensor]:
@@ -54,9 +56,7 @@ def rounding(op: type[GraphOp], call: str, printed: str) -> Callable[[TensorLike
         tensor = as_tensor(x)
         return record(op, tensor) if is_float_dtype(tensor.dtype) else tensor
 
-    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = with_example(op.__doc__ or "", call, printed)
-    return traceable(function)
+    return presented(function, _name(op), op.__doc__ or "", call, printed)
 
 
 exp = unary(graph.ExpOp, "sw.exp([0.0, 1.0])", "array([1.    , 2.7183])")
@@ -192,10 +192,8 @@ def binary(
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
         return record(op, *promoted(x, y, to=dtype))
 
-    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    text = op.__doc__ or f"Element-wise {function.__name__}."
-    function.__doc__ = with_example(text, call, printed)
-    return traceable(function)
+    name = _name(op)
+    return presented(function, name, op.__doc__ or f"Element-wise {name}.", call, printed)
 
 
 def comparison(
@@ -213,9 +211,7 @@ def comparison(
             x, y = _zeros_of(x), 1 if y > 0 else -1
         return record(op, *promoted(x, y))
 
-    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = with_example(op.__doc__ or "", call, printed)
-    return traceable(function)
+    return presented(function, _name(op), op.__doc__ or "", call, printed)
 
 
 def _zeros_of(x: TensorLike) -> Tensor:
@@ -239,10 +235,8 @@ def logical(
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
         return record(op, cast_to(as_tensor(x), BOOL), cast_to(as_tensor(y), BOOL))
 
-    function.__name__ = function.__qualname__ = "logical_" + op.name.removeprefix("graph.")
-    text = f"{op.name.removeprefix('graph.')} of truth values: anything but zero is true."
-    function.__doc__ = with_example(text, call, printed)
-    return traceable(function)
+    text = f"{_name(op)} of truth values: anything but zero is true."
+    return presented(function, f"logical_{_name(op)}", text, call, printed)
 
 
 add = binary(graph.AddOp, "sw.add([1, 2], 0.5)", "array([1.5, 2.5])")

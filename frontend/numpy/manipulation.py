@@ -19,7 +19,7 @@ from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, axes_of, integers, normalized, single_axis
-from .examples import with_example
+from .examples import presented
 
 
 @traceable
@@ -276,11 +276,9 @@ def _at_least(rank: int, call: str, printed: str) -> Callable[..., Any]:
         shapes = {0: (1,) * rank, 1: (1, *x.shape, 1)[:3] if rank == 3 else (1, *x.shape)}
         return record(graph.ReshapeOp, x, shapes.get(x.ndim, (*x.shape, 1)))
 
-    function.__name__ = function.__qualname__ = f"atleast_{rank}d"
     axes = "1 axis" if rank == 1 else f"{rank} axes"
     text = f"Each array with at least {axes}, new ones of extent 1; several as a tuple."
-    function.__doc__ = with_example(text, call, printed)
-    return traceable(function)
+    return presented(function, f"atleast_{rank}d", text, call, printed)
 
 
 atleast_1d = _at_least(1, "sw.atleast_1d(5)", "array([5])")

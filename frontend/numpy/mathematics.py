@@ -32,7 +32,7 @@ from .elementwise import (
     unary,
     where,
 )
-from .examples import with_example
+from .examples import presented
 from .manipulation import astype, broadcast_arrays
 from .predicates import isnan
 
@@ -144,9 +144,7 @@ def _of_floats(
     def function(x: TensorLike, y: TensorLike, /) -> Tensor:
         return record(op, *promoted_to_floats(x, y))
 
-    function.__name__ = function.__qualname__ = op.name.removeprefix("graph.")
-    function.__doc__ = with_example(text, call, printed)
-    return traceable(function)
+    return presented(function, op.name.removeprefix("graph."), text, call, printed)
 
 
 atan2 = arctan2 = _of_floats(
