@@ -179,12 +179,11 @@ def _joined(
 ) -> tuple[te.KernelOp, te.LoopsOp]:
     """Replace a kernel of loops by one that computes an operand; it and its loops."""
     source = loops.sources[number]
-    still = [value for value in loops.operands if value is not loops.sources[number]]
-    still += [value for n, value in enumerate(loops.sources) if n != number and value is source]
+    is_left = any(value is source for n, value in enumerate(loops.operands) if n != number)
     inputs = [
         passed
         for passed, arg in zip(kernel.inputs, kernel.body.block.args, strict=True)
-        if arg in still or arg is not source
+        if is_left or arg is not source
     ]
     inputs = list(dict.fromkeys((*inputs, *producer.inputs)))
     block = Block(arg_types=[value.type for value in inputs])
