@@ -144,8 +144,8 @@ def load_suite(path: Path) -> Sequence[Case]:
     """The `CASES` of a suite's file. Raises StepwellError when there are none."""
     if not path.is_file():
         raise StepwellError(
-            "found no suite, expected the one of a checkout of Stepwell; name a file to measure, or a suite "
-            "with --suite",
+            f"found no suite, expected {' or '.join(SUITES)}, which a checkout of Stepwell has, or a file; name a "
+            "program to measure, or a suite with --suite",
             where=str(path),
         )
     cases: Any = getattr(_module(path), "CASES", None)
