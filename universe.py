@@ -85,7 +85,7 @@ def _step_pass(keyword: str) -> tuple[str, str]:
 _PASSES: dict[str, str] = {
     "graph-extend-narrow-floats": "transforms.graph.extend_narrow_floats:GraphExtendNarrowFloatsPass",
     "graph-share-constants": "transforms.graph.share_constants:GraphShareConstantsPass",
-    "graph-tile-while": "transforms.graph.tile_while:GraphTileWhilePass",
+    "graph-tile-loops": "transforms.graph.tile_loops:GraphTileLoopsPass",
     "graph-simplify": "transforms.graph.simplify:GraphSimplifyPass",
     "graph-reduce-strength": "transforms.graph.reduce_strength:GraphReduceStrengthPass",
     "graph-recognize-activations": "transforms.graph.recognize_activations:GraphRecognizeActivationsPass",

@@ -34,7 +34,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "canonicalize",
             "graph-share-constants",
             "cse",
-            "graph-tile-while",
+            "graph-tile-loops",
             "graph-simplify",
             "graph-reduce-strength",
             "graph-recognize-activations",

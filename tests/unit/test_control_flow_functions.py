@@ -229,3 +229,23 @@ def test_what_does_not_fit_is_one_line(program: Callable[..., Any], message: str
     with pytest.raises(StepwellError) as error:
         sw.jit(program)(floats(4, 4))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(3,), (100, 33), (64, 96), (7919,)])
+def test_steps_of_many_elements_apart(shape: tuple[int, ...]):
+    def program(x, y):
+        def step(t, state):
+            a, b, n = state
+            return b * 0.5 + y, sw.where(a > t, a, b), n + t
+
+        return sw.fori_loop(0, 9, step, (x, x * 2, 0))[0]
+
+    def expected(x, y):
+        a, b = x, x * 2
+        for t in range(9):
+            a, b = b * 0.5 + y, np.where(a > t, a, b)
+        return a
+
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(-5, 9, (2, *shape))
+    np.testing.assert_allclose(sw.jit(program)(x, y), expected(x, y), rtol=1e-14)

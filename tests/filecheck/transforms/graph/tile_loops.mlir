@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p 'graph-tile-while{tile_bytes=64}' --split-input-file | filecheck %s
-// RUN: stepwell-opt %s -p 'graph-tile-while{tile_bytes=64}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p 'graph-tile-loops{tile_bytes=64}' --split-input-file | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-tile-loops{tile_bytes=64}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix REMARK
 
 // Elements are doubled as long as any is below its limit: 24 of them, and a tile's state and limits are 12 bytes each.
 // REMARK: runs in 6 tiles of 4 elements
@@ -18,6 +18,22 @@ func.func @doubled(%x: tensor<4x6xf32>, %limit: tensor<4x6xf32>, %go: tensor<i1>
     %still = graph.lt %next, %limit : tensor<4x6xf32>, tensor<4x6xf32> -> tensor<4x6xi1>
     %any = graph.max %still axes = [0, 1] : tensor<4x6xi1> -> tensor<i1>
     graph.yield %any, %next : tensor<i1>, tensor<4x6xf32>
+  }
+  func.return %r : tensor<4x6xf32>
+}
+
+// -----
+
+// Each element takes ten steps of its own, with a number for each step: 24 elements, of which 8 fit, in tiles of 8.
+// REMARK: runs in 3 tiles of 8 elements
+// CHECK-LABEL: @steps
+// CHECK: graph.scan 3 over
+// CHECK: graph.scan 10 carry (%s = {{.*}}) over (%k = %ks) : (tensor<8xf32>, tensor<10xf32>) -> tensor<8xf32>
+// CHECK: graph.reshape {{.*}} : tensor<3x8xf32> -> tensor<4x6xf32>
+func.func @steps(%x: tensor<4x6xf32>, %ks: tensor<10xf32>) -> tensor<4x6xf32> {
+  %r = graph.scan 10 carry (%s = %x) over (%k = %ks) : (tensor<4x6xf32>, tensor<10xf32>) -> tensor<4x6xf32> {
+    %next = graph.mul %s, %k : tensor<4x6xf32>, tensor<f32> -> tensor<4x6xf32>
+    graph.yield %next : tensor<4x6xf32>
   }
   func.return %r : tensor<4x6xf32>
 }
@@ -93,4 +109,30 @@ func.func @moving_limit(%x: tensor<24xf32>, %go: tensor<i1>, %start: tensor<f32>
     graph.yield %any, %next, %higher : tensor<i1>, tensor<24xf32>, tensor<f32>
   }
   func.return %r : tensor<24xf32>
+}
+
+// -----
+
+// Eight elements stay in the cache from step to step.
+// CHECK-LABEL: @small
+// CHECK-COUNT-1: graph.scan
+func.func @small(%x: tensor<8xf32>, %ks: tensor<10xf32>) -> tensor<8xf32> {
+  %r = graph.scan 10 carry (%s = %x) over (%k = %ks) : (tensor<8xf32>, tensor<10xf32>) -> tensor<8xf32> {
+    %next = graph.mul %s, %k : tensor<8xf32>, tensor<f32> -> tensor<8xf32>
+    graph.yield %next : tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+// What each step gives stands in a sequence, which tiles would cut across.
+// CHECK-LABEL: @stacked
+// CHECK: graph.scan 10 carry
+func.func @stacked(%x: tensor<24xf32>, %ks: tensor<10xf32>) -> tensor<10x24xf32> {
+  %r, %all = graph.scan 10 carry (%s = %x) over (%k = %ks) : (tensor<24xf32>, tensor<10xf32>) -> (tensor<24xf32>, tensor<10x24xf32>) {
+    %next = graph.mul %s, %k : tensor<24xf32>, tensor<f32> -> tensor<24xf32>
+    graph.yield %next, %next : tensor<24xf32>, tensor<24xf32>
+  }
+  func.return %all : tensor<10x24xf32>
 }
