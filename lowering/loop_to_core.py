@@ -18,11 +18,13 @@ from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
+from ..analysis.recurrences import find_recurrence
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
+from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
@@ -50,8 +52,8 @@ class FunctionConverter:
         default_factory=dict[Operation, ReductionUpdate]
     )
     """the reductions of the function; needed where it has vector loops"""
-    running: Mapping[Operation, Collection[ReductionUpdate]] = field(
-        default_factory=dict[Operation, Collection[ReductionUpdate]]
+    running: Mapping[loop.ForOp, Collection[ReductionUpdate]] = field(
+        default_factory=dict[loop.ForOp, Collection[ReductionUpdate]]
     )
     """the running reductions of its vector loops"""
     stores: LaneStores = field(default_factory=LaneStores)
@@ -369,7 +371,7 @@ def _empty_copy(region: Region) -> list[Block]:
     return [Block(arg_types=block.arg_types) for block in region.blocks]
 
 
-def _running_reductions(function: func.FuncOp) -> dict[Operation, set[ReductionUpdate]]:
+def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[ReductionUpdate]]:
     """The running reductions of each vector loop."""
     aliases = Aliases(function)
     return {
@@ -379,10 +381,36 @@ def _running_reductions(function: func.FuncOp) -> dict[Operation, set[ReductionU
     }
 
 
+def _check_lanes(
+    updates: Mapping[Operation, ReductionUpdate],
+    running: Mapping[loop.ForOp, Collection[ReductionUpdate]],
+) -> None:
+    """
+    Check that the lanes of these vector loops do not have to run one after the other.
+
+    loop-vectorize has refused such loops, but what it took for a reduction may no longer be one to see.
+
+    Raises StepwellError.
+    """
+    for for_op, prefixes in running.items():
+        own = {op for update in prefixes for op in (update.load, update.store)}
+        found = find_recurrence(for_op, updates.keys() | own)
+        if found is None:
+            continue
+        load, store = found
+        name = loop.buffer_name(load.buffer) or "a buffer"
+        raise StepwellError(
+            f"found a vector loop '{for_op.loop_name.data}' whose lanes load the element of '{name}' that the lane before "
+            "stores, by what is no reduction that may be reordered, expected lanes in any order; mark another loop",
+            op=store,
+        )
+
+
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     updates = find_updates(function) if has_lanes else {}
     running = _running_reductions(function) if has_lanes else {}
+    _check_lanes(updates, running)
     stores = lane_stores(function) if has_lanes else LaneStores()
     writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
     old = function.detach_region(function.body)

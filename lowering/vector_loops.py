@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.traits import is_side_effect_free
 
 from ..analysis.interleaved import LaneStores
+from ..analysis.recurrences import varying_values
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 
@@ -70,12 +70,9 @@ def _reductions(
 ) -> dict[Operation, ReductionUpdate]:
     if not any(for_op.is_ancestor(update.load) for update in updates.values()):
         return {}
-    varying: set[SSAValue] = {for_op.induction_variable}
+    varying = varying_values(for_op)
     found: dict[Operation, ReductionUpdate] = {}
     for op in for_op.body.walk():
-        is_pure = not op.regions and is_side_effect_free(op)
-        if any(v in varying for v in op.operands) or (op.results and not is_pure):
-            varying.update(op.results)
         update = updates.get(op)
         if update is None or op is not update.load:
             continue

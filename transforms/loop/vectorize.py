@@ -11,11 +11,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.traits import is_side_effect_free
 
 from ...analysis.affine_isl import constant
 from ...analysis.alias import Aliases
 from ...analysis.dependence import Dependence
+from ...analysis.recurrences import varying_values
 from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
@@ -113,7 +113,7 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     inside = _lanes_inside(for_op)
     refused = (RunMode.THREADS,) if inside else (RunMode.THREADS, RunMode.VECTOR)
     check_marks_inside(step, for_op, refused)
-    varying = _varying(for_op)
+    varying = varying_values(for_op)
     _check_body(step, for_op, varying)
     trips = TripCount(nest, for_op).constant()
     if step.width == 0 and trips is None:
@@ -174,16 +174,6 @@ def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> Vectorize
 
 
 # What stands in the body.
-
-
-def _varying(for_op: loop.ForOp) -> set[SSAValue]:
-    """The values that may differ between lanes: all but those computed from nothing of the body."""
-    found: set[SSAValue] = {for_op.induction_variable}
-    for op in for_op.body.walk():
-        is_pure = not op.regions and is_side_effect_free(op)
-        if not is_pure or any(v in found for v in op.operands):
-            found.update(op.results)
-    return found
 
 
 def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> None:
