@@ -78,7 +78,8 @@ def order(op: MatmulOp) -> None:
     """(x @ y) @ z → x @ (y @ z), where that takes fewer operations; and longer chains"""
     matrices, products = factors(op)
     extents = [*(shape_of(value)[0] for value in matrices), shape_of(matrices[-1])[1]]
-    if len(matrices) < 3:
+    # A sum of no terms is 0, which no longer meets the NaNs and infinities of what it was multiplied with.
+    if len(matrices) < 3 or 0 in extents[1:-1]:
         return
     before = _cost(products)
     after, split = best_order(extents)

@@ -46,3 +46,13 @@ func.func @others(%a: tensor<9x9xf32>, %b: tensor<9x9xf32>, %x: tensor<9x1xf32>,
   %3 = graph.matmul %2, %j : tensor<9x9xi32>, tensor<9x1xi32> -> tensor<9x1xi32>
   func.return %0, %1, %3 : tensor<9x9xf32>, tensor<9x1xf32>, tensor<9x1xi32>
 }
+
+// The product of a and b is 0, and that of 0 and a NaN of x a NaN.
+// CHECK-LABEL: func.func @of_no_terms
+// CHECK-NEXT:    %[[AB:.*]] = graph.matmul %a, %b
+// CHECK-NEXT:    graph.matmul %[[AB]], %x
+func.func @of_no_terms(%a: tensor<3x0xf32>, %b: tensor<0x33xf32>, %x: tensor<33x3xf32>) -> tensor<3x3xf32> {
+  %0 = graph.matmul %a, %b : tensor<3x0xf32>, tensor<0x33xf32> -> tensor<3x33xf32>
+  %1 = graph.matmul %0, %x : tensor<3x33xf32>, tensor<33x3xf32> -> tensor<3x3xf32>
+  func.return %1 : tensor<3x3xf32>
+}
