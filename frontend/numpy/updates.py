@@ -92,10 +92,13 @@ def _in_slices(x: Tensor, parts: Sequence[Any], value: Tensor, how: str) -> Tens
     """By integers and slices, element by element; None for several values and a slice with a step."""
     place = getitem(x, tuple(parts))  # checks the key
     written = _fitting(value, place.shape)
+    if not place.size:
+        broadcast_to(written, place.shape)  # checks the values
+        return x
     named = _named(x.shape, parts)
     if value.size != 1 and any(along.step != 1 for along in named):
         return None
-    named = [along if along.step > 0 or not along else along[::-1] for along in named]
+    named = [along if along.step > 0 else along[::-1] for along in named]
     if all(len(along) == extent for along, extent in zip(named, x.shape, strict=True)):
         return _JOINS[how](x, reshape(broadcast_to(written, place.shape), x.shape))
     if value.size == 1:

@@ -193,6 +193,13 @@ def test_copies_may_be_assigned_into():
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("key", [slice(2, 4, -1), (slice(1, 5, -3), 2), (slice(None), slice(3, 3))])
+def test_updates_of_nothing(key):
+    x = np.arange(30.0).reshape(5, 6)
+    for found in interpreted(lambda x: (x.at[key].set(7), x.at[key].add(x[key])), x):
+        np.testing.assert_array_equal(found, x)
+
+
 def test_dynamic_slices():
     x = np.arange(30.0).reshape(5, 6)
     cut = sw.jit(
