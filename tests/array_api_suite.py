@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ADDRESS = "https://github.com/data-apis/array-api-tests"
 COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
@@ -83,6 +84,19 @@ def fetched() -> Path:
     return new.rename(FOLDER)
 
 
+def copied(suite: Path, folder: Path) -> Path:
+    """
+    A copy of the suite, which this script may write to. Exits with one line where the folder has no suite in it.
+    """
+    for part in ("array_api_tests", "array-api/src"):
+        if not (suite / part).is_dir():
+            sys.exit(
+                f"error: found no {part} in {suite}, expected a clone of {ADDRESS} at {COMMIT[:12]} with its submodule "
+                "array-api: git submodule update --init, or clone https://github.com/data-apis/array-api there"
+            )
+    return Path(shutil.copytree(suite, folder / "suite", ignore=shutil.ignore_patterns(".git")))
+
+
 def without_complex(suite: Path) -> None:
     """Let the suite be imported by a library without complex dtypes, of which it takes the greatest."""
     file = suite / "array_api_tests" / "dtype_helpers.py"
@@ -94,11 +108,19 @@ def without_complex(suite: Path) -> None:
 def main() -> int:
     """Run the suite; the exit code is pytest's."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--suite", type=Path, help="a folder that has the suite")
+    parser.add_argument(
+        "--suite", type=Path, help="a clone with its submodule, which is left as it is"
+    )
     parser.add_argument("--examples", type=int, default=20, help="how many calls are drawn a test")
     parser.add_argument("rest", nargs="*", help="arguments of pytest")
     given = parser.parse_args()
-    suite = (given.suite or fetched()).resolve()
+    with TemporaryDirectory() as folder:
+        suite = copied((given.suite or fetched()).resolve(), Path(folder))
+        return run(suite, given.examples, given.rest)
+
+
+def run(suite: Path, examples: int, rest: list[str]) -> int:
+    """Run the suite in this folder, with pytest's further arguments; the exit code is pytest's."""
     without_complex(suite)
     skipped = suite / "stepwell-skips.txt"
     skipped.write_text("".join(f"{name}\n" for name in NOT_CLAIMED))
@@ -108,18 +130,12 @@ def main() -> int:
         "ARRAY_API_TESTS_SKIP_DTYPES": "complex64,complex128",
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--disable-deadline"]
-    command += ["--max-examples", str(given.examples), "--skips-file", str(skipped)]
-    command += [
-        "--disable-extension",
-        "fft",
-        "--rootdir",
-        str(suite),
-        "-c",
-        str(suite / "pytest.ini"),
-    ]
+    command += ["--max-examples", str(examples), "--skips-file", str(skipped)]
+    command += ["--disable-extension", "fft", "--rootdir", str(suite)]
+    command += ["-c", str(suite / "pytest.ini")]
     command += ["-k", "not imag"]  # "imag" is in what is said of complex numbers
     return subprocess.run(
-        [*command, *(given.rest or ["array_api_tests"])], cwd=suite, env=environment, check=False
+        [*command, *(rest or ["array_api_tests"])], cwd=suite, env=environment, check=False
     ).returncode
 
 

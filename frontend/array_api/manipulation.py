@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import StepwellError
 from ..operators import call
 from ..tensor import TensorLike
 from .calls import at_once, standard
@@ -63,8 +64,20 @@ def roll(x: TensorLike, /, shift: int | Sequence[int], *, axis: Axes = None) -> 
 
 
 @standard
-def squeeze(x: TensorLike, /, axis: int | Sequence[int]) -> Any:
+def _squeezed(x: TensorLike, axis: int | Sequence[int], /) -> Any:
     return call("squeeze", x, axis)
+
+
+def squeeze(x: TensorLike, /, axis: int | Sequence[int]) -> Any:
+    """
+    `x` without these axes, which have extent 1.
+
+    Raises ValueError for an axis of another extent, as the standard says.
+    """
+    try:
+        return _squeezed(x, axis)
+    except StepwellError as error:
+        raise ValueError(str(error)) from None
 
 
 @standard

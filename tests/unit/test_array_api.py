@@ -114,6 +114,8 @@ def test_elements_are_read_and_written():
     assert np.asarray(xp.asarray(np.arange(3), copy=False)).tolist() == [0, 1, 2]
     with pytest.raises(TypeError, match="found bool of an array of shape"):
         bool(x)
+    with pytest.raises(ValueError, match=r"found extent 2 on axis 0 .*, expected 1"):
+        xp.squeeze(x, 0)
 
 
 def test_results_whose_shapes_the_elements_say():
