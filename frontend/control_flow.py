@@ -29,6 +29,7 @@ from .regions import (
     next_state,
     region,
     settled,
+    state_check,
     types_of,
     types_text,
 )
@@ -71,12 +72,7 @@ def scan(
             now = [_like(*pair) for pair in zip(arguments, start, strict=False)]
             before, x = unflatten(nest, iter(now)), x_of(arguments[len(start) :])
             check_function("scan", "f", f, (before, x))
-            given: Any = f(before, x)
-            if not _is_pair(given):
-                raise error_here(
-                    f"found a step of scan that returns a {type(given).__name__}, expected the next state and what is "
-                    "stacked, or None; return both"
-                )
+            given = _pair(f(before, x))
             following = next_state(given[0], nest, now, "scan")
             ys, nest_y = leaves_of(given[1], "y")
             found[:] = [nest_y]
@@ -127,8 +123,9 @@ def while_loop(
     check_function("while_loop", "cond_fun", cond_fun, (init_val,))
     check_function("while_loop", "body_fun", body_fun, (init_val,))
     if active_recording() is None:
+        check = state_check(init_val, "while_loop")
         while _holds(cond_fun(init_val), "while_loop"):
-            init_val = body_fun(init_val)
+            init_val = check(body_fun(init_val))
         return init_val
     leaves, nest = leaves_of(init_val, "init_val")
 
@@ -163,8 +160,9 @@ def fori_loop(
     first, last = bounds
     if isinstance(first, int) and isinstance(last, int):
         if active_recording() is None:
+            check = state_check(init_val, "fori_loop")
             for i in range(first, last):
-                init_val = body_fun(i, init_val)
+                init_val = check(body_fun(i, init_val))
             return init_val
         numbers = np.arange(first, max(first, last), dtype=np.int64)
         return scan(lambda state, i: (body_fun(as_weak(i), state), None), init_val, numbers)[0]
@@ -313,6 +311,16 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple) and len(cast("Sequence[Any]", value)) > 0
 
 
+def _pair(given: object) -> tuple[Any, Any]:
+    """What a step of scan returns: the next state, and what is stacked."""
+    if _is_pair(given):
+        return given
+    raise error_here(
+        f"found a step of scan that returns a {type(given).__name__}, expected the next state and what is "
+        "stacked, or None; return both"
+    )
+
+
 def _is_pair(value: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(value, tuple) and len(cast("tuple[Any, ...]", value)) == 2
 
@@ -377,10 +385,12 @@ def _run_scan(
     given: dict[int, list[Any]] = {}
     nest: Structure | None = None
     rows = [np.asarray(one) for one in sequences]
+    check = state_check(state, "scan")
     for index in reversed(steps) if reverse else steps:
         x = x_of([row[index] for row in rows])
         check_function("scan", "f", f, (state, x))
-        state, y = f(state, x)
+        following, y = _pair(f(state, x))
+        state = check(following)
         given[index], nest = leaves_of(y, "y")
     if nest is None:
         return state, None

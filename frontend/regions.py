@@ -138,13 +138,7 @@ def next_state(value: Any, nest: Structure, before: Sequence[Tensor], name: str)
 
     Raises UnstableState, or WiderState where other dtypes for what started as Python numbers may do.
     """
-    leaves, structure = leaves_of(arranged(value, nest), "state")
-    if structure != nest:
-        raise UnstableState(
-            f"found a state of {name} that a step returns in another nesting than it is given, expected the same; "
-            "return it as it comes",
-            where=call_site_text(),
-        )
+    leaves = _leaves_in(value, nest, name)
     following: list[Tensor] = []
     wider: list[tuple[np.dtype, bool]] = []
     for leaf, old in zip(leaves, before, strict=True):
@@ -156,12 +150,49 @@ def next_state(value: Any, nest: Structure, before: Sequence[Tensor], name: str)
     if wider != [(old.dtype, old.weak) for old in before]:
         raise WiderState(wider)
     if types_of(following) != types_of(before):
+        raise _becomes_other(name, types_text(types_of(following)), types_text(types_of(before)))
+    return following
+
+
+def _leaves_in(value: Any, nest: Structure, name: str) -> list[Any]:
+    """The leaves of the next state, which is nested as the one before."""
+    leaves, structure = leaves_of(arranged(value, nest), "state")
+    if structure != nest:
         raise UnstableState(
-            f"found a state of {name} that becomes {types_text(types_of(following))}, expected "
-            f"{types_text(types_of(before))}, as it starts; keep shapes and dtypes, with astype for instance",
+            f"found a state of {name} that a step returns in another nesting than it is given, expected the same; "
+            "return it as it comes",
             where=call_site_text(),
         )
-    return following
+    return leaves
+
+
+def _becomes_other(name: str, now: str, before: str) -> UnstableState:
+    return UnstableState(
+        f"found a state of {name} that becomes {now}, expected {before}, as it starts; keep shapes and dtypes, with "
+        "astype for instance",
+        where=call_site_text(),
+    )
+
+
+def state_check(start: Any, name: str) -> Callable[[Any], Any]:
+    """
+    What returns a next state that is nested as the first one and has its shapes, where Python runs a loop, as a traced one
+    needs. Python numbers may become arrays without axes, and dtypes are what NumPy makes of them.
+    """
+    leaves, nest = leaves_of(start, "state")
+    shapes = [_shape_of(leaf) for leaf in leaves]
+
+    def check(state: Any) -> Any:
+        found = [_shape_of(leaf) for leaf in _leaves_in(state, nest, name)]
+        if found != shapes:
+            raise _becomes_other(name, f"arrays of shapes {found}", f"{shapes}")
+        return state
+
+    return check
+
+
+def _shape_of(leaf: Any) -> list[int]:
+    return list(leaf.shape if hasattr(leaf, "shape") else np.shape(leaf))
 
 
 def _takes(dtype: np.dtype, weak: np.dtype) -> bool:

@@ -249,3 +249,29 @@ def test_steps_of_many_elements_apart(shape: tuple[int, ...]):
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-5, 9, (2, *shape))
     np.testing.assert_allclose(sw.jit(program)(x, y), expected(x, y), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            lambda x: sw.fori_loop(0, 3, lambda i, s: (s, s), x),
+            "found a state of fori_loop that a step returns in another nesting",
+        ),
+        (
+            lambda x: sw.while_loop(lambda s: len(s) < 9, lambda s: np.append(s, 1), x),
+            "found a state of while_loop that becomes arrays of shapes [[5]], expected [[4]]",
+        ),
+        (
+            lambda x: sw.scan(lambda s, v: ((s, s), v), 0, x),
+            "found a state of scan that a step returns in another nesting",
+        ),
+        (lambda x: sw.scan(lambda s, v: s, 0, x), "found a step of scan that returns a int"),
+    ],
+)
+def test_python_loops_keep_their_states_as_traced_ones_do(
+    program: Callable[..., Any], message: str
+):
+    with pytest.raises(StepwellError) as error:
+        program(np.ones(4))
+    assert message in str(error.value)
