@@ -24,6 +24,11 @@ def cache_folder() -> Path:
     return base / "stepwell"
 
 
+def measurements_folder() -> Path:
+    """Where what was measured of machines is kept, in a file for each."""
+    return cache_folder() / "targets"
+
+
 def compiled_folder() -> Path | None:
     """Where compiled code is kept; None where the environment turns that off, or there is no home."""
     given = os.environ.get(VARIABLE, "")

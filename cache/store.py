@@ -14,8 +14,8 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 MAGIC = b"stepwell cache entry 1\n"
 HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
@@ -42,8 +42,7 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A file of the store: when it was last used, in seconds since the epoch, and its size."""
 
     path: Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,9 @@ _LIBRARIES = ("xdsl", "islpy", "llvmlite", "numpy", "onnx")
 
 _SOURCES = (".py", ".json", ".ll")
 
+_File = tuple[str, str, int, int, int]
+"""A folder and a name in it, a size, and two times."""
+
 
 @lru_cache(maxsize=1)
 def compiler_version() -> str:
@@ -27,26 +29,29 @@ def compiler_version() -> str:
     of which a program can set the first alone. Reading the contents would take ten times as long.
     """
     package = Path(__file__).parents[1]
-    facts = [__version__, sys.version, str(package), *_files(package, "")]
+    files: list[_File] = []
+    _add_files(package, "", files)
     for name in _LIBRARIES:
         spec = find_spec(name)
         origin = None if spec is None else spec.origin
-        facts.append(f"{name} {origin} {_state(os.stat(origin)) if origin else ''}")
-    return key_of(*facts)
+        if origin is not None:
+            files.append((name, origin, *_state(os.stat(origin))))
+    return key_of(__version__, sys.version, str(package), repr(files))
 
 
-def _files(folder: str | Path, name: str) -> Iterator[str]:
-    """The sources of a package and of the packages in it, in the order of their names."""
+def _add_files(folder: str | Path, name: str, files: list[_File]) -> None:
+    """Add the sources of a package and of the packages in it, in the order of their names."""
     with os.scandir(folder) as found:
-        files = sorted(found, key=lambda file: file.name)
-    if not any(file.name == "__init__.py" for file in files):
+        entries = {entry.name: entry for entry in found}
+    if "__init__.py" not in entries:
         return
-    for file in files:
-        if file.is_dir(follow_symlinks=False):
-            yield from _files(file.path, f"{name}{file.name}/")
-        elif file.name.endswith(_SOURCES):
-            yield f"{name}{file.name} {_state(file.stat())}"
+    for own_name in sorted(entries):
+        entry = entries[own_name]
+        if own_name.endswith(_SOURCES):
+            files.append((name, own_name, *_state(entry.stat())))
+        elif entry.is_dir(follow_symlinks=False):
+            _add_files(entry.path, f"{name}{own_name}/", files)
 
 
-def _state(found: os.stat_result) -> str:
-    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+def _state(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy import ndarray
 
 from ..errors import StepwellError
-from .call_site import call_site_text
 from .complex_arrays import is_complex_array
-from .numpy_dispatch import TracedArray
 from .structure import LEAF, Structure, flatten, static_key, unflatten
+from .traced import Traced
 
 _STATIC = bool | int | float | complex | str | None | np.dtype | type | EllipsisType
 """The types of arguments that are part of what is compiled."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """The arguments of a call, flattened: arrays, traced values, and static values."""
 
     names: tuple[str, ...]
@@ -44,7 +41,7 @@ class Call:
 
     @property
     def is_traced(self) -> bool:
-        return any(isinstance(leaf, TracedArray) for leaf in self.leaves)
+        return any(isinstance(leaf, Traced) for leaf in self.leaves)
 
     def key(self) -> tuple[Any, ...]:
         """What a compiled function may be used again for: shapes, dtypes, static values and nesting."""
@@ -80,7 +77,7 @@ def flattened(
     except TypeError as error:
         raise StepwellError(
             f"found a wrong call of '{name}' ({error}), expected {name}{signature}; pass these arguments",
-            where=call_site_text(),
+            where=_call_site_text(),
         ) from None
     bound.apply_defaults()
     leaves: list[tuple[str, Any]] = []
@@ -102,7 +99,7 @@ def argument_name(name: str, path: str) -> str:
 
 def _is_traced_or_static(value: object) -> bool:
     # numpy.float64 is a float, and an array.
-    return isinstance(value, TracedArray | _STATIC) and not isinstance(value, np.generic)
+    return isinstance(value, Traced | _STATIC) and not isinstance(value, np.generic)
 
 
 def _leaf(name: str, path: str, value: Any) -> Any:
@@ -119,10 +116,16 @@ def _leaf(name: str, path: str, value: Any) -> Any:
         try:
             return as_array(value, argument_name(name, path))
         except StepwellError as error:
-            error.where = call_site_text()
+            error.where = _call_site_text()
             raise
     raise StepwellError(
         f"found a {type(value).__name__} for {argument_name(name, path)}, expected an array, a number, a string, a bool "
         "or None, or a tuple, list or dictionary of these; convert it to a NumPy array, or let the function capture it",
-        where=call_site_text(),
+        where=_call_site_text(),
     )
+
+
+def _call_site_text() -> str | None:
+    from .call_site import call_site_text  # late: it is for messages
+
+    return call_site_text()

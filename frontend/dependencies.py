@@ -12,10 +12,9 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from opcode import opmap
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -162,12 +161,11 @@ class _UnknownError(Exception):
     """Something of which nothing can be said."""
 
 
-@dataclass
-class Dependencies:
+class Dependencies(NamedTuple):
     """The digest of a function, and the arrays that it can reach, by the digests of their contents."""
 
-    digest: str = ""
-    arrays: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    digest: str
+    arrays: dict[str, np.ndarray]
 
 
 def dependencies(function: Callable[..., Any]) -> Dependencies | None:

@@ -225,7 +225,7 @@ class JitFunction(Generic[P, R]):
         results = nesting_of(place)
         if results is None:
             return None
-        run = place.find(self._options.machine, quick=self._options.is_quick)
+        run = place.find(self._options.target, quick=self._options.is_quick)
         return None if run is None else _nested(run, results, (), call)
 
     def _remember(

@@ -14,6 +14,7 @@ from .at import At
 from .call_site import call_site_text
 from .operators import call, function_named, hint_of
 from .signatures import signature_text
+from .traced import Traced
 
 _REDUCTIONS = {
     "add": "sum",
@@ -34,7 +35,7 @@ _IN_PLACE = {
 _SCANS = {"add": "cumsum", "multiply": "cumprod"}
 
 
-class TracedArray(ArrayOperators):
+class TracedArray(Traced, ArrayOperators):
     """What traced values of all kinds answer in the same way: operators, and NumPy's functions with them as arguments."""
 
     __slots__ = ()

@@ -13,6 +13,7 @@ from ..cache.store import key_of
 from ..cache.version import compiler_version
 from ..driver.options import Options
 from ..runtime.program_record import ProgramPlace
+from ..targets.host_profile import profile_of
 from .calls import Call, is_numpys
 from .dependencies import dependencies
 from .structure import Structure, as_said, of_said
@@ -41,7 +42,7 @@ def place_of(
     if found is None:
         return None
     numerics = (options.fp, repr(options.winograd))
-    about = (*numerics, options.opt, options.machine.profile(), repr(threads))
+    about = (*numerics, options.opt, profile_of(options.target), repr(threads))
     key = key_of(compiler_version(), found.digest, *about, json.dumps(nesting), *map(str, leaves))
     return ProgramPlace(store, key, found.arrays)
 

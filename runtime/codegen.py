@@ -1,4 +1,7 @@
-"""LLVM IR to machine code. It needs nothing of xDSL: processes that only do this start at once."""
+"""
+LLVM IR to machine code. It needs nothing of xDSL: processes that only do this start at once. LLVM is loaded by what
+compiles: a program from the cache has its objects, and what they are found by is all that it needs from here.
+"""
 
 # llvmlite has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -8,22 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from llvmlite import binding
-from llvmlite.binding.newpassmanagers import NewPassManager
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StepwellError
 from ..lowering.llvm_text import has_vectors, is_on_vectors
 from ..targets.llvm import target_machine
+from ..targets.llvm_host import llvm_host
 
 if TYPE_CHECKING:
+    from llvmlite import binding
+
     from ..targets.target import Target
 
 
-@dataclass(frozen=True)
-class CodeGenerator:
+class CodeGenerator(NamedTuple):
     """
     What LLVM is told besides the text of a module: equal generators make equal code of equal text.
 
@@ -36,7 +37,13 @@ class CodeGenerator:
     quick: bool = False
 
     @staticmethod
-    def of(target: Target, *, quick: bool = False) -> CodeGenerator:
+    def of(target: str | Target, *, quick: bool = False) -> CodeGenerator:
+        """For a target, or the one of that name. Raises StepwellError where none has it."""
+        if target == "host":
+            return CodeGenerator(*llvm_host(), quick)
+        from ..targets.target import Target  # late: programs from the cache run without it
+
+        target = Target.of(target)
         return CodeGenerator(target.triple, target.cpu, target.features, quick)
 
     def llvm_ir(self, text: str) -> str:
@@ -80,6 +87,9 @@ def parsed(text: str, machine: binding.TargetMachine) -> Generator[binding.Modul
 @contextmanager
 def optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.ModuleRef]:
     """LLVM IR as `parsed`, and run through LLVM's passes for the machine."""
+    from llvmlite import binding
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
     with parsed(text, machine) as module:
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
@@ -104,6 +114,8 @@ def _few_passes() -> binding.ModulePassManager:
     kernels faster, in six times as long. These do the arithmetic of addresses, keep buffers in registers whose
     subscripts are then known, write out loops of few iterations, and share the loads that are then known to be equal.
     """
+    from llvmlite import binding
+
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_combine_pass()
     passes.add_sroa_pass()
@@ -120,6 +132,8 @@ def _parse(text: str) -> binding.ModuleRef:
     Raises StepwellError when LLVM refuses the text. Text that level 5 was emitted to is accepted; only
     an `llvm` module written by hand can be refused here.
     """
+    from llvmlite import binding
+
     module: binding.ModuleRef | None = None
     try:
         module = binding.parse_assembly(text, binding.create_context())

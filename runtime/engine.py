@@ -2,39 +2,37 @@
 The code of a program: as text, as object code, or loaded into this process.
 """
 
-# llvmlite has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import ctypes
-import itertools
 import math
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from llvmlite import binding
 
 from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
-from ..targets.target import Target
 from .arguments import address_of
 from .codegen import CodeGenerator
+from .elf_linker import LinkedCode, can_link, link
+from .elf_objects import UnsupportedObjectError
 from .objects import objects_of
+from .process_symbols import process_address
 from .result_memory import ResultMemory
-from .thread_pool import RESET
-from .threads import thread_code
 
-_link_lock = threading.RLock()
-_library_numbers = itertools.count()
+if TYPE_CHECKING:
+    from ..targets.target import Target
+
+_thread_lock = threading.Lock()
 
 
 class NativeCode:
@@ -48,7 +46,7 @@ class NativeCode:
     def __init__(
         self,
         source: LLVMText,
-        target: Target,
+        target: str | Target,
         *,
         quick: bool = False,
         store: Store | None = None,
@@ -60,7 +58,7 @@ class NativeCode:
         `llvm_cpu_seconds` what LLVM took for it.
         """
         self.source = source
-        self.target = target
+        self._target = target
         self.quick = quick
         self._generator = CodeGenerator.of(target, quick=quick)
         self._store = store
@@ -69,6 +67,12 @@ class NativeCode:
         """Seconds of processors in which LLVM made the object code so far."""
         self._lock = threading.Lock()
         self._objects: list[bytes] | None = None
+
+    @property
+    def target(self) -> Target:
+        from ..targets.target import Target  # late: programs from the cache run without it
+
+        return Target.of(self._target)
 
     @property
     def needs_openmp(self) -> bool:
@@ -124,32 +128,16 @@ class LoadedCode:
             for name, array in source.external.items()
         }
         self._memory |= {name: aligned_empty(size) for name, size in source.buffers.items()}
-        library = binding.JITLibraryBuilder()
-        for code in objects:
-            library.add_object_img(code)
-        for name, array in self._memory.items():
-            library.import_symbol(name, array.ctypes.data)
-        for name in (*exported, *source.load):
-            library.export_symbol(name)
-        library.add_current_process()
-        with _link_lock:
-            jit = _jit()
-            known: dict[str, int] = {}
-            if GOMP_PARALLEL in source.imports:
+        imported = {name: array.ctypes.data for name, array in self._memory.items()}
+        if GOMP_PARALLEL in source.imports:
+            with _thread_lock:
                 known = _thread_functions()
-                for name in OPENMP_FUNCTIONS:
-                    library.import_symbol(name, known[name])
-            _check_imports([name for name in source.imports if name not in known])
-            try:
-                self._tracker = library.link(jit, f"stepwell.{next(_library_numbers)}")
-            except RuntimeError as error:
-                raise StepwellError(
-                    f"cannot load the code ({' '.join(str(error).split())}), expected every symbol in it to "
-                    "be defined; define or remove the ones that this process does not have"
-                ) from None
-        self.addresses: dict[str, int] = {name: self._tracker[name] for name in exported}
+            imported |= {name: known[name] for name in OPENMP_FUNCTIONS}
+        _check_imports([name for name in source.imports if name not in imported])
+        self._code = _linked(objects, imported, (*exported, *source.load))
+        self.addresses = self._code.addresses
         for name in source.load:
-            ctypes.CFUNCTYPE(None)(self._tracker[name])()
+            ctypes.CFUNCTYPE(None)(self.addresses[name])()
         for name in source.until_loaded:
             del self._memory[name]
 
@@ -171,16 +159,31 @@ class LoadedCode:
 def _check_imports(names: Sequence[str]) -> None:
     """Raises StepwellError for a function that this process does not have."""
     for name in names:
-        if binding.address_of_symbol(name) is None:
+        if process_address(name) is None:
             raise StepwellError(
                 f"found no definition of '{name}' in this process, expected a function of the C library "
                 "or of a loaded library; define it, or load its library with ctypes.RTLD_GLOBAL"
             )
 
 
+def _linked(
+    objects: Sequence[bytes], imported: Mapping[str, int], exported: Sequence[str]
+) -> LinkedCode:
+    """Object code in memory, with what it only declares from `imported` or from the process."""
+    if can_link():
+        with suppress(UnsupportedObjectError):
+            return link(objects, imported, exported)
+    from . import llvm_linker  # late: programs from the cache run without LLVM
+
+    return llvm_linker.link(objects, imported, exported)
+
+
 @lru_cache(maxsize=1)
-def _thread_functions() -> dict[str, int]:
+def _thread_functions() -> Mapping[str, int]:
     """The addresses that code calls for OpenMP's functions. Called under the lock."""
+    from .thread_pool import RESET  # late: most programs run on one thread
+    from .threads import thread_code
+
     code = thread_code()
     addresses = link_for_good(code.text, code.imported, code.exported)
     if code.is_pool:
@@ -191,41 +194,22 @@ def _thread_functions() -> dict[str, int]:
     return addresses
 
 
-def link_for_good(text: str, symbols: Mapping[str, int], exported: Sequence[str]) -> dict[str, int]:
+def link_for_good(
+    text: str, symbols: Mapping[str, int], exported: Sequence[str]
+) -> Mapping[str, int]:
     """
     Put LLVM IR of our own into this process, where it stays: the addresses of what it exports.
 
     `symbols` are those of what it declares. Its object code is kept for the next process.
     """
-    (code,) = objects_of([text], CodeGenerator.of(Target.host()), compiled_store())
-    library = binding.JITLibraryBuilder()
-    library.add_object_img(code)
-    for symbol, address in symbols.items():
-        library.import_symbol(symbol, address)
-    for symbol in exported:
-        library.export_symbol(symbol)
-    with _link_lock:
-        tracker = library.link(_jit(), f"stepwell.{next(_library_numbers)}")
-    _kept.append(tracker)
-    return {symbol: tracker[symbol] for symbol in exported}
+    objects = objects_of([text], CodeGenerator.of("host"), compiled_store())
+    code = _linked(objects, symbols, exported)
+    _kept.append(code)
+    return code.addresses
 
 
-_kept: list[binding.ResourceTracker] = []
+_kept: list[LinkedCode] = []
 """What is never unloaded."""
-
-
-@lru_cache(maxsize=1)
-def _jit() -> binding.LLJIT:
-    """The one JIT of the process; each LoadedCode is a library of its own in it."""
-    if not hasattr(
-        ctypes.CDLL(None), "expf"
-    ):  # most Pythons are linked with the mathematics library
-        from ctypes.util import find_library  # late: it starts processes
-
-        name = find_library("m")
-        if name is not None:
-            ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-    return binding.create_lljit_compiler(Target.host().machine(), suppress_errors=True)
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

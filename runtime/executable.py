@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..errors import StepwellError
 from ..lowering.llvm_text import LLVMText
-from ..targets.target import Target
 from .arguments import add_native, checked_output, in_place, prepare, scalar
 from .engine import LoadedCode, NativeCode, aligned_empty, new_array
 from .native_call import native_call
 from .quick_call import quick_call
+
+if TYPE_CHECKING:
+    from ..targets.target import Target
 
 _CTYPES: dict[str, Any] = {
     "b": {1: ctypes.c_bool},
@@ -94,9 +97,6 @@ class Executable:
         self._function = self._prototype()(self._code.addresses[signature.name])
         self._arenas = ArenaPool(signature.arena_bytes) if signature.arena_bytes else None
         self._count = len(signature.inputs)
-        # It takes this object: a function that knew it would be a cycle, and keep the code until GC.
-        self._quick = Executable._general if self._in_place else self._quick_call()
-        self._into = None if self._in_place else self._quick_call_into()
         self.native_call = None if self._in_place else self._native_call()
         """the call without Python in between, where there is one; see `runtime/native_call.py`"""
 
@@ -141,12 +141,19 @@ class Executable:
 
     # Calls.
 
-    def _quick_call(self) -> Callable[..., Any]:
+    @cached_property
+    def _quick(self) -> Callable[..., Any]:
+        """It takes this object: a function that knew it would be a cycle, and keep the code until GC."""
+        if self._in_place:
+            return Executable._general
         arenas = (self._arenas.take, self._arenas.give_back) if self._arenas else None
         function = quick_call(self.signature.inputs, self._results, self._function, arenas)
         return function or Executable._general
 
-    def _quick_call_into(self) -> Callable[..., Any] | None:
+    @cached_property
+    def _into(self) -> Callable[..., Any] | None:
+        if self._in_place:
+            return None
         arenas = (self._arenas.take, self._arenas.give_back) if self._arenas else None
         inputs, results = self.signature.inputs, self._results
         return quick_call(inputs, results, self._function, arenas, into=True)

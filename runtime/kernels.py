@@ -81,7 +81,7 @@ class KernelJob:
         """What the compiled kernel is found by in the store: all that it is made from."""
         options, generator = self.options, self.generator
         about = (options.fp, str(options.threads), options.machine.profile())
-        return key_of(compiler_version(), *about, *map(str, asdict(generator).values()), self.text)
+        return key_of(compiler_version(), *about, *map(str, generator), self.text)
 
 
 @dataclass

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
-from ..targets.target import Target
 from .engine import NativeCode
 from .executable import Executable
+
+if TYPE_CHECKING:
+    from ..targets.target import Target
 
 KIND = "programs"
 CONSTANTS_KIND = "constants"
@@ -32,8 +34,7 @@ def contents_digest(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class ProgramPlace:
+class ProgramPlace(NamedTuple):
     """
     Where a program is kept: under a key that says all that it is made from.
 
@@ -65,9 +66,9 @@ class ProgramPlace:
         }
         self.store.write(KIND, self.key, json.dumps(record, default=_plain).encode())
 
-    def find(self, target: Target, *, quick: bool = False) -> Executable | None:
+    def find(self, target: str | Target, *, quick: bool = False) -> Executable | None:
         """The program; None where there is none, a constant of it is gone, or the target is another machine."""
-        data = self.store.read(KIND, self.key) if target.runs_here else None
+        data = self.store.read(KIND, self.key) if _runs_here(target) else None
         if data is None:
             return None
         record = json.loads(data)
@@ -102,6 +103,14 @@ class ProgramPlace:
             if data is None
             else np.frombuffer(data, dtype_named(said["dtype"])).reshape(said["shape"])
         )
+
+
+def _runs_here(target: str | Target) -> bool:
+    if target == "host":
+        return True
+    from ..targets.target import Target  # late: most programs are for the host, and run without it
+
+    return Target.of(target).runs_here
 
 
 def dtype_named(name: str) -> np.dtype:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import cast
-
-from llvmlite import binding
 
 from ..errors import StepwellError
 from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
+from .process_symbols import process_address
 from .thread_pool import EXPORTED, needed_functions, pool, system
 
 NUMBER_VARIABLE = "OMP_NUM_THREADS"
@@ -59,7 +57,7 @@ def thread_code() -> ThreadCode:
     """
     here = system()
     if here is not None:
-        addresses = {name: _address_of(name) for name in needed_functions(here)}
+        addresses = {name: process_address(name) or 0 for name in needed_functions(here)}
         if all(addresses.values()):
             return ThreadCode(pool(here, default_threads()), EXPORTED, addresses)
     warnings.warn(
@@ -69,12 +67,6 @@ def thread_code() -> ThreadCode:
         stacklevel=2,
     )
     return _SERIAL
-
-
-def _address_of(function: str) -> int:
-    """0 for one that this process does not have."""
-    address = cast("int | None", binding.address_of_symbol(function))  # pyright: ignore[reportUnknownMemberType]
-    return address or 0
 
 
 def default_threads() -> int:

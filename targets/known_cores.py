@@ -15,18 +15,10 @@ from typing import Any
 
 from .core import Cache, Core
 from .estimates import together
+from .machine import Cpuid
 from .rates import Rate
 
 _FILE = Path(__file__).with_name("known_cores.json")
-
-
-@dataclass(frozen=True)
-class Cpuid:
-    """What the instruction of that name tells of a processor: vendor, and display family and model."""
-
-    vendor: str
-    family: int
-    model: int
 
 
 @dataclass(frozen=True)

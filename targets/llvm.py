@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from llvmlite import binding
+if TYPE_CHECKING:
+    from llvmlite import binding
 
 _initialize_lock = threading.Lock()
 
@@ -17,6 +18,8 @@ _initialize_lock = threading.Lock()
 @lru_cache(maxsize=1)
 def initialize_llvm() -> None:
     """Make every target of this LLVM known. Done once."""
+    from llvmlite import binding  # late: programs from the cache run without LLVM
+
     with _initialize_lock:
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
@@ -35,6 +38,8 @@ def target_machine(triple: str, cpu: str, features: str, opt: int) -> binding.Ta
 
     Code is position-independent: constants may be anywhere.
     """
+    from llvmlite import binding
+
     initialize_llvm()
     target = cast(Any, binding.Target).from_triple(triple)
     return target.create_target_machine(

@@ -5,13 +5,31 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from .core import DEFAULT_CACHES, LINE_BYTES, Cache, HugePages
-from .known_cores import Cpuid
+if TYPE_CHECKING:
+    from .core import Cache, HugePages
 
 _CPUS = Path("/sys/devices/system/cpu")
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _CPUINFO = Path("/proc/cpuinfo")
+
+
+class Cpuid(NamedTuple):
+    """What the instruction of that name tells of a processor: vendor, and display family and model."""
+
+    vendor: str
+    family: int
+    model: int
+
+
+def system_text() -> str:
+    """All that this module reads but for what CPUID says too: what it makes of equal texts is equal."""
+    cpus = _allowed_cpus()
+    siblings = [_text(_siblings(cpu)) for cpu in cpus]
+    files = (folder / name for folder in _cache_folders(cpus[0]) for name in _CACHE_FILES)
+    caches = [_text(file) for file in files]
+    return repr((cpus, siblings, caches, page_bytes(), detect_huge_pages()))
 
 
 def core_cpus() -> list[int]:
@@ -21,7 +39,7 @@ def core_cpus() -> list[int]:
     """
     by_core: dict[str, int] = {}
     for cpu in _allowed_cpus():
-        siblings = _text(_CPUS / f"cpu{cpu}/topology/thread_siblings_list")
+        siblings = _text(_siblings(cpu))
         by_core.setdefault(siblings or str(cpu), cpu)
     return list(by_core.values())
 
@@ -39,8 +57,9 @@ def detect_cpuid() -> Cpuid | None:
 
 def detect_caches() -> tuple[Cache, ...]:
     """The data caches of a core, innermost first; `DEFAULT_CACHES` where nothing tells."""
-    folder = _CPUS / f"cpu{_allowed_cpus()[0]}/cache"
-    found = [_read_cache(index) for index in sorted(folder.glob("index*"))]
+    from .core import DEFAULT_CACHES  # late: programs from the cache run without all this
+
+    found = [_read_cache(index) for index in _cache_folders(_allowed_cpus()[0])]
     by_level = {cache.level: cache for cache in found if cache is not None}
     caches = [by_level[level] for level in sorted(by_level)]
     sizes = [cache.bytes for cache in caches]
@@ -66,11 +85,32 @@ def _allowed_cpus() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
+def _siblings(cpu: int) -> Path:
+    """The file that names the CPUs of the same core."""
+    return _CPUS / f"cpu{cpu}/topology/thread_siblings_list"
+
+
+def _cache_folders(cpu: int) -> list[Path]:
+    return sorted((_CPUS / f"cpu{cpu}/cache").glob("index*"))
+
+
+_CACHE_FILES = (
+    _TYPE := "type",
+    _SIZE := "size",
+    _LEVEL := "level",
+    _SHARED := "shared_cpu_list",
+    _WAYS := "ways_of_associativity",
+    _LINE := "coherency_line_size",
+)
+
+
 def _read_cache(folder: Path) -> Cache | None:
     """One of Linux's `cache/index*`. None for a cache of instructions, or what cannot be read."""
-    if _text(folder / "type") not in ("Data", "Unified"):
+    from .core import LINE_BYTES, Cache
+
+    if _text(folder / _TYPE) not in ("Data", "Unified"):
         return None
-    size, level = _text(folder / "size"), _text(folder / "level")
+    size, level = _text(folder / _SIZE), _text(folder / _LEVEL)
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     if not level.isdigit() or size[-1:] not in units or not size[:-1].isdigit():
         return None
@@ -81,9 +121,9 @@ def _read_cache(folder: Path) -> Cache | None:
         int(level),
         bytes_,
         # Virtual machines may say 0, and a fully associative cache does.
-        _number(folder / "ways_of_associativity") or Cache(int(level), bytes_).ways,
-        max(1, _count(_text(folder / "shared_cpu_list"))),
-        _number(folder / "coherency_line_size") or LINE_BYTES,
+        _number(folder / _WAYS) or Cache(int(level), bytes_).ways,
+        max(1, _count(_text(folder / _SHARED))),
+        _number(folder / _LINE) or LINE_BYTES,
     )
 
 

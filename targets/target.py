@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-from llvmlite import binding
-
-from ..cache.folder import cache_folder
+from ..cache.folder import measurements_folder
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 from .core import Cache, Core
 from .estimates import complete
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
+from .llvm_host import llvm_host
 from .machine import core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
 from .measurements import load
 from .overrides import Overrides, parse_overrides
 from .rates import Kind, Rate, Rates
+
+if TYPE_CHECKING:
+    from llvmlite import binding
 
 _VECTOR_BITS = {
     "x86_64": {
@@ -190,7 +192,7 @@ class Target:
         caches = [(cache.level, cache.bytes) for cache in self.caches]
         facts = f"{self.cpu} {self.features} {self.cores} {caches} {detect_cpuid()}"
         digest = sha256(facts.encode()).hexdigest()[:16]
-        return cache_folder() / "targets" / f"{self.cpu}-{digest}.json"
+        return measurements_folder() / f"{self.cpu}-{digest}.json"
 
     @property
     def runs_here(self) -> bool:
@@ -203,8 +205,7 @@ class Target:
         needed = _LEVEL_FEATURES.get(self.cpu)
         if needed is None:
             return False
-        features = _host_features()
-        return all(features.get(feature, False) for feature in needed)
+        return all(map(llvm_host().has, needed))
 
     @property
     def converts_f16(self) -> bool:
@@ -252,22 +253,10 @@ def _ordinary_core(architecture: str, vector_bits: int, *, has_fma: bool) -> Cor
 
 
 @lru_cache(maxsize=1)
-def _host_features() -> dict[str, bool]:
-    return cast("dict[str, bool]", binding.get_host_cpu_features())
-
-
-@lru_cache(maxsize=1)
 def _host() -> Target:
     cores = len(core_cpus())
     core, known = _host_core()
-    target = Target(
-        "host",
-        binding.get_process_triple(),
-        binding.get_host_cpu_name(),
-        cast(Any, _host_features()).flatten(),
-        core,
-        cores,
-    )
+    target = Target("host", *llvm_host(), core, cores)
     facts = {} if known is None else known.facts(cores)
     found = _with_measured(facts, load(target.measured_file))
     return replace(target, found=tuple(found.items()))
@@ -278,16 +267,10 @@ def _host_core() -> tuple[Core, KnownCore | None]:
     What this machine's core has, and the known core that it is, if it is one: its ports and latency are known
     then. Its caches and pages are what the system tells, since virtual machines may have parts of a cache.
     """
-    features = _host_features()
-    if features.get("avx512f"):
-        bits = 512
-    elif features.get("avx"):
-        bits = 256
-    else:
-        bits = 128
-    architecture = binding.get_process_triple().split("-")[0]
-    has_fma = bool(features.get("fma")) or architecture != "x86_64"
-    ordinary = _ordinary_core(architecture, bits, has_fma=has_fma)
+    host = llvm_host()
+    bits = 512 if host.has("avx512f") else 256 if host.has("avx") else 128
+    has_fma = host.has("fma") or host.architecture != "x86_64"
+    ordinary = _ordinary_core(host.architecture, bits, has_fma=has_fma)
     seen = replace(ordinary, caches=detect_caches())
     known = known_core(detect_cpuid(), seen)
     core = replace(
@@ -295,7 +278,7 @@ def _host_core() -> tuple[Core, KnownCore | None]:
         caches=seen.caches,
         page_bytes=page_bytes(),
         huge_pages=detect_huge_pages(),
-        vnni=any(features.get(name) for name in ("avx512vnni", "avxvnni", "dotprod")),
+        vnni=any(map(host.has, ("avx512vnni", "avxvnni", "dotprod"))),
     )
     return core, known
 
@@ -311,5 +294,5 @@ def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> d
 
 
 def _triple_of(architecture: str) -> str:
-    host = binding.get_process_triple()
-    return host if host.split("-")[0] == architecture else f"{architecture}-unknown-linux-gnu"
+    host = llvm_host()
+    return host.triple if host.architecture == architecture else f"{architecture}-unknown-linux-gnu"

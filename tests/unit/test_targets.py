@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from llvmlite.binding.targets import FeatureMap
 from stepwell.cache.folder import cache_folder
 from stepwell.errors import StepwellError
 from stepwell.targets import machine, measurements
 from stepwell.targets import target as target_module
-from stepwell.targets.core import Cache, Core
+from stepwell.targets.core import DEFAULT_CACHES, Cache, Core
 from stepwell.targets.estimates import complete, following
-from stepwell.targets.known_cores import Cpuid, known_core, known_cores
+from stepwell.targets.known_cores import known_core, known_cores
+from stepwell.targets.llvm_host import LLVMHost
+from stepwell.targets.machine import Cpuid
 from stepwell.targets.rates import RATE_NAMES, Rate, is_slowdown
 from stepwell.targets.target import Target
 
@@ -52,7 +53,7 @@ def write(file: Path, text: str) -> None:
 def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine, "_CPUS", tmp_path)
     monkeypatch.setattr(machine, "_allowed_cpus", lambda: [2, 3, 4])
-    assert machine.detect_caches() == machine.DEFAULT_CACHES
+    assert machine.detect_caches() == DEFAULT_CACHES
     caches = [("1", "Data", "48K", "2", "12"), ("1", "Instruction", "32K", "2", "8")]
     caches += [("2", "Unified", "2M", "2-3", "16"), ("3", "Unified", "36864K", "0-5,8", "0")]
     for number, (level, kind, size, shared, ways) in enumerate(caches):
@@ -67,7 +68,7 @@ def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         Cache(3, 36 << 20, 8, 7),
     )
     write(tmp_path / "cpu2" / "cache" / "index0" / "size", "unknown")
-    assert machine.detect_caches() == machine.DEFAULT_CACHES
+    assert machine.detect_caches() == DEFAULT_CACHES
 
 
 def test_hardware_threads_of_a_core_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -104,9 +105,8 @@ def pretend(
     """Let the system tell of another processor with AVX-512."""
     monkeypatch.setattr(target_module, "detect_cpuid", lambda: cpuid)
     monkeypatch.setattr(target_module, "detect_caches", lambda: caches)
-    monkeypatch.setattr(
-        target_module, "_host_features", lambda: FeatureMap({"avx512f": True, "fma": True})
-    )
+    host = LLVMHost("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+fma")
+    monkeypatch.setattr(target_module, "llvm_host", lambda: host)
 
 
 def test_host_is_a_known_core_by_cpuid_and_caches(
