@@ -64,14 +64,15 @@ def read_object(data: bytes) -> ObjectFile:
         raise UnsupportedObjectError("found no relocatable object of x86-64")
     (table,) = unpack_from("<Q", data, 40)
     (count,) = unpack_from("<H", data, 60)
-    headers = [_SECTION.unpack_from(data, table + _SECTION.size * n) for n in range(count)]
+    headers: list[tuple[int, ...]] = [
+        _SECTION.unpack_from(data, table + _SECTION.size * n) for n in range(count)
+    ]
     sections: dict[int, Section] = {}
     symbols: list[tuple[str, int, int]] = []
     first_global = 0
     for number, (_, kind, flags, _, start, size, link, info, alignment, _) in enumerate(headers):
         if kind == _SYMBOLS:
-            names: int = headers[link][4]
-            first_global = info
+            names, first_global = headers[link][4], info
             symbols = [
                 (_text(data, names + name), section, place)
                 for name, _, _, section, place, _ in _SYMBOL.iter_unpack(data[start : start + size])
