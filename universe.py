@@ -131,6 +131,7 @@ _PASSES: dict[str, str] = {
     "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
     "core-time-calls": "transforms.core.time_calls:CoreTimeCallsPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
+    "core-divide-by-constants": ("transforms.core.divide_by_constants:CoreDivideByConstantsPass"),
     "core-expand-narrow-floats": (
         "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"
     ),

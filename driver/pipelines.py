@@ -87,6 +87,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "core-fp-flags",
             "core-expand-narrow-floats",
+            "core-divide-by-constants",
             "core-expand-math",
             "convert-core-to-llvm",
         ),

@@ -210,11 +210,20 @@ class Target:
     @property
     def converts_f16(self) -> bool:
         """Whether instructions convert f16 from and to f32: those of F16C on x86, of the base set on AArch64."""
+        return self._has_beside_base("f16c")
+
+    @property
+    def has_fma(self) -> bool:
+        """Whether one instruction multiplies and adds with one rounding: FMA on x86, the base set on AArch64."""
+        return self._has_beside_base("fma")
+
+    def _has_beside_base(self, feature: str) -> bool:
+        """Whether x86 has a feature that AArch64 has in its base set."""
         if not self.triple.startswith("x86_64"):
             return True
         if self.features:
-            return "+f16c" in self.features.split(",")
-        return "f16c" in _LEVEL_FEATURES.get(self.cpu, _V3)
+            return f"+{feature}" in self.features.split(",")
+        return feature in _LEVEL_FEATURES.get(self.cpu, _V3)
 
     def machine(self, opt: int = 3) -> binding.TargetMachine:
         """
