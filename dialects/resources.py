@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..errors import StepwellError
+from ..targets.large_memory import Regions
 from .dtypes import element_type, numpy_dtype
 from .resource_handles import decoded, forget, handle_of, remember, storage
 
@@ -40,6 +41,11 @@ INLINE_LIMIT = 64
 
 _ALIGNMENT = 64
 """Alignment in bytes that a blob's header promises (upstream's blob format: 4 bytes, then the data)."""
+
+_MEMORY = Regions()
+"""of copies of arrays"""
+
+_PART = 1 << 16
 
 ElementsAttr = DenseIntOrFPElementsAttr | DenseResourceAttr
 Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
@@ -69,12 +75,13 @@ class _BlobText(str):
     """
 
     raw: np.ndarray
-    checksum_when_lent: int | None
-    """of bytes that belong to a `Loan`"""
+    checksum: int
+    is_lent: bool
+    """whether the bytes belong to a `Loan`"""
 
-    def __new__(cls, raw: np.ndarray, checksum_when_lent: int | None = None) -> _BlobText:
+    def __new__(cls, raw: np.ndarray, checksum: int, *, is_lent: bool = False) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob.raw, blob.checksum_when_lent = raw, checksum_when_lent
+        blob.raw, blob.checksum, blob.is_lent = raw, checksum, is_lent
         return blob
 
     def __str__(self) -> str:
@@ -120,14 +127,17 @@ class Loan:
 
 
 def _is_lent(blob: str | None) -> bool:
-    return isinstance(blob, _BlobText) and blob.checksum_when_lent is not None
+    return isinstance(blob, _BlobText) and blob.is_lent
 
 
-def declare(array: np.ndarray, hint: str = "constant", loan: Loan | None = None) -> StringAttr:
+def declare(
+    array: np.ndarray, hint: str = "constant", loan: Loan | None = None, *, is_ours: bool = False
+) -> StringAttr:
     """
     Keep the bytes of `array`, a copy of them or those of `loan`, under a name made from `hint` and a digest.
 
-    The handle with that name: the bytes are kept for as long as it is.
+    With `is_ours` nobody will change the array, and it is kept itself. The handle with that name: the bytes are kept
+    for as long as it is.
     """
     raw, loan = _bytes(array), loan if array.flags.c_contiguous and array.flags.aligned else None
     stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
@@ -136,13 +146,14 @@ def declare(array: np.ndarray, hint: str = "constant", loan: Loan | None = None)
     for digits in _digests(array, raw, checksum):
         name = f"{stem}_{digits}"
         handle, known = handle_of(name), table.lookup(name)
-        if known and not np.array_equal(_bytes_of(name, known), raw):
+        if known and not _are_equal(_bytes_of(name, known), raw):
             continue
         if not known and loan is not None:
-            table.parse_resource(name, _BlobText(_read_only(raw.view()), checksum))
+            table.parse_resource(name, _BlobText(_read_only(raw.view()), checksum, is_lent=True))
             loan.names.append(name)
         elif not known or (loan is None and _is_lent(known)):
-            table.parse_resource(name, _BlobText(aligned_copy(raw)))
+            kept = _read_only(raw.view()) if is_ours else aligned_copy(raw)
+            table.parse_resource(name, _BlobText(kept, checksum))
         return handle
     raise StepwellError(
         f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
@@ -164,11 +175,17 @@ def _bytes(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
+def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays hold the same bytes, compared in parts for which the cache has room."""
+    return one.size == other.size and all(
+        np.array_equal(one[start : start + _PART], other[start : start + _PART])
+        for start in range(0, one.size, _PART)
+    )
+
+
 def aligned_copy(array: np.ndarray) -> np.ndarray:
     """A read-only copy in C order, where code can use it as it is."""
-    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy = _MEMORY.empty(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     return _read_only(copy)
 
@@ -179,14 +196,21 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def numpy_to_elements(
-    array: np.ndarray, type_: Shaped, hint: str = "constant", loan: Loan | None = None
+    array: np.ndarray,
+    type_: Shaped,
+    hint: str = "constant",
+    loan: Loan | None = None,
+    *,
+    is_ours: bool = False,
 ) -> ElementsAttr:
     """
     The attribute of type `type_` holding `array`, of the same shape and element width, in C order.
 
-    `hint` and `loan` are as for `declare`.
+    `hint`, `loan` and `is_ours` are as for `declare`.
     """
-    array = np.ascontiguousarray(array, numpy_dtype(type_.get_element_type())).reshape(array.shape)
+    dtype = numpy_dtype(type_.get_element_type())
+    if not array.flags.c_contiguous or array.dtype != dtype:
+        array, is_ours = np.ascontiguousarray(array, dtype).reshape(array.shape), True
     flat = array.reshape(-1)
     # Most large constants differ in their ends, which is quick to see.
     if array.size <= INLINE_LIMIT or flat[0].tobytes() == flat[-1].tobytes():
@@ -196,15 +220,16 @@ def numpy_to_elements(
         is_ambiguous = not is_splat and array.size > 0 and bool((flat == flat[0]).all())
         if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
             return _dense(type_, data)
-    return DenseResourceAttr.from_params(declare(array, hint, loan), type_)
+    return DenseResourceAttr.from_params(declare(array, hint, loan, is_ours=is_ours), type_)
 
 
 def tensor_elements(
-    array: np.ndarray, hint: str = "constant", loan: Loan | None = None
+    array: np.ndarray, hint: str = "constant", loan: Loan | None = None, *, is_ours: bool = False
 ) -> ElementsAttr:
-    """The attribute holding `array` as a tensor of its own shape and dtype; `hint` and `loan` are as for `declare`."""
+    """The attribute holding `array` as a tensor of its own shape and dtype; the others are as for `declare`."""
     array = np.asarray(array)
-    return numpy_to_elements(array, TensorType(element_type(array.dtype), array.shape), hint, loan)
+    type_ = TensorType(element_type(array.dtype), array.shape)
+    return numpy_to_elements(array, type_, hint, loan, is_ours=is_ours)
 
 
 def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
@@ -233,9 +258,9 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
         storage().lookup(attr.resource_handle.data) if isinstance(attr, DenseResourceAttr) else ""
     )
     raw = _bytes(array)
-    if isinstance(blob, _BlobText) and blob.checksum_when_lent is not None:
-        return crc32(raw.data) != blob.checksum_when_lent
-    return not np.array_equal(_bytes(elements_to_numpy(attr)), raw)
+    if isinstance(blob, _BlobText):
+        return crc32(raw.data) != blob.checksum
+    return not _are_equal(_bytes(elements_to_numpy(attr)), raw)
 
 
 def is_lent(attr: ElementsAttr) -> bool:

@@ -21,6 +21,7 @@ from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
+from ..targets.large_memory import Regions
 from .arguments import address_of
 from .codegen import CodeGenerator
 from .elf_linker import LinkedCode, can_link, link
@@ -127,7 +128,8 @@ class LoadedCode:
             name: array if name in source.until_loaded else aligned(array)
             for name, array in source.external.items()
         }
-        self._memory |= {name: aligned_empty(size) for name, size in source.buffers.items()}
+        regions = Regions(sum(source.buffers.values()))
+        self._memory |= {name: regions.empty(size) for name, size in source.buffers.items()}
         imported = {name: array.ctypes.data for name, array in self._memory.items()}
         if GOMP_PARALLEL in source.imports:
             with _thread_lock:

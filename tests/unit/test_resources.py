@@ -106,6 +106,12 @@ def test_a_loan_shares_the_memory_until_it_ends():
         elements_to_numpy(attr)
 
 
+def test_an_array_that_nobody_else_has_is_kept_itself():
+    array = np.arange(100, dtype=np.float32)
+    assert np.shares_memory(elements_to_numpy(tensor_elements(array, "ours", is_ours=True)), array)
+    assert not np.shares_memory(elements_to_numpy(tensor_elements(array + 1, "copied")), array)
+
+
 def test_who_keeps_what_is_lent_has_a_copy():
     array = np.arange(100, dtype=np.float32)
     with Loan() as loan:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from ...dialects.graph import ConstantOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
 from ...dialects.graph.expressions import Expr
 from ...dialects.interfaces import Array
+from ...dialects.resources import tensor_elements
 
 
 def is_known(value: SSAValue) -> bool:
@@ -28,6 +29,6 @@ def known_array(value: SSAValue) -> Array:
 
 
 def new_constant(array: Array, hint: str, builder: Builder) -> Expr:
-    """A constant with these elements, which are named `hint` in the text."""
-    constant = builder.insert(ConstantOp(array, hint))
+    """A constant with these elements, which nobody changes any more and which are named `hint` in the text."""
+    constant = builder.insert(ConstantOp(tensor_elements(array, hint, is_ours=True)))
     return Expr(constant.result, builder).named(hint)

@@ -1,0 +1,97 @@
+"""
+Memory for large arrays, on huge pages where the system has them.
+
+A new page costs more than to write it: the system is entered, finds it and fills it with zeros, and inside of a
+virtual machine the host does so too. A huge page is one such entry for 512 of them. Linux gives them to what asks for
+them (`madvise`), from addresses that are multiples of their size on: arrays that are allocated one by one rarely have
+one whole, and so share regions here.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from contextlib import suppress
+from threading import Lock
+
+import numpy as np
+
+HUGE_PAGE = 1 << 21
+"""Bytes: on x86-64, and on AArch64 with pages of 4 KiB."""
+
+LARGE_BYTES = 1 << 18
+"""An array from here on is worth a place in a region."""
+
+_LINE = 64
+
+
+def empty_region(size: int) -> np.ndarray:
+    """`size` bytes as uint8 that begin with a huge page: not touched, and with any contents."""
+    raw = _mapped(size + HUGE_PAGE)
+    start = _first_page(raw)
+    return raw[start : start + size]
+
+
+def _mapped(size: int) -> np.ndarray:
+    """New memory, as uint8: its views refer to this array."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # of a system without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)
+
+
+def _first_page(raw: np.ndarray) -> int:
+    return -raw.ctypes.data % HUGE_PAGE
+
+
+class Regions:
+    """
+    Arrays one after the other in regions of memory; a region is given back when nobody refers to an array in it.
+
+    Safe to share between threads.
+    """
+
+    def __init__(self, region_bytes: int = 1 << 25):
+        self._region_bytes = region_bytes
+        self._region: np.ndarray | None = None
+        """the one that is being filled"""
+        self._end = 0
+        """where the last array in it ends"""
+        self._lock = Lock()
+
+    def empty(self, size: int) -> np.ndarray:
+        """`size` bytes as uint8, aligned to a cache line, with any contents."""
+        if size < LARGE_BYTES:
+            raw = np.empty(size + _LINE, np.uint8)
+            start = -raw.ctypes.data % _LINE
+            return raw[start : start + size]
+        if size >= self._region_bytes:
+            return empty_region(size)
+        with self._lock:
+            region = self._region
+            if region is not None and sys.getrefcount(region) == _OF_UNUSED:
+                self._end = _first_page(region)
+            elif region is None or self._end + size > region.size:
+                region = self._region = _mapped(self._region_bytes + HUGE_PAGE)
+                self._end = _first_page(region)
+            start = self._end
+            self._end += -(-size // _LINE) * _LINE
+            return region[start : start + size]
+
+
+class _Holder:
+    """What holds an array as `Regions` does."""
+
+    def __init__(self) -> None:
+        self.region = np.empty(1, np.uint8)
+
+    def references(self) -> int:
+        region = self.region
+        return sys.getrefcount(region)
+
+
+_OF_UNUSED = _Holder().references()
+"""References that `Regions.empty` counts for a region with no array in it; that differs between versions of Python."""

@@ -1,0 +1,31 @@
+"""Memory on huge pages: arrays share regions, which are used again when all in them are gone."""
+
+import numpy as np
+import pytest
+from stepwell.targets.large_memory import HUGE_PAGE, LARGE_BYTES, Regions, empty_region
+
+
+@pytest.mark.parametrize("size", [1, 100, LARGE_BYTES, LARGE_BYTES + 33, 1 << 20, 3 << 20])
+def test_arrays_of_a_region_are_apart_and_aligned(size: int) -> None:
+    regions = Regions(1 << 21)
+    arrays = [regions.empty(size) for _ in range(5)]
+    for number, array in enumerate(arrays):
+        assert array.nbytes == size and array.ctypes.data % 64 == 0
+        array[...] = number
+    assert all((array == number).all() for number, array in enumerate(arrays))
+
+
+def test_a_region_is_used_again_only_when_nothing_refers_to_it() -> None:
+    regions = Regions(1 << 21)
+    first, second = regions.empty(LARGE_BYTES), regions.empty(LARGE_BYTES)
+    assert first.base is second.base
+    place, view = first.ctypes.data, second[5:].view(np.int8)
+    del first, second
+    third = regions.empty(LARGE_BYTES)
+    assert third.ctypes.data != place and not np.shares_memory(third, view)
+    del third, view
+    assert regions.empty(LARGE_BYTES).ctypes.data == place
+
+
+def test_a_region_begins_with_a_huge_page() -> None:
+    assert empty_region(5).ctypes.data % HUGE_PAGE == 0
