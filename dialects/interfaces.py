@@ -51,7 +51,12 @@ class Elementwise(ABC):
 
 
 class DefinedInTe(ABC):
-    """An operation that says itself element by element, as `te.compute`."""
+    """
+    An operation that says itself element by element, as `te.compute`.
+
+    What it says depends on nothing but itself, the types of its operands, which of them are one value, and the number
+    that all elements of an operand equal: equal operations are asked once.
+    """
 
     @abstractmethod
     def define(self, te: TeBuilder) -> SSAValue | Sequence[SSAValue]:

@@ -112,6 +112,8 @@ class Tensor(TracedArray):
         return self.shape[0]
 
     def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # asked for by Python and by libraries, which expect no advice
+            raise AttributeError(name)
         raise AttributeError(no_attribute(name, [one for one in dir(Tensor) if one[0] != "_"]))
 
     def __str__(self) -> str:

@@ -37,6 +37,7 @@ from ..dialects.te.builder import TeBuilder, signless_tensor
 from ..errors import StepwellError
 from ..transforms.graph.decompose import decompose_all
 from ..transforms.stepwell_pass import StepwellPass
+from .te_definitions import Definitions
 
 
 class ConvertGraphToTePass(StepwellPass):
@@ -99,26 +100,28 @@ def _convert_function(function: func.FuncOp) -> None:
     old = function.body.block
     block = Block(arg_types=[_signless(arg.type) for arg in old.args])
     te = TeBuilder(Builder(InsertPoint.at_end(block)))
+    definitions = Definitions()
     for old_arg, arg in zip(old.args, block.args, strict=True):
         arg.name_hint = old_arg.name_hint
         arg.location = old_arg.location
         te.values[old_arg] = arg
-    _convert_block(old, te)
+    _convert_block(old, te, definitions)
     old_body = function.detach_region(function.body)
     function.add_region(Region(block))
     old_body.drop_all_references()
     _erase_unused_constants(function)
 
 
-def _convert_block(old: Block, te: TeBuilder) -> None:
+def _convert_block(old: Block, te: TeBuilder, definitions: Definitions) -> None:
     """Append what the operations of a block become."""
     for op in old.ops:
         te.source = op
         if isinstance(op, ControlFlow):
-            values = _convert_control_flow(op, te)
+            values = _convert_control_flow(op, te, definitions)
+        elif isinstance(op, DefinedInTe):
+            values = definitions.of(op, te)
         else:
-            values = op.define(te) if isinstance(op, DefinedInTe) else _carry_over(op, te)
-        values = (values,) if isinstance(values, SSAValue) else values
+            values = _carry_over(op, te)
         te.values.update(zip(op.results, values, strict=True))
 
 
@@ -129,7 +132,9 @@ _OF_TE: dict[type[Operation], type[ControlFlow]] = {
 }
 
 
-def _convert_control_flow(op: ControlFlow, te: TeBuilder) -> Sequence[SSAValue]:
+def _convert_control_flow(
+    op: ControlFlow, te: TeBuilder, definitions: Definitions
+) -> Sequence[SSAValue]:
     """The same control flow at te, with what is in its regions converted."""
     regions: list[Region] = []
     for region in op.regions:
@@ -138,7 +143,7 @@ def _convert_control_flow(op: ControlFlow, te: TeBuilder) -> Sequence[SSAValue]:
         for old_arg, arg in zip(region.block.args, block.args, strict=True):
             arg.name_hint = old_arg.name_hint
             inside.values[old_arg] = arg
-        _convert_block(region.block, inside)
+        _convert_block(region.block, inside, definitions)
         regions.append(Region(block))
     new = _OF_TE[type(op)].create(
         operands=[te.values[value] for value in op.operands],

@@ -91,6 +91,21 @@ class TeBuilder:
             op.location = self.source.location
         return self.builder.insert(op)
 
+    @property
+    def last(self) -> Operation | None:
+        """What has been inserted last into the block."""
+        return self.builder.insertion_point.block.last_op
+
+    def since(self, op: Operation | None) -> tuple[Operation, ...]:
+        """What has been inserted behind an operation; None stands before all."""
+        block = self.builder.insertion_point.block
+        behind = block.first_op if op is None else op.next_op
+        found: list[Operation] = []
+        while behind is not None:
+            found.append(behind)
+            behind = behind.next_op
+        return tuple(found)
+
     def compute(
         self,
         result: Tensor,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     TensorType,
     UnitAttr,
     i64,
@@ -196,32 +198,35 @@ class ComputeOp(IRDLOperation):
     @property
     def static_extents(self) -> tuple[int, ...]:
         """The extents; DYNAMIC_INDEX where one is a value."""
-        return tuple(self.extents.iter_values())
+        return _numbers(self.extents)
+
+    # Planning asks for these at every step: they read what is stored, past the checks of definitions.
 
     @property
     def reads(self) -> tuple[Read, ...]:
+        maps, pads = self.maps.data, self.pads.data
         return tuple(
             Read(
                 source,
                 map_.data if isinstance(map_, AffineMapAttr) else None,
                 None if isinstance(pad, UnitAttr) else pad,
             )
-            for source, map_, pad in zip(self.sources, self.maps, self.pads, strict=True)
+            for source, map_, pad in zip(self.operands[: len(maps)], maps, pads, strict=True)
         )
 
     @property
     def iterator_args(self) -> tuple[SSAValue, ...]:
-        return tuple(self.body.block.args[: len(self.extents)])
+        return tuple(self.regions[0].block.args[: len(self.static_extents)])
 
     @property
     def read_args(self) -> tuple[SSAValue, ...]:
-        return tuple(self.body.block.args[len(self.extents) :])
+        return tuple(self.regions[0].block.args[len(self.static_extents) :])
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
-        terminator = self.body.block.last_op
+        terminator = self.regions[0].block.last_op
         assert isinstance(terminator, YieldOp)
-        return tuple(terminator.values)
+        return tuple(terminator.operands)
 
     @property
     def terms(self) -> tuple[tuple[SSAValue, ...], ...]:
@@ -458,6 +463,11 @@ class ComputeOp(IRDLOperation):
         if attributes is not None:
             op.attributes |= attributes.data
         return op
+
+
+@lru_cache(maxsize=1 << 12)
+def _numbers(extents: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    return extents.get_values()
 
 
 def _tensor_types(parser: Parser, types: Sequence[Attribute], position: int) -> list[Tensor]:

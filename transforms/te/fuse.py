@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -16,11 +16,13 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.expandable import find_expansion
 from ...analysis.facts import facts_of_kernel
 from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
+from ...analysis.fusion.structure import plan_structure
 from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
 from ...analysis.plans.kernel_cost import predicted
 from ...dialects import te
 from ...dialects.control_flow import ControlFlow
+from ...dialects.copies import copy_of
 from ...dialects.shaped import tensor_type
 from ...targets.target import Target
 from ..remarks import remark
@@ -58,7 +60,7 @@ class TeFusePass(StepwellPass):
 
     def _seconds(self, plan: KernelPlan) -> float | None:
         """What a kernel would take on the target: it is made, looked at and dropped."""
-        kernel = _kernel(plan, {})
+        kernel = _kernel(plan, _body(plan), {})
         while (found := find_expansion(kernel)) is not None:
             expand_body(found)
         cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
@@ -84,9 +86,10 @@ def fuse(block: Block, plan: FusionPlan) -> None:
         remark(one.nests[0].root, message, missed=True)
     computes = [op for op in block.ops if isinstance(op, te.ComputeOp | te.LoopsOp)]
     values: dict[SSAValue, SSAValue] = {}
+    kernels = _Kernels(values)
     for each in plan.order:
         if isinstance(each, KernelPlan):
-            kernel = _kernel(each, values)
+            kernel = kernels.kernel(each)
             block.add_op(kernel)
             remark(kernel, f"kernel '{each.name}': {each.computes}")
         elif isinstance(each, te.LoopsOp):
@@ -106,34 +109,103 @@ def fuse(block: Block, plan: FusionPlan) -> None:
             each.erase()
 
 
-def _kernel(plan: KernelPlan, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
-    """
-    A kernel of its plan. `values` has what became of the results of computes, and gets those of the kernel.
-    """
+@dataclass(frozen=True)
+class _Body:
+    """What stands in a kernel: it is copied for others whose plans have the same structure."""
+
+    block: Block
+    inputs: Sequence[SSAValue]
+    """outside, for each of the block's arguments"""
+    constants: Sequence[arith.ConstantOp]
+    """outside, for each of the operations with which it begins"""
+
+    def copied(self, ours: Mapping[SSAValue, SSAValue], plan: KernelPlan) -> _Body:
+        """That of another plan; `ours` has its values by those that this one's has in their places."""
+        body = _begun(
+            [ours[value] for value in self.inputs],
+            [_constant(ours[op.result]) for op in self.constants],
+        )
+        ops = list(self.block.ops)
+        inside: dict[SSAValue, SSAValue] = dict(zip(self.block.args, body.block.args, strict=True))
+        count = len(self.constants)
+        for old, new in zip(ops, body.block.ops, strict=False):
+            inside[old.results[0]] = new.results[0]
+        for op in ops[count:]:
+            body.block.add_op(copy_of(op, inside))
+        computes = (op for op in body.block.ops if isinstance(op, te.ComputeOp))
+        for nest, compute in zip(plan.nests, computes, strict=True):
+            _place(compute, nest)
+        return body
+
+
+class _Kernels:
+    """Makes the kernels of plans: the bodies of those with equal structures once."""
+
+    def __init__(self, values: dict[SSAValue, SSAValue]):
+        self._values = values
+        """what became of the results of computes"""
+        self._known: dict[Hashable, tuple[_Body, Sequence[SSAValue]]] = {}
+
+    def kernel(self, plan: KernelPlan) -> te.KernelOp:
+        structure, own = plan_structure(plan)
+        known = self._known.get(structure)
+        if known is None:
+            body = _body(plan)
+            self._known[structure] = body, own
+        else:
+            body = known[0].copied(dict(zip(known[1], own, strict=True)), plan)
+        return _kernel(plan, body, self._values)
+
+
+def _constant(value: SSAValue) -> arith.ConstantOp:
+    assert isinstance(value.owner, arith.ConstantOp)
+    return value.owner
+
+
+def _begun(inputs: Sequence[SSAValue], constants: Sequence[arith.ConstantOp]) -> _Body:
+    """A body with its arguments and constants."""
+    block = Block(arg_types=[value.type for value in inputs])
+    for value, arg in zip(inputs, block.args, strict=True):
+        arg.name_hint = value.name_hint
+    block.add_ops(constant.clone() for constant in constants)
+    return _Body(block, inputs, constants)
+
+
+def _body(plan: KernelPlan) -> _Body:
     made = {value for nest in plan.nests for value in nest.results}
     used = [value for value in _used_from_outside(plan.nests) if value not in made]
     constants = [v.owner for v in used if isinstance(v.owner, arith.ConstantOp)]
     inputs = [value for value in used if not isinstance(value.owner, arith.ConstantOp)]
-    block = Block(arg_types=[value.type for value in inputs])
-    builder = Builder(InsertPoint.at_end(block))
-    inside: dict[SSAValue, SSAValue] = {}
-    for value, arg in zip(inputs, block.args, strict=True):
-        arg.name_hint = value.name_hint
-        inside[value] = arg
-    for constant in constants:
-        builder.insert(constant.clone(inside))
+    body = _begun(inputs, constants)
+    inside: dict[SSAValue, SSAValue] = dict(zip(inputs, body.block.args, strict=True))
+    for old, new in zip(constants, body.block.ops, strict=True):
+        inside[old.result] = new.results[0]
+    builder = Builder(InsertPoint.at_end(body.block))
     for nest in plan.nests:
-        compute = builder.insert(_Body(nest, inside).compute())
+        compute = builder.insert(_NestBody(nest, inside).compute())
         inside |= zip(nest.stored, compute.outputs, strict=True)
+    builder.insert(te.YieldOp(*(inside[result] for result in plan.results)))
+    return body
+
+
+def _kernel(plan: KernelPlan, body: _Body, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
+    """
+    A kernel of its plan. `values` has what became of the results of computes, and gets those of the kernel.
+    """
     results = plan.results
-    builder.insert(te.YieldOp(*(inside[result] for result in results)))
-    outer = [values.get(value, value) for value in inputs]
-    kernel = te.KernelOp(plan.name, outer, [result.type for result in results], Region(block))
+    outer = [values.get(value, value) for value in body.inputs]
+    types = [result.type for result in results]
+    kernel = te.KernelOp(plan.name, outer, types, Region(body.block))
     kernel.location = plan.nests[-1].root.location
     for result, output in zip(results, kernel.outputs, strict=True):
         output.name_hint = result.name_hint
         values[result] = output
     return kernel
+
+
+def _place(compute: te.ComputeOp, nest: Nest) -> None:
+    """Let a nest's compute stand where the last of the roots does."""
+    compute.location = next(reversed(nest.roots)).location
 
 
 def _kernel_of_loops(op: te.LoopsOp, values: dict[SSAValue, SSAValue]) -> te.KernelOp:
@@ -167,7 +239,7 @@ def _used_from_outside(nests: Iterable[Nest]) -> Iterable[SSAValue]:
     return used
 
 
-class _Body:
+class _NestBody:
     """The body of one compute, in which those of a nest are evaluated."""
 
     def __init__(self, nest: Nest, inside: Mapping[SSAValue, SSAValue]):
@@ -222,7 +294,7 @@ class _Body:
         )
         for root in nest.roots:
             op.attributes = {**root.attributes, **op.attributes}
-            op.location = root.location
+        _place(op, nest)
         for value, output in zip(nest.stored, op.outputs, strict=True):
             output.name_hint = value.name_hint
         return op
