@@ -12,13 +12,15 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-MAGIC = b"stepwell cache entry 1\n"
+MAGIC = b"stepwell cache entry 2".ljust(31) + b"\n"
 HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
+"""A multiple of all that elements of arrays are aligned to: what follows may be used where a file is mapped."""
 
 MOST_BYTES = 1 << 30
 """What a store may take of the disk: an object is tens of kilobytes, so that this is some ten thousand kernels."""
@@ -32,7 +34,13 @@ _ABANDONED_SECONDS = 3600
 _NEW = ".new"
 
 
-def key_of(*parts: str | bytes) -> str:
+_Contents = bytes | memoryview
+
+_Reader = Callable[[BinaryIO, int], tuple[bytes, _Contents]]
+"""What reads the header of a file of so many bytes, and the rest."""
+
+
+def key_of(*parts: str | _Contents) -> str:
     """A key for what these parts say, in this order: the SHA-256 of them, each after its length."""
     digest = hashlib.sha256()
     for part in parts:
@@ -68,12 +76,30 @@ class Store:
 
     def read(self, kind: str, key: str) -> bytes | None:
         """What was written; None where there is no whole entry."""
+        contents = self._contents(kind, key, lambda file, _: (file.read(HEADER_BYTES), file.read()))
+        return None if contents is None else bytes(contents)
+
+    def map(self, kind: str, key: str) -> memoryview | None:
+        """As `read`, but mapped into memory: for what is large and read once."""
+        contents = self._contents(kind, key, _mapped)
+        return None if contents is None else memoryview(contents)
+
+    def read_into(self, kind: str, key: str, allocate: Callable[[int], memoryview]) -> bool:
+        """As `read`, but into memory that is allocated for so many bytes; whether there is a whole entry."""
+
+        def read(file: BinaryIO, size: int) -> tuple[bytes, memoryview]:
+            memory = allocate(max(0, size - HEADER_BYTES))
+            return file.read(HEADER_BYTES), memory[: file.readinto(memory)]  # type: ignore[attr-defined]
+
+        return self._contents(kind, key, read) is not None
+
+    def _contents(self, kind: str, key: str, read: _Reader) -> _Contents | None:
         path = self._path(kind, key)
-        data = _own_file(path)
+        data = _own_file(path, read)
         if data is None:
             return None
-        contents = data[HEADER_BYTES:]
-        if data[:HEADER_BYTES] != _header(kind, key, contents):
+        header, contents = data
+        if header != _header(kind, key, contents):
             with suppress(OSError):
                 path.unlink()
             return None
@@ -132,12 +158,19 @@ class Store:
             total -= entry.bytes
 
 
-def _header(kind: str, key: str, contents: bytes) -> bytes:
+def _header(kind: str, key: str, contents: _Contents) -> bytes:
     return MAGIC + bytes.fromhex(key_of(kind, key, contents))
 
 
-def _own_file(path: Path) -> bytes | None:
-    """What a file holds; None where there is none, or where another user could have written it."""
+def _mapped(file: BinaryIO, size: int) -> tuple[bytes, memoryview]:
+    if size <= HEADER_BYTES:
+        return file.read(), memoryview(b"")
+    whole = memoryview(mmap(file.fileno(), size, access=ACCESS_READ))
+    return bytes(whole[:HEADER_BYTES]), whole[HEADER_BYTES:]
+
+
+def _own_file(path: Path, read: _Reader) -> tuple[bytes, _Contents] | None:
+    """The header of a file and the rest; None where there is none, or where another user could have written it."""
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -151,8 +184,8 @@ def _own_file(path: Path) -> bytes | None:
             if found.st_uid != os.geteuid() or by_others:
                 return None
         try:
-            return file.read()
-        except OSError:
+            return read(file, found.st_size)
+        except (OSError, ValueError):  # the latter for a file that was cut off meanwhile
             return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
@@ -11,6 +12,9 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TypeAlias
 
+from ..cache.folder import compiled_store
+from ..cache.store import key_of
+from ..cache.version import compiler_version
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 
@@ -78,16 +82,36 @@ class MappedFile:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the contents."""
-        return sha256(self.contents).hexdigest()
+        """
+        The SHA-256 of the contents. That of a large file is kept for the next process, unless it was written to just now:
+        another change might leave it with the same times.
+        """
+        store = compiled_store() if len(self._contents) >= _LARGE_BYTES else None
+        if store is None or self._state is None:
+            return sha256(self.contents).hexdigest()
+        key = key_of(compiler_version(), str(self.path.resolve()), repr(self._state))
+        kept = store.read(_KIND, key)
+        if kept is not None and not _changed(self.path, self._state):
+            return kept.decode()
+        digest = sha256(self.contents).hexdigest()
+        if time.time_ns() - max(self._state[2:]) > _SETTLED_NANOSECONDS:
+            store.write(_KIND, key, digest.encode())
+        return digest
 
 
-_State: TypeAlias = tuple[tuple[int, int], int, int]
+_KIND = "files"
+
+_LARGE_BYTES = 1 << 20
+
+_SETTLED_NANOSECONDS = 2_000_000_000
+"""File systems count time in steps of two seconds at most."""
+
+_State: TypeAlias = tuple[tuple[int, int], int, int, int]
 
 
 def _state_of(found: os.stat_result) -> _State:
-    """Which file it is, and what changes when somebody writes to it."""
-    return (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns
+    """Which file it is, and what changes when somebody writes to it: a program can set the first of the times alone."""
+    return (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _changed(path: Path, state: _State) -> bool:
@@ -96,7 +120,7 @@ def _changed(path: Path, state: _State) -> bool:
         now = _state_of(path.stat())
     except OSError:
         return False
-    return now[0] == state[0] and now != state
+    return now[0] == state[0] and now[:3] != state[:3]
 
 
 def decode(data: bytes, filename: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
-from .engine import NativeCode
+from .engine import NativeCode, aligned_empty
 from .executable import Executable
 
 if TYPE_CHECKING:
@@ -95,14 +95,35 @@ class ProgramPlace(NamedTuple):
         """A constant; a copy of one that is kept, as who has captured an array may change it."""
         array = self.captured.get(said["digest"])
         if array is not None:
-            array = np.array(array, order="C") if is_kept else np.require(array, None, ("C", "A"))
+            array = _aligned_copy(array) if is_kept else np.require(array, None, ("C", "A"))
             return array.reshape(said["shape"])
-        data = self.store.read(CONSTANTS_KIND, said["digest"])
-        return (
-            None
-            if data is None
-            else np.frombuffer(data, dtype_named(said["dtype"])).reshape(said["shape"])
-        )
+        contents = self._kept(said["digest"]) if is_kept else self._mapped(said["digest"])
+        if contents is None:
+            return None
+        return contents.view(dtype_named(said["dtype"])).reshape(said["shape"])
+
+    def _mapped(self, digest: str) -> np.ndarray | None:
+        """The bytes of a constant that is read once."""
+        data = self.store.map(CONSTANTS_KIND, digest)
+        return None if data is None else np.frombuffer(data, np.uint8)
+
+    def _kept(self, digest: str) -> np.ndarray | None:
+        """The bytes of a constant that code reads at each call: in memory of its own, whose pages may be large."""
+        memory: list[np.ndarray] = []
+
+        def allocate(size: int) -> memoryview:
+            memory.append(aligned_empty(size))
+            return memory[0].data
+
+        found = self.store.read_into(CONSTANTS_KIND, digest, allocate)
+        return memory[0] if found else None
+
+
+def _aligned_copy(array: np.ndarray) -> np.ndarray:
+    """A copy that code reads where it is."""
+    copy = aligned_empty(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def _runs_here(target: str | Target) -> bool:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import stepwell as sw
 from stepwell.cache import folder, version
 from stepwell.cache.store import MAGIC, Store, key_of
 from stepwell.driver.options import Options
+from stepwell.frontend import files
+from stepwell.frontend.files import MappedFile
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.objects import object_key
 from stepwell.tools.cli import main
@@ -397,3 +400,45 @@ def test_the_command_line_turns_it_off(store: Store, tmp_path: Path, compiled: l
 def test_cache_is_a_bool() -> None:
     with pytest.raises(sw.StepwellError, match="found cache='no', expected True or False"):
         sw.jit(lambda x: x, cache="no")  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_large_entries_are_read_into_memory_or_mapped(tmp_path: Path):
+    store = Store(tmp_path)
+    contents = bytes(range(256)) * 33
+    store.write("kind", "key", contents)
+    memory: list[bytearray] = []
+
+    def allocate(size: int) -> memoryview:
+        memory.append(bytearray(size))
+        return memoryview(memory[-1])
+
+    assert store.read_into("kind", "key", allocate) and memory == [contents]
+    assert store.map("kind", "key") == contents
+    (entry,) = store.entries()
+    for damaged in (entry.path.read_bytes()[:-1], entry.path.read_bytes()[:40], b""):
+        for is_there in (
+            lambda: store.map("kind", "key") is not None,
+            lambda: store.read_into("kind", "key", allocate),
+        ):
+            entry.path.unlink(missing_ok=True)
+            entry.path.write_bytes(damaged)
+            entry.path.chmod(0o600)
+            assert not is_there() and not store.entries()
+
+
+def test_digests_of_large_files_are_kept_until_they_change(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(1 << 20))
+    assert MappedFile(file).digest == sha256(bytes(1 << 20)).hexdigest()
+    assert not store.entries(), "a change within the same tick of the clock would not be seen"
+    monkeypatch.setattr(files.time, "time_ns", lambda: file.stat().st_mtime_ns + 10**10)
+    first = MappedFile(file).digest
+    (entry,) = store.entries()
+    assert entry.kind == "files" and MappedFile(file).digest == first
+    monkeypatch.setattr(files, "sha256", lambda _: pytest.fail("read again"))
+    assert MappedFile(file).digest == first
+    file.write_bytes(bytes(1 << 20)[:-1] + b"1")
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        _ = MappedFile(file).digest
