@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import affine, arith, llvm, math, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop, te
@@ -76,6 +76,16 @@ def is_extension(compute: te.ComputeOp) -> bool:
 def is_data_movement(compute: te.ComputeOp) -> bool:
     """Whether each element is one element of the only operand, unchanged (transpose, slice, broadcast …)."""
     return compute.combining is None and compute.yielded == compute.read_args
+
+
+def only_selects(compute: te.ComputeOp) -> bool:
+    """Whether each element is one of an operand, chosen by the indices alone."""
+    operations = compute.body.block.ops
+    return compute.combining is None and all(
+        isinstance(op, arith.ConstantOp | arith.SelectOp | affine.ApplyOp | te.YieldOp)
+        or (isinstance(op, arith.CmpiOp) and isinstance(op.lhs.type, IndexType))
+        for op in operations
+    )
 
 
 SCHEDULED_MULTIPLY_ADDS = 2**10

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from xdsl.dialects import affine, arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineConstraintKind, AffineExpr
 
@@ -43,10 +43,12 @@ Form = tuple[Mapping[SSAValue, int], int]
 
 
 def linear_index(value: SSAValue) -> Form | None:
-    """An index as a sum of loops' variables; None for what is not one."""
+    """An index, or a number of 64 bits made of one, as a sum of loops' variables; None for what is not one."""
     if isinstance(value, BlockArgument):
-        return {value: 1}, 0
+        return ({value: 1}, 0) if isinstance(value.type, IndexType) else None
     op = value.owner
+    if isinstance(op, arith.IndexCastOp) and op.result.type == i64:
+        return linear_index(op.input)
     if isinstance(op, affine.ApplyOp):
         return _form(applied(op), list(op.mapOperands))
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
@@ -66,7 +68,7 @@ def _form(expr: AffineExpr, values: list[SSAValue]) -> Form | None:
 
 def compared(op: arith.CmpiOp) -> Form | None:
     """The difference of two indices that are compared."""
-    if not isinstance(op.lhs.type, IndexType):
+    if not isinstance(op.lhs.type, IndexType) and op.lhs.type != i64:
         return None
     one, other = linear_index(op.lhs), linear_index(op.rhs)
     if one is None or other is None:

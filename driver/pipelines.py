@@ -36,6 +36,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "cse",
             "graph-tile-loops",
             "graph-simplify",
+            "graph-recognize-multiples",
             "graph-reduce-strength",
             "graph-recognize-activations",
             "graph-recognize-normalizations",

@@ -7,7 +7,7 @@ Fusion: which computes are evaluated in one nest of loops, and which nests are o
 
 from .epilogues import is_epilogue_of
 from .kernels import plan_fusion
-from .nests import Nest, Point, identity
+from .nests import Nest, Point, as_stored, identity
 from .plan import Boundary, FusionPlan, KernelPlan
 from .rows import DEFAULT_CACHES, Caches
 
@@ -19,6 +19,7 @@ __all__ = [
     "KernelPlan",
     "Nest",
     "Point",
+    "as_stored",
     "identity",
     "is_epilogue_of",
     "plan_fusion",

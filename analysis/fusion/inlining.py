@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects import te
-from ...dialects.affine_bounds import is_within, linear_form
+from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from ..cost import CHEAP
-from .nests import Nest
+from .nests import Nest, leaves_operand_with
+
+_TRAPPING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 MAX_READS = 16
 """A nest with more operands than this is not given further ones: registers run out."""
@@ -61,14 +65,28 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
 
 
 def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
-    if not producer.is_movement:
-        return "the consumer reads outside of it"
-    if any(r.pad is not None for r in producer.reads):
-        return "producer and consumer both read outside of their operands"
-    if consumer.is_movement and _is_transposition(producer):
-        return "a transposition tests no condition for each element: it is written inside of the border"
-    if not _leaves_operand_with(producer, map_, consumer):
-        return "the consumer reads outside of it, which may be inside of the producer's operand"
+    """Why what is read outside of it too is stored: else it selects its pad where that is outside."""
+    if producer.is_movement:
+        if consumer.is_movement and _is_transposition(producer):
+            return "a transposition tests no condition for each element: it is written inside of the border"
+        (read,) = producer.reads
+        if leaves_operand_with(read, producer.space.numbers, map_, consumer.space.numbers):
+            return None
+    if consumer.is_reduction:
+        return "a reduction reads outside of it"
+    if consumer.is_join:
+        return "the consumer only moves data: it is written to its place there"
+    return _why_not_anywhere(producer)
+
+
+def _why_not_anywhere(producer: Nest) -> str | None:
+    """Why a nest is not to be evaluated where its operands have any elements."""
+    if any(read.map is None for read in producer.reads):
+        return "outside of it the producer would read at any indices"
+    for compute in producer.computes:
+        for op in compute.body.block.ops:
+            if op.regions or isinstance(op, _TRAPPING):
+                return f"outside of it '{op.name}' might divide by 0, or not end"
     return None
 
 
@@ -81,30 +99,6 @@ def _is_transposition(nest: Nest) -> bool:
         return False
     axes = [expr.position for expr in read.map.results if isinstance(expr, AffineDimExpr)]
     return axes != sorted(axes)
-
-
-def _leaves_operand_with(producer: Nest, map_: AffineMap, consumer: Nest) -> bool:
-    """
-    Whether the consumer's read through `map_` is outside of `producer`, which only moves data, exactly
-    where the composed read is outside of the producer's operand.
-
-    So it is when each index that may be outside is passed on as it is, to an axis of the same size.
-    """
-    extents = producer.space.numbers
-    within = {
-        dim
-        for dim, (expr, extent) in enumerate(zip(map_.results, extents, strict=True))
-        if is_within(expr, consumer.space.numbers, extent)
-    }
-    (read,) = producer.reads
-    assert read.map is not None, "what only moves data reads elements"
-    shape = tensor_type(read.source).get_shape()
-    passed_on = {
-        expr.position
-        for expr, size in zip(read.map.results, shape, strict=True)
-        if isinstance(expr, AffineDimExpr) and extents[expr.position] == size != DYNAMIC_INDEX
-    }
-    return len(within | passed_on) == len(extents)
 
 
 def _why_not_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
@@ -136,7 +130,9 @@ def _recomputation(
     """Why the extra work of computing each element at each of its reads is too much, or None."""
     if producer.is_extension and consumer.is_contraction:
         return None  # its plan extends elements while it packs them
-    per_element = _reads_per_element(consumer, producer)
+    if not producer.reads and producer.cost <= CHEAP and not consumer.is_reduction:
+        return None  # it takes no longer to make than to load
+    per_element = max(_reads_per_element(consumer, producer, read) for read in reads)
     times = per_element * len({read.map for read in reads}) * readers
     if times <= 1:
         return None
@@ -167,11 +163,25 @@ def _bytes(value: SSAValue) -> int | None:
     return prod(type_.get_shape()) * max(8, bit_width(type_.get_element_type())) // 8
 
 
-def _reads_per_element(consumer: Nest, producer: Nest) -> float:
+def _reads_per_element(consumer: Nest, producer: Nest, read: te.Read) -> float:
     extents, shape = consumer.space.numbers, producer.space.numbers
     if DYNAMIC_INDEX in extents or DYNAMIC_INDEX in shape:
         return 1.0 if len(extents) <= len(shape) else float("inf")
+    if read.pad is not None and read.map is not None:
+        extents = _inside(read.map, extents, shape)
     return prod(extents) / max(1, prod(shape))
+
+
+def _inside(map_: AffineMap, extents: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+    """Over how many iterations of each loop a read may be inside of a tensor: a loop is cut where its guards change."""
+    found = list(extents)
+    for expr, size in zip(map_.results, shape, strict=True):
+        linear = linear_form(expr, map_.num_dims)
+        if linear is None or sorted(linear[0])[-1:] != [1] or sum(map(abs, linear[0])) != 1:
+            continue
+        axis, start = linear[0].index(1), max(0, -linear[1])
+        found[axis] = max(0, min(found[axis], min(extents[axis], size - linear[1]) - start))
+    return found
 
 
 def why_not_one(one: Nest, other: Nest) -> str | None:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
+from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te
+from ...dialects.affine_bounds import bounds, box, is_within
 from ...dialects.combiner import Combiner
-from ...dialects.shaped import tensor_type
+from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import Number
-from ..cost import body_cost, is_data_movement, is_extension, reads_behind
+from ..cost import body_cost, is_data_movement, is_extension, only_selects, reads_behind
 
 NAMED = 3
 """Results of a nest that its kernel is named after."""
+
+ANY: Number = IntegerAttr(0, IndexType())
+"""Stands for any element, where none is used; no tensor has elements of its type."""
 
 identity = lru_cache(AffineMap.identity)
 """The map that leaves so many iterators as they are."""
@@ -29,30 +41,114 @@ identity = lru_cache(AffineMap.identity)
 @dataclass(frozen=True)
 class Point:
     """
-    A compute of which a nest needs the element at `map` of its own iterators.
+    A compute of which a nest needs the element at `map` of its own iterators, which have these extents.
 
-    Where the compute's operands end, their elements are `pad`: the nest reads a padded tensor through it.
+    Where that is outside of what the compute defines, the nest needs `pad`; None where it is never outside, ANY where the
+    nest then does not use what it is.
     """
 
     compute: te.ComputeOp
     map: AffineMap
+    extents: tuple[int, ...]
     pad: Number | None = None
 
+    @staticmethod
+    def of(compute: te.ComputeOp, extents: tuple[int, ...]) -> Point:
+        """A root of a nest, whose elements are those of the iterations."""
+        return Point(compute, identity(len(extents)), extents)
+
+    @staticmethod
+    def behind(read: te.Read, extents: tuple[int, ...]) -> Point:
+        """What is evaluated instead of a read of a nest."""
+        owner = read.source.owner
+        assert isinstance(owner, te.ComputeOp) and read.map is not None, "others are stored"
+        return Point(owner, read.map, extents, read.pad)
+
     def seen(self, read: te.Read) -> te.Read:
-        """A read of the compute, as one over the iterators of the nest."""
-        pad = read.pad if read.pad is not None else self.pad
+        """
+        A read of the compute, as one over the iterators of the nest.
+
+        Outside of what the compute defines its operands may be anything, unless it only moves them.
+        """
         if read.map is None:
             return te.Read(read.source, None)
-        return te.Read(read.source, composed(read.map, self.map), pad)
+        map_, pad = composed(read.map, self.map), read.pad
+        if pad is None and self.pad is not None:
+            pad = self.pad if self.passes_pad_on else ANY
+        if pad is not None and _is_inside(map_, self.extents, tensor_type(read.source)):
+            pad = None
+        return te.Read(read.source, map_, pad)
 
     def operands(self) -> Iterable[te.Read]:
         return (self.seen(read) for read in self.compute.reads)
 
-    def seen_from(self, read: te.Read) -> Point:
-        """The point of a nest's compute, from a nest that reads the other's result through `read`."""
-        assert read.map is not None, "what is read at computed indices is stored"
-        pad = self.pad if self.pad is not None else read.pad
-        return Point(self.compute, composed(self.map, read.map), pad)
+    @property
+    def passes_pad_on(self) -> bool:
+        """
+        Whether the compute only moves data, and the nest is outside of it exactly where it then is outside of the operand,
+        whose elements there are the pad.
+
+        So it is when each index that may be outside is passed on as it is, to an axis of the same size.
+        """
+        return is_data_movement(self.compute) and leaves_operand_with(
+            self.compute.reads[0], self.compute.static_extents, self.map, self.extents
+        )
+
+    @property
+    def guards(self) -> Iterable[tuple[AffineExpr, str, int]]:
+        """
+        Comparisons that all hold exactly where the nest is inside of what the compute defines, and `pad` is not needed:
+        an index, a predicate of arith.cmpi, and the number that it is compared with.
+        """
+        if self.pad in (None, ANY) or self.passes_pad_on:
+            return
+        for expr, size in zip(self.map.results, self.compute.static_extents, strict=False):
+            low, high = bounds(expr, box(self.extents))
+            if low is None or low < 0:
+                yield expr, "sge", 0
+            if high is None or high >= size:
+                yield expr, "slt", size
+
+
+def leaves_operand_with(
+    read: te.Read, shape: Sequence[int], map_: AffineMap, extents: Sequence[int]
+) -> bool:
+    """
+    Whether `map_` over iterators of these extents is outside of a tensor of this shape, which moves the elements of `read`,
+    exactly where it is outside of the operand then.
+    """
+    if read.map is None or read.pad is not None:
+        return False
+    within = {
+        dim
+        for dim, (expr, extent) in enumerate(zip(map_.results, shape, strict=True))
+        if is_within(expr, extents, extent)
+    }
+    sizes = tensor_type(read.source).get_shape()
+    passed_on = {
+        expr.position
+        for expr, size in zip(read.map.results, sizes, strict=True)
+        if isinstance(expr, AffineDimExpr) and shape[expr.position] == size != DYNAMIC_INDEX
+    }
+    return len(within | passed_on) == len(shape)
+
+
+def as_stored(read: te.Read) -> te.Read:
+    """A read of a nest as a compute has it: what may be anything is 0."""
+    if read.pad is not ANY:
+        return read
+    element = tensor_type(read.source).get_element_type()
+    if isinstance(element, IntegerType):
+        return te.Read(read.source, read.map, IntegerAttr(0, element))
+    return te.Read(read.source, read.map, FloatAttr(0.0, cast("AnyFloat", element)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_inside(map_: AffineMap, extents: tuple[int, ...], type_: Tensor) -> bool:
+    return all(
+        size != DYNAMIC_INDEX and is_within(expr, extents, size)
+        for expr, size in zip(map_.results, type_.get_shape(), strict=True)
+    )
 
 
 @lru_cache(maxsize=1 << 14)
@@ -131,7 +227,7 @@ class Nest:
             Space.of(compute),
             {compute: None},
             {},
-            dict.fromkeys(compute.reads),
+            dict.fromkeys(Point.of(compute, compute.static_extents).operands()),
             body_cost(compute),
             size,
             is_data_movement(compute),
@@ -161,6 +257,16 @@ class Nest:
         hints = [value.name_hint for value in self.results if value.name_hint]
         return "_".join(hints if len(hints) <= NAMED else hints[-1:]) or None
 
+    @property
+    def computes(self) -> dict[te.ComputeOp, None]:
+        """All that it evaluates."""
+        return {**self.roots, **dict.fromkeys(point.compute for point in self.points)}
+
+    @property
+    def is_join(self) -> bool:
+        """Whether each element is one of an operand, chosen by where it is, as in a pad or a concatenation."""
+        return self.is_movement or all(only_selects(compute) for compute in self.computes)
+
     def reads_of(self, values: Iterable[SSAValue]) -> list[te.Read]:
         wanted = set(values)
         return [read for read in self.reads if read.source in wanted]
@@ -171,14 +277,36 @@ class Nest:
 
     def absorb(self, producer: Nest, reads: Iterable[te.Read]) -> None:
         """Evaluate what a producer computes where the nest reads it, instead of reading it."""
-        whole, self._known = identity(len(producer.space.every)), None
+        self._known, extents = None, self.space.numbers
         for read in reads:
             del self.reads[read]
-            inner = (*producer.points, *(Point(root, whole) for root in producer.roots))
-            self._add({point.seen_from(read): None for point in inner})
-            outer = Point(producer.root, whole).seen_from(read)
-            self.reads |= {outer.seen(inner): None for inner in producer.reads}
+            points, operands = producer.seen_through(read, extents)
+            self._add(points)
+            self.reads |= operands
+            if any(True for point in points for _ in point.guards):
+                self.is_movement = False
         self.is_movement = self.is_movement and producer.is_movement
+
+    def seen_through(
+        self, read: te.Read, extents: tuple[int, ...]
+    ) -> tuple[dict[Point, None], dict[te.Read, None]]:
+        """The points that another nest evaluates instead of a read of this one's, and the reads that it has then."""
+        (root,) = (root for root in self.roots if read.source in root.outputs)
+        points: dict[Point, None] = {}
+        operands: dict[te.Read, dict[te.Read, None]] = {one: {} for one in self.reads}
+        pending = [(Point.of(root, self.space.numbers), Point.behind(read, extents))]
+        while pending:
+            own, seen = pending.pop()
+            if seen in points:
+                continue
+            points[seen] = None
+            for one, other in zip(own.operands(), seen.operands(), strict=True):
+                if one in operands:
+                    operands[one][other] = None
+                else:
+                    inner = Point.behind(one, self.space.numbers), Point.behind(other, extents)
+                    pending.append(inner)
+        return points, {other: None for others in operands.values() for other in others}
 
     def _add(self, points: dict[Point, None]) -> None:
         for point in points:
@@ -260,13 +388,14 @@ class Nest:
 
     def _summed(self) -> tuple[Point, SSAValue]:
         """What the root sums up: a value in the body of a compute that is evaluated here."""
-        point, value = Point(self.root, identity(len(self.space.every))), self.root.yielded[0]
+        extents = self.space.numbers
+        point, value = Point.of(self.root, extents), self.root.yielded[0]
         while value in point.compute.read_args:
             read = point.seen(point.compute.reads[point.compute.read_args.index(value)])
             owner = read.source.owner
             if read in self.reads or not isinstance(owner, te.ComputeOp) or read.map is None:
                 break
-            point = Point(owner, read.map, read.pad)
+            point = Point.behind(read, extents)
             value = owner.terms[owner.outputs.index(read.source)][0]
         return point, value
 
@@ -281,7 +410,5 @@ class Nest:
             if read in self.reads:
                 found.add(read)
                 continue
-            owner = read.source.owner
-            assert isinstance(owner, te.ComputeOp) and read.map is not None
-            pending += Point(owner, read.map, read.pad).operands()
+            pending += Point.behind(read, self.space.numbers).operands()
         return found

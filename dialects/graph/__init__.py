@@ -73,6 +73,7 @@ from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
 from .lu import LuOp
 from .means import MeanOp
 from .movement import BroadcastToOp, ExpandDimsOp, ReshapeOp, SqueezeOp, TransposeOp
+from .multiples import FillMultiplesOp
 from .normalization import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from .orthogonal_rows import OrthogonalRowsOp
 from .pooling import ArgmaxPoolOp, AveragePoolOp, MaxPoolOp, PoolOp, SumPoolOp

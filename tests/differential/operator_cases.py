@@ -331,6 +331,11 @@ def _dynamic_update_slice(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def _fill_multiples(op: Any, element: Attribute) -> list[Case]:
+    # Steps and starts are between -8 and 8.
+    return [case(op, (extent,), (), (i64, ()), (i64, ())) for extent in (0, 1, 2, 17, 100)]
+
+
 def _sort(op: Any, element: Attribute) -> list[Case]:
     return [
         *_along_axis(op, element),
@@ -433,6 +438,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ScatterElementsOp: _scatter_elements,
     graph.ScatterNdOp: _scatter_nd,
     graph.DynamicUpdateSliceOp: _dynamic_update_slice,
+    graph.FillMultiplesOp: _fill_multiples,
     graph.SliceOp: _slice,
     graph.SoftmaxOp: _along_axis,
     graph.SortOp: _sort,

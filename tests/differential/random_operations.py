@@ -310,6 +310,12 @@ def _dynamic_update_slice(pool: Pool) -> GraphOp:
     return graph.DynamicUpdateSliceOp(x, update, *starts)
 
 
+def _fill_multiples(pool: Pool) -> GraphOp:
+    x = pool.pick(COMPUTED_TYPES, lambda shape: len(shape) == 1)
+    value = pool.fresh(element_of(x), ())
+    return graph.FillMultiplesOp(x, value, *(pool.fresh(i64, ()) for _ in range(2)))
+
+
 def _non_max_suppression(pool: Pool) -> GraphOp:
     rng = pool.rng
     scores = pool.pick(FLOATS, lambda shape: len(shape) == 3)
@@ -408,6 +414,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.WinogradOutputOp: winograd_output,
     graph.ExpandDimsOp: _expand_dims,
     graph.DynamicUpdateSliceOp: _dynamic_update_slice,
+    graph.FillMultiplesOp: _fill_multiples,
     graph.FftOp: _fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

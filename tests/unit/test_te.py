@@ -161,21 +161,35 @@ REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
             f"%p = te.compute [%i = 4, %j = 3] (%a = %x[%i, %j]) : {READ_ROWS} {{ {ADD} }}",
             f"%c = te.compute [%i = 4, %j = 3] (%a = %p[%i + 1, %j] else 0.0 : f32) : {READ_ROWS} {{ {COPY} }}",
         ),
-        "the consumer reads outside of it",
+        "the consumer only moves data",
     ),
     "outside of a pad": (
         (
             f"%p = te.compute [%i = 4, %j = 3] (%a = %x[%i - 1, %j] else 1.0 : f32) : {READ_ROWS} {{ {COPY} }}",
             f"%c = te.compute [%i = 4, %j = 3] (%a = %p[%i + 1, %j] else 0.0 : f32) : {READ_ROWS} {{ {COPY} }}",
         ),
-        "producer and consumer both read outside of their operands",
+        "the consumer only moves data",
     ),
     "outside of a slice": (
         (
             f"%p = te.compute [%i = 2, %j = 3] (%a = %x[%i, %j]) : (tensor<4x3xf32>) -> tensor<2x3xf32> {{ {COPY} }}",
             f"%c = te.compute [%i = 4, %j = 3] (%a = %p[%i, %j] else 0.0 : f32) : (tensor<2x3xf32>) -> tensor<4x3xf32> {{ {COPY} }}",
         ),
-        "the consumer reads outside of it, which may be inside of the producer's operand",
+        "the consumer only moves data",
+    ),
+    "outside of a gather": (
+        (
+            "%p = te.compute [%i = 4] (%t = %x) : (tensor<4x3xf32>) -> tensor<4xf32> { %z = arith.constant 0 : index %a = tensor.extract %t[%i, %z] : tensor<4x3xf32> te.yield %a : f32 }",
+            f"%c = te.compute [%i = 4] (%a = %p[%i + 1] else 0.0 : f32) : (tensor<4xf32>) -> tensor<4xf32> {{ {ADD} }}",
+        ),
+        "outside of it the producer would read at any indices",
+    ),
+    "outside of it, in a reduction": (
+        (
+            f"%p = te.compute [%i = 4, %j = 3] (%a = %x[%i, %j]) : {READ_ROWS} {{ {ADD} }}",
+            f"%c = te.compute [%i = 4] add [%k = 3] (%a = %p[%i + 1, %k] else 0.0 : f32) : (tensor<4x3xf32>) -> tensor<4xf32> {{ {COPY} }}",
+        ),
+        "a reduction reads outside of it",
     ),
     "gather in a reduction": (
         (
@@ -346,7 +360,7 @@ EPILOGUES: dict[str, tuple[bool, tuple[str, ...]]] = {
         False,
         (f"[%i = 4] (%a = %sum[%i], %b = %sum[0]) : ({V4}, {V4}) -> {V4}",),
     ),
-    "padded": (False, (f"[%i = 4] (%a = %sum[%i] else 0.0 : f32) : ({V4}) -> {V4}",)),
+    "padded": (False, (f"[%i = 4] (%a = %sum[%i + 1] else 0.0 : f32) : ({V4}) -> {V4}",)),
     "whole": (
         False,
         (f"[%i = 4] (%a = %x[%i, 0], %b = %sum) : (tensor<4x3xf32>, {V4}) -> {V4}",),

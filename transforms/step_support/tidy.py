@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import gcd
 
 from xdsl.dialects import affine, arith
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap
 
@@ -159,13 +159,9 @@ _ANSWERS: Mapping[str, tuple[bool, bool, bool]] = {
 
 
 def _decide(op: arith.CmpiOp, frame: Frame) -> bool:
-    """Let what selects by a comparison of indices take what it always does where the loops' ranges decide it."""
+    """Work out what depends on a comparison of indices that the loops' ranges decide."""
     form, answers = compared(op), _ANSWERS.get(predicate_of(op))
-    selects = [use.operation for use in op.result.uses]
-    selects = [
-        user for user in selects if isinstance(user, arith.SelectOp) and user.cond is op.result
-    ]
-    if form is None or answers is None or not selects:
+    if form is None or answers is None:
         return False
     exprs = [AffineExpr.dimension(n) * factor for n, factor in enumerate(form[0].values())]
     known = _known(list(form[0]), frame)
@@ -178,10 +174,46 @@ def _decide(op: arith.CmpiOp, frame: Frame) -> bool:
     found = {answer for answer, can_be in zip(answers, possible, strict=True) if can_be}
     if len(found) != 1:
         return False
-    for select in selects:
-        select.result.replace_all_uses_with(select.lhs if found == {True} else select.rhs)
-        erase_dead(select)
-    return True
+    return _use_decided(op.result, found == {True})
+
+
+def _use_decided(condition: SSAValue, holds: bool) -> bool:
+    """Let what selects by a condition take what it always does, and conditions of conditions be what they always are."""
+    changed = False
+    for user in [use.operation for use in condition.uses]:
+        if user.parent_block() is None:
+            continue  # erased with another that needed it
+        match user:
+            case arith.SelectOp() if user.cond is condition:
+                user.result.replace_all_uses_with(user.lhs if holds else user.rhs)
+            case arith.AndIOp() | arith.OrIOp():
+                if holds == isinstance(user, arith.AndIOp):
+                    user.result.replace_all_uses_with(_other(user, condition))
+                else:
+                    changed |= _use_decided(user.result, holds)
+            case arith.XOrIOp():
+                other = _constant_condition(_other(user, condition))
+                if other is not None:
+                    changed |= _use_decided(user.result, holds != other)
+            case _:
+                continue
+        if user.parent_block() is not None and not user.results[0].uses:
+            changed = True
+            erase_dead(user)
+    return changed
+
+
+def _other(op: arith.AndIOp | arith.OrIOp | arith.XOrIOp, operand: SSAValue) -> SSAValue:
+    return op.rhs if op.lhs is operand else op.lhs
+
+
+def _constant_condition(value: SSAValue) -> bool | None:
+    """What a condition always is, where it is a constant."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            return bool(number.data)
+        case _:
+            return None
 
 
 def _worked_out(

@@ -8,14 +8,23 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.expandable import find_expansion
 from ...analysis.facts import facts_of_kernel
-from ...analysis.fusion import Caches, FusionPlan, KernelPlan, Nest, Point, identity, plan_fusion
+from ...analysis.fusion import (
+    Caches,
+    FusionPlan,
+    KernelPlan,
+    Nest,
+    Point,
+    as_stored,
+    identity,
+    plan_fusion,
+)
 from ...analysis.fusion.structure import plan_structure
 from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
@@ -244,7 +253,8 @@ class _NestBody:
 
     def __init__(self, nest: Nest, inside: Mapping[SSAValue, SSAValue]):
         self.nest, self.inside = nest, inside
-        reads = [te.Read(inside[r.source], r.map, r.pad) for r in nest.reads]
+        stored = map(as_stored, nest.reads)
+        reads = [te.Read(inside[r.source], r.map, r.pad) for r in stored]
         root = nest.root
         self.iterators = [
             te.Iterator(it.name, extent if isinstance(extent, int) else inside[extent])
@@ -262,8 +272,8 @@ class _NestBody:
 
     def _hints(self) -> list[str | None]:
         hints: dict[te.Read, str | None] = {}
-        whole = identity(len(self.iterators))
-        for point in (*self.nest.points, *(Point(root, whole) for root in self.nest.roots)):
+        roots = (Point.of(root, self.nest.space.numbers) for root in self.nest.roots)
+        for point in (*self.nest.points, *roots):
             arguments = point.compute.read_args
             for read, arg in zip(point.operands(), arguments, strict=True):
                 hints[read] = arg.name_hint
@@ -272,7 +282,7 @@ class _NestBody:
     def compute(self) -> te.ComputeOp:
         nest = self.nest
         whole = identity(len(self.iterators))
-        for point in self._in_order([Point(root, whole) for root in nest.roots]):
+        for point in self._in_order([Point.of(root, nest.space.numbers) for root in nest.roots]):
             self._evaluate(point)
         stored = [te.Read(value, whole) for value in nest.results]
         passed_on = [(self.arguments[te.Read(value, whole)],) for value in nest.passed_on]
@@ -320,9 +330,7 @@ class _NestBody:
     def _needed(self, point: Point) -> Iterable[Point]:
         for read in point.operands():
             if read not in self.arguments:
-                owner = read.source.owner
-                assert isinstance(owner, te.ComputeOp) and read.map is not None
-                yield Point(owner, read.map, read.pad)
+                yield Point.behind(read, point.extents)
 
     def _evaluate(self, point: Point) -> None:
         compute, mapping = point.compute, self.mapping
@@ -337,7 +345,21 @@ class _NestBody:
                 self.builder.insert(op.clone(mapping))
         for result, terms in zip(compute.outputs, compute.terms, strict=True):
             read = te.Read(result, point.map, point.pad)
-            self.known[read] = tuple(mapping.get(term, term) for term in terms)
+            values = (mapping.get(term, term) for term in terms)
+            self.known[read] = tuple(self._guarded(value, point) for value in values)
+
+    def _guarded(self, value: SSAValue, point: Point) -> SSAValue:
+        """The element of a point, or its pad where the nest is outside of what its compute defines."""
+        pad: SSAValue | None = None
+        for expr, predicate, number in point.guards:
+            if pad is None:
+                assert point.pad is not None, "where there is no pad, the nest is inside"
+                pad = self.builder.insert(arith.ConstantOp(point.pad)).result
+            index = self._index(point.map, expr)
+            limit = self.builder.insert(arith.ConstantOp.from_int_and_width(number, IndexType()))
+            holds = self.builder.insert(arith.CmpiOp(index, limit.result, predicate)).result
+            value = self.builder.insert(arith.SelectOp(holds, value, pad)).result
+        return value
 
     def _index(self, map_: AffineMap, expr: AffineExpr) -> SSAValue:
         if isinstance(expr, AffineDimExpr):

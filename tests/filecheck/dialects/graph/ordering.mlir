@@ -46,6 +46,17 @@ func.func @updates(%x: tensor<5x3xf32>, %u: tensor<2x3xf32>, %i: tensor<i64>) {
   func.return
 }
 
+// CHECK-LABEL: func.func @multiples
+// TE-LABEL: func.func @multiples
+func.func @multiples(%x: tensor<9xf32>, %v: tensor<f32>, %i: tensor<i64>) {
+  // CHECK-NEXT: %a = graph.fill_multiples %x, %v of %i from %i : tensor<9xf32>, tensor<f32> of tensor<i64> from tensor<i64> -> tensor<9xf32>
+  // TE: te.loops "fill_multiples" (%{{.*}} = %v, %{{.*}} = %i, %{{.*}} = %i) -> (%{{.*}} = %x) :
+  // TE: loop.for serial "k" %{{.*}} = %{{.*}} to %{{.*}} {
+  // TE: memref.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<9xf32>
+  %a = graph.fill_multiples %x, %v of %i from %i : tensor<9xf32>, tensor<f32> of tensor<i64> from tensor<i64> -> tensor<9xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @orders
 func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
   // CHECK-NEXT: %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>

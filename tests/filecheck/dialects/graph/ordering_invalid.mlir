@@ -91,6 +91,20 @@ func.func @update_index(%x: tensor<5xf32>, %u: tensor<2xf32>, %i: tensor<1xi64>)
 }
 
 // -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found an operand of shape 5x3, expected one axis of known extent; reshape it
+func.func @multiples_of_matrix(%x: tensor<5x3xf32>, %v: tensor<f32>, %i: tensor<i64>) {
+  %r = graph.fill_multiples %x, %v of %i from %i : tensor<5x3xf32>, tensor<f32> of tensor<i64> from tensor<i64> -> tensor<5x3xf32>
+  func.return
+}
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found a step of i32, expected i64; cast it
+func.func @multiples_of_i32(%x: tensor<5xf32>, %v: tensor<f32>, %i: tensor<i32>, %j: tensor<i64>) {
+  %r = graph.fill_multiples %x, %v of %i from %j : tensor<5xf32>, tensor<f32> of tensor<i32> from tensor<i64> -> tensor<5xf32>
+  func.return
+}
+
+// -----
 // CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found length 17 in rows of 34, expected a divisor of that without prime factors above 13; take another algorithm, such as Bluestein's
 func.func @fft_length(%a: tensor<4x34xf32>) {
   %re, %im = graph.fft %a, %a length = 17 : tensor<4x34xf32>, tensor<4x34xf32> -> tensor<4x34xf32>, tensor<4x34xf32>

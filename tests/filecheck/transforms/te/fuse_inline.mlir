@@ -153,9 +153,49 @@ func.func @pad_of_slice_elsewhere(%x: tensor<4x9xf32>) -> tensor<6x2xf32> {
   func.return %p : tensor<6x2xf32>
 }
 
-// A padded producer keeps its pad: its reader stays inside of it.
+// What is read outside of it too is computed everywhere, and chosen where the read is inside. What it reads may be anything elsewhere.
+// CHECK-LABEL: func.func @padded_read_of_sum(
+// CHECK:         te.compute [%i = 6] (%a = %x_1[%i], %d = %x_1[%i - 1] else 0.000000e+00 : f32) : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32> {
+// CHECK-NEXT:      %v = arith.addf %d, %a : f32
+// CHECK-NEXT:      %0 = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:      %1 = affine.apply affine_map<(d0) -> ((d0 + -1))> (%i)
+// CHECK-NEXT:      %2 = arith.constant 0 : index
+// CHECK-NEXT:      %3 = arith.cmpi sge, %1, %2 : index
+// CHECK-NEXT:      %4 = arith.select %3, %v, %0 : f32
+func.func @padded_read_of_sum(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %s = te.compute [%i = 5] (%d = %x[%i], %e = %x[%i + 1]) : (tensor<6xf32>, tensor<6xf32>) -> tensor<5xf32> {
+    %v = arith.addf %d, %e : f32
+    te.yield %v : f32
+  }
+  %p = te.compute [%i = 6] (%a = %x[%i], %b = %s[%i - 1] else 1.0 : f32) : (tensor<6xf32>, tensor<5xf32>) -> tensor<6xf32> {
+    %v = arith.mulf %a, %b : f32
+    te.yield %v : f32
+  }
+  func.return %p : tensor<6xf32>
+}
+
+// A mask made of indices is made where it is needed, though that is at many elements.
+// CHECK-LABEL: func.func @mask(
+// CHECK:         te.compute [%i = 3, %j = 4] (%e = %x_1[%i, %j]) : (tensor<3x4xf32>) -> tensor<3x4xf32> {
+// CHECK-NEXT:      %two = arith.constant 2 : index
+// CHECK-NEXT:      %v = arith.cmpi slt, %j, %two : index
+func.func @mask(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %m = te.compute [%i = 4] () : () -> tensor<4xi1> {
+    %two = arith.constant 2 : index
+    %v = arith.cmpi slt, %i, %two : index
+    te.yield %v : i1
+  }
+  %p = te.compute [%i = 3, %j = 4] (%e = %x[%i, %j], %c = %m[%j]) : (tensor<3x4xf32>, tensor<4xi1>) -> tensor<3x4xf32> {
+    %n = arith.negf %e : f32
+    %v = arith.select %c, %e, %n : f32
+    te.yield %v : f32
+  }
+  func.return %p : tensor<3x4xf32>
+}
+
+// A reader that stays inside of what was padded has no pad.
 // CHECK-LABEL: func.func @slice_of_pad(
-// CHECK:         te.compute [%i = 2] (%e = %x_1[%i] else 1.000000e+00 : f32) : (tensor<4xf32>) -> tensor<2xf32> {
+// CHECK:         te.compute [%i = 2] (%e = %x_1[%i]) : (tensor<4xf32>) -> tensor<2xf32> {
 func.func @slice_of_pad(%x: tensor<4xf32>) -> tensor<2xf32> {
   %p = te.compute [%i = 6] (%e = %x[%i - 1] else 1.0 : f32) : (tensor<4xf32>) -> tensor<6xf32> {
     te.yield %e : f32

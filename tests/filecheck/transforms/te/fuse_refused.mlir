@@ -17,7 +17,7 @@ func.func @reduction(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %r : tensor<4xf32>
 }
 
-// The elements around the slice would be read where the pad belongs.
+// What only moves data is written to its place: the elements around the slice would be read where the pad belongs.
 // CHECK-LABEL: func.func @pad_of_slice(
 // CHECK:         %s_1 = te.compute [%i = 4] (%e = %x_1[%i + 2])
 // CHECK:         %p_1 = te.compute [%i = 6] (%e = %s_1[%i - 1] else
@@ -58,6 +58,23 @@ func.func @pad_of_constant(%x: tensor<4xf32>) -> tensor<6xf32> {
     te.yield %e : f32
   }
   func.return %p : tensor<6xf32>
+}
+
+// A division by what is 0 outside would end the process.
+// CHECK-LABEL: func.func @pad_of_quotient(
+// CHECK:         %q_1 = te.compute [%i = 3]
+// CHECK:         %p_1 = te.compute [%i = 4] (%a = %x_1[%i], %b = %q_1[%i - 1] else
+// REMARK: outside of it 'arith.divsi' might divide by 0, or not end
+func.func @pad_of_quotient(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %q = te.compute [%i = 3] (%d = %x[%i], %e = %x[%i + 1]) : (tensor<4xi32>, tensor<4xi32>) -> tensor<3xi32> {
+    %v = arith.divsi %d, %e : i32
+    te.yield %v : i32
+  }
+  %p = te.compute [%i = 4] (%a = %x[%i], %b = %q[%i - 1] else 1 : i32) : (tensor<4xi32>, tensor<3xi32>) -> tensor<4xi32> {
+    %v = arith.muli %a, %b : i32
+    te.yield %v : i32
+  }
+  func.return %p : tensor<4xi32>
 }
 
 // CHECK-LABEL: func.func @whole(
