@@ -8,7 +8,7 @@ out is not faster, a copy not faster than its reads) rather than their exact siz
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .core import Core
 from .rates import RATE_NAMES, STRIDED_ROWS, Rate, Rates
@@ -67,6 +67,18 @@ def following(facts: Iterable[str]) -> set[str]:
         if name not in given and not (given | found).isdisjoint(estimate.follows):
             found.add(name)
     return found
+
+
+def with_loads_begun(core: Core, found: Mapping[str, Rate]) -> Core:
+    """
+    The core with as many loads in a cycle as what was found of its L1 comes to, where that is fewer than it has
+    ports. (Intel's server cores have two ports; on virtual machines of two kinds 1.1 and 1.3 loads began.)
+    """
+    if not {"read_l1", "fma_f32"} <= found.keys():
+        return core
+    clock = found["fma_f32"].core / core.flops_per_cycle(4)
+    begun = round(found["read_l1"].core / (clock * core.vector_bits / 8), 1)
+    return replace(core, load_ports=min(core.load_ports, max(begun, 0.1)))
 
 
 def _peak(core: Core, known: Mapping[str, float]) -> float:

@@ -13,7 +13,7 @@ from ..cache.folder import measurements_folder
 from ..errors import StepwellError
 from ..spelling import did_you_mean
 from .core import Cache, Core
-from .estimates import complete
+from .estimates import complete, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
@@ -112,6 +112,7 @@ class Target:
         """The target with other facts. Raises StepwellError when they do not go together."""
         core, cores = given.core(self.core), given.cores(self.cores)
         found = given.rates(dict(self.found), cores)
+        core = with_loads_begun(core, found)
         return replace(self, name=name, core=core, cores=cores, found=tuple(found.items()))
 
     @staticmethod
@@ -240,8 +241,9 @@ def _named(name: str) -> Target:
     known = {core.llvm: core for core in known_cores().values()} | dict(known_cores())
     if name in known:
         core = known[name]
-        triple = _triple_of("x86_64")
-        return Target(name, triple, core.llvm, "", core.core, 1, tuple(core.facts(1).items()))
+        triple, found = _triple_of("x86_64"), core.facts(1)
+        begun = with_loads_begun(core.core, found)
+        return Target(name, triple, core.llvm, "", begun, 1, tuple(found.items()))
     for architecture, cpus in _VECTOR_BITS.items():
         if name in cpus:
             core = _ordinary_core(
@@ -268,7 +270,7 @@ def _host() -> Target:
     target = Target("host", *llvm_host(), core, cores)
     facts = {} if known is None else known.facts(cores)
     found = _with_measured(facts, load(target.measured_file))
-    return replace(target, found=tuple(found.items()))
+    return replace(target, core=with_loads_begun(core, found), found=tuple(found.items()))
 
 
 def _host_core() -> tuple[Core, KnownCore | None]:

@@ -249,6 +249,9 @@ class _Domains:
                 )
             if nc >= min(2 * nr, columns) and problem.m > mr:
                 yield mr, nc, problem.k, "n"
+                fewer = balanced(problem.n, max(wide * 3 // 4, nr), nr)
+                if min(2 * nr, columns) <= fewer < nc:
+                    yield mr, fewer, problem.k, "n"
 
     def _left_choices(self, mr: int, *, one_loop: bool, by_rows: bool) -> list[bool]:
         """Whether A may be read as it is, or as it is computed, and whether it may be packed."""

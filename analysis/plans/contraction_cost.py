@@ -24,6 +24,7 @@ from .cost import (
     cycles_per_second,
     ending_cycles,
     kept_bytes,
+    lost_part,
     most_in_a_set,
     restart_seconds,
     step_cycles,
@@ -193,6 +194,10 @@ class Model:
         restart = restart_seconds(self.core.page_bytes, run)
         return self._stall(elements, bytes_, rate, uses) + elements * bytes_ * restart
 
+    def _lost(self, size: float, streamed: float) -> float:
+        """The part of a block of so many bytes that L2 does not keep while so many others go by."""
+        return lost_part(self.level_2, self.core.page_bytes, size, streamed)
+
     def _is_near(self, size: float) -> bool:
         """Whether so many bytes stay in L2 from one use to the next."""
         return size <= self.near_2
@@ -222,7 +227,12 @@ class Model:
                 again = -(-problem.m // plan.mr)
         else:
             block = self._right_panel(plan, plan.nc)
-            again = 1 if block <= self.near_2 else -(-problem.m // plan.mr)
+            again = -(-problem.m // plan.mr)
+            if block <= self.near_2:
+                beside = plan.mr * (
+                    plan.kc * problem.left.element_bytes + plan.nc * problem.result_bytes
+                )
+                again = 1 + (again - 1) * self._lost(block, beside)
         fetched = again - (1 if plan.pack_right else 0)  # packing fetches it the first time
         if plan.pack_right and self._evicts_packed(plan):
             fetched = again
@@ -270,7 +280,12 @@ class Model:
         if share:
             block = plan.mc * plan.kc * bytes_ + self._right_panel(plan, plan.nr)
             if plan.innermost == "m":
-                again = 1 if block <= self.near_2 else tiles
+                again = tiles
+                if block <= self.near_2:
+                    panel = plan.nr * (
+                        plan.kc * problem.right.element_bytes + plan.mc * problem.result_bytes
+                    )
+                    again = 1 + (tiles - 1) * self._lost(plan.mc * plan.kc * bytes_, panel)
             else:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or self._keeps_rows(plan)

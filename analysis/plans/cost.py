@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp
 
 from ...targets.core import Cache, Core
 from ...targets.estimates import L3_SECONDS
@@ -98,6 +99,27 @@ def kept_bytes(cache: Cache) -> int:
     "Analytical Modeling Is Enough for High-Performance BLIS", ACM TOMS 43(2), 2016, count ways in this manner.)
     """
     return (cache.ways - max(cache.ways // 4, 1)) * cache.way_bytes
+
+
+@lru_cache(maxsize=4096)
+def lost_part(cache: Cache, page_bytes: int, size: float, streamed: float) -> float:
+    """
+    The part of `size` bytes that a cache does not keep while they are used in turn and `streamed` others go by.
+
+    The system gives a program any pages. Where a way holds several, those of the same place in a way are as many
+    as random throws make them: a Poisson distribution, of which the pages beyond the ways are lost. (Kessler and
+    Hill, "Page placement algorithms for large real-indexed caches", ACM TOCS 10(4), 1992.)
+    """
+    mean, ways = size / cache.way_bytes, int(cache.ways - streamed / cache.way_bytes)
+    if ways <= 0 or mean >= 2 * cache.ways:
+        return 1.0
+    if cache.way_bytes <= page_bytes:
+        return max(1 - ways / mean, 0.0)
+    probability, lost = exp(-mean), mean - ways
+    for pages in range(ways + 1):  # the mean of all, less those that have less than the ways
+        lost += (ways - pages) * probability
+        probability *= mean / (pages + 1)
+    return max(lost / mean, 0.0)
 
 
 @lru_cache(maxsize=4096)

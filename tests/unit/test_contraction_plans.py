@@ -8,12 +8,14 @@ import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
+from stepwell.analysis.plans.cost import lost_part
 from stepwell.dialects import loop
+from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 
-CORES = ("zen3", "zen4", "zen5", "sapphire-rapids")
+CORES = ("icelake-server", "zen3", "zen4", "zen5", "sapphire-rapids")
 
 
 def product(m: int, n: int, k: int) -> Contraction:
@@ -106,6 +108,21 @@ def test_a_faster_region_beyond_l2_takes_no_longer(squares: dict[int, Contractio
     assert seconds(squares[2048], f"{core}:beyond_l2={rates[0]}") > seconds(
         squares[2048], f"{core}:beyond_l2={rates[-1]}"
     )
+
+
+def test_fewer_loads_in_a_cycle_have_wider_tiles(squares: dict[int, Contraction]):
+    """A row of A takes a load for all vectors of B beside it."""
+    assert Target.parse("sapphire-rapids:read_l1=128e9").core.load_ports == 1
+    fewer, more = (first(squares[256], f"zen5:load_ports={ports}") for ports in (1.1, 2))
+    assert fewer.nr > more.nr
+
+
+def test_pages_at_random_leave_a_cache_before_it_is_full():
+    level_2 = Cache(2, 1 << 20, 8)
+    lost = [lost_part(level_2, 4096, part * level_2.bytes, 0) for part in (0.25, 0.5, 0.75, 1, 4)]
+    assert lost == sorted(lost) and lost[0] < 0.001 and 0.01 < lost[2] < 0.1 and lost[-1] == 1
+    assert lost_part(level_2, level_2.way_bytes, level_2.bytes, 0) == 0
+    assert lost_part(level_2, 4096, level_2.bytes, 3 * level_2.way_bytes) > lost[3]
 
 
 @pytest.mark.parametrize("core", CORES)

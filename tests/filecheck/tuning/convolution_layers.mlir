@@ -16,7 +16,7 @@
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: c1_56.
-// SPR-NEXT: chosen contraction: tile 13x32, MC 13, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: c1_7.
 // SPR-NEXT: chosen contraction: dot products, tile 5x5, K in 16 lanes, prefetches A 640 blocks ahead;
 // SPR: first.
@@ -37,7 +37,7 @@
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: c1_56.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 640, KC 64, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: c1_7.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C;
 // ZEN3: first.

@@ -1,42 +1,54 @@
 // RUN: stepwell compile %s --emit plan --target sapphire-rapids | filecheck %s --check-prefix=SPR
 // RUN: stepwell compile %s --emit plan --target zen3 | filecheck %s --check-prefix=ZEN3
 // RUN: stepwell compile %s --emit plan --target zen5 | filecheck %s --check-prefix=ZEN5
+// RUN: stepwell compile %s --emit plan --target icelake-server | filecheck %s --check-prefix=ICX
 // RUN: stepwell compile %s --emit plan --target x86-64-v3 | filecheck %s --check-prefix=V3
 
-// What rules decide for thirteen products on three known cores, and for some on any core with AVX2, without
+// What rules decide for thirteen products on four known cores, and for some on any core with AVX2, without
 // scheduling them.
 
+// ICX: p256.
+// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// ICX: p512.
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 288, KC 512, N tiles innermost, packs B, peels M, prefetches C;
+// ICX: p1024.
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ICX: p2048.
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
+// ICX: f64.
+// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+
 // SPR: p256.
-// SPR-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 10x32, MC 10, NC 352, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: p2048.
-// SPR-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: nt.
-// SPR-NEXT: chosen contraction: tile 10x32, MC 10, NC 352, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 13x32, MC 13, NC 352, KC 1024, N tiles innermost, packs A and B, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, prefetches C;
 // SPR: f64.
-// SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: wide.
-// SPR-NEXT: chosen contraction: tile 13x32, MC 128, NC 256, KC 768, M tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 3072, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 192, KC 1536, N tiles innermost, packs B, K blocks outside of M, prefetches C;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // SPR: tall.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: ragged.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // SPR: gram.
-// SPR-NEXT: chosen contraction: tile 8x24, MC 8, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
+// SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p512.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 176, KC 512, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 90, NC 512, KC 512, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN3: p1024.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN3: p2048.
@@ -46,7 +58,7 @@
 // ZEN3: tn.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN3: f64.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 24, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 90, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 3072, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: deep.
@@ -54,7 +66,7 @@
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN3: tall.
-// ZEN3-NEXT: chosen contraction: tile 5x16, MC 1250, NC 32, KC 64, M tiles innermost, packs B, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 5x16, MC 715, NC 32, KC 64, M tiles innermost, packs B, prefetches C;
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: gram.
@@ -65,13 +77,13 @@
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 512, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 130, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: p2048.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 98, NC 2048, KC 1024, M tiles innermost, packs A and B, prefetches B;
 // ZEN5: nt.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 130, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: tn.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 130, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
 // ZEN5-NEXT: chosen contraction: tile 13x16, MC 52, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: wide.
@@ -92,7 +104,7 @@
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 174, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 54, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: f64.
 // V3-NEXT: chosen contraction: tile 6x8, MC 24, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 
