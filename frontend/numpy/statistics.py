@@ -16,7 +16,7 @@ from ..recording import as_tensor, cast_to, dtype_of, promoted, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 from .arguments import AxisLike, integers, normalized
-from .elementwise import ceil, floor, maximum, minimum, sqrt, where
+from .elementwise import maximum, minimum, sqrt, where
 from .joining import concatenate, unstack
 from .manipulation import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from .predicates import isnan
@@ -158,29 +158,45 @@ def kept_as_ones(found: Tensor, x: Tensor, axis: AxisLike, keepdims: bool) -> Te
     return reshape(found, (*found.shape[: found.ndim - x.ndim + len(axes)], *shape))
 
 
-def _at(position: Tensor, method: str) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The two neighbours of a position in a row, and how far it is from the first, if not at it."""
-    below, above = floor(position), ceil(position)
+def _at(position: Any, method: str) -> tuple[Any, Any, Any]:
+    """
+    The two neighbours of a position in a row, and how far it is from the first, if not at it; of a known position NumPy's
+    functions compute arrays, of a traced one Tensors.
+    """
+    below, above = np.floor(position), np.ceil(position)
     if method in ("lower", "higher"):
-        one = below if method == "lower" else above
-        return one, one, None
+        return (below, below, None) if method == "lower" else (above, above, None)
     if method == "nearest":
         # Halves to the even one, as NumPy.
-        one = record(graph.RoundOp, position)
+        one = np.rint(position)
         return one, one, None
     if method == "midpoint":
-        return below, above, where(below == above, 0.0, 0.5)
+        return below, above, (below != above) * 0.5
     return below, above, position - below
 
 
-def between(row: Tensor, position: Tensor, method: str) -> Tensor:
-    """The elements of sorted rows at positions, which have the rows' axes but the last, which is for them."""
+_FEW = 8
+"""Known places of a sorted row, at most, that are read one by one, so that the rest of the row need not be sorted."""
+
+
+def _elements(row: Tensor, places: Any) -> Tensor:
+    """Those of sorted rows at places, which are the same for all rows if they are known."""
+    if isinstance(places, Tensor):
+        return take_along_axis(row, cast_to(places, INT64), -1)
+    known = [int(place) for place in places]
+    if len(known) > _FEW:
+        return take(row, np.asarray(known), -1)
+    return concatenate([row[..., place : place + 1] for place in known], -1)
+
+
+def _between(row: Tensor, position: Tensor | np.ndarray, method: str) -> Tensor:
+    """The elements of sorted rows at positions, which have the rows' axes but the last, or are known and those of all rows."""
     below, above, part = _at(position, method)
-    low = take_along_axis(row, cast_to(below, INT64), -1)
-    high = take_along_axis(row, cast_to(above, INT64), -1)
+    low = _elements(row, below)
     if part is None:
         return low
-    part = cast_to(part, row.dtype)
+    high = _elements(row, above)
+    part = cast_to(as_tensor(part), row.dtype)
     # From the nearer end, as NumPy, so that the upper one is met exactly.
     distance = high - low
     return where(part >= 0.5, high - distance * (1 - part), low + distance * part)
@@ -212,10 +228,14 @@ def sorted_rows(x: Tensor, q: TensorLike, axis: AxisLike, method: str) -> Tensor
 
 def at_fractions(row: Tensor, q: TensorLike, last: TensorLike, method: str) -> Tensor:
     """The values at fractions `q` of the way to the position `last` of sorted rows, with the axes of `q` in front."""
+    if not isinstance(q, Tensor) and isinstance(last, float):
+        known = np.asarray(q, np.float64)
+        found = moveaxis(_between(row, known.ravel() * last, method), -1, 0)
+        return reshape(found, (*known.shape, *found.shape[1:]))
     fractions = cast_to(as_tensor(q), FLOAT64)
     flat = reshape(fractions, (-1,))
     position = broadcast_to(flat * last, (*row.shape[:-1], flat.shape[0]))
-    found = moveaxis(between(row, position, method), -1, 0)
+    found = moveaxis(_between(row, position, method), -1, 0)
     return reshape(found, (*fractions.shape, *found.shape[1:]))
 
 

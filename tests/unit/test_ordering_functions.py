@@ -261,3 +261,25 @@ def test_mistakes_are_one_line(call, message):
     with pytest.raises(sw.StepwellError, match=message) as error:
         call(numbers(5, 3))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(100,), (3, 67)])
+@pytest.mark.parametrize("q", [0.3, [25 / 99, 0.75, 1.0]])
+@pytest.mark.parametrize("method", ["linear", "nearest", "midpoint"])
+def test_a_few_quantiles_are_selected(shape, q, method):
+    x = np.random.default_rng(0).normal(size=shape)
+    x[..., 3] = x[..., 5]
+
+    def program(x):
+        return np.quantile(x, q, axis=-1, method=method)
+
+    np.testing.assert_allclose(sw.jit(program, opt="quick")(x), program(x), rtol=1e-12)
+    x.flat[7] = np.nan
+    np.testing.assert_allclose(sw.jit(program, opt="quick")(x), program(x), rtol=1e-12)
+
+
+def test_neighbours_of_a_quantile_are_found_together():
+    low = sw.jit(lambda x: np.quantile(x, 0.3)).lower(np.zeros(10000))
+    sorts = [line for line in low.as_text("graph").splitlines() if "graph.sort" in line]
+    assert len(sorts) == 1 and "places" not in sorts[0]
+    assert low.as_text("te").count('te.kernel "sort') == 2  # the neighbours, and the last one

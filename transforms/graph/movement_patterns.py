@@ -234,10 +234,10 @@ class SliceOfSort(RewritePattern):
 
 
 def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ranges in order, those that overlap as one."""
+    """The ranges in order, those that overlap or touch as one: another place beside one that is found is one more pass."""
     found: list[tuple[int, int]] = []
     for low, high in sorted(places):
-        if found and low < found[-1][1]:
+        if found and low <= found[-1][1]:
             found[-1] = (found[-1][0], max(high, found[-1][1]))
         else:
             found.append((low, high))
