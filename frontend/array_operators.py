@@ -71,8 +71,9 @@ class ArrayOperators:
     def __rmod__(self, other: Any) -> Any:
         return self._applied("mod", other, self)
 
-    def __pow__(self, other: Any) -> Any:
-        return self._applied("power", self, other)
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        power = self._applied("power", self, other)
+        return power if modulo is None else self._applied("mod", power, modulo)
 
     def __rpow__(self, other: Any) -> Any:
         return self._applied("power", other, self)

@@ -57,6 +57,19 @@ def scan(
     >>> sw.jit(lambda xs: sw.scan(lambda total, x: (total + x, total * x), 0, xs))(np.arange(4))
     (array(6), array([0, 0, 2, 9]))
     """
+    return _scan("scan", f, init, xs, length, reverse=reverse)
+
+
+def _scan(
+    name: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None = None,
+    *,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """`scan`, which is called `name` in messages."""
     state, nest = leaves_of(init, "init")
     sequences, nest_x = leaves_of(xs, "xs") if xs is not None else ([], LEAF)
     x_of = _x_of(nest_x, without=xs is None)
@@ -73,7 +86,7 @@ def scan(
             before, x = unflatten(nest, iter(now)), x_of(arguments[len(start) :])
             check_function("scan", "f", f, (before, x))
             given = _pair(f(before, x))
-            following = next_state(given[0], nest, now, "scan")
+            following = next_state(given[0], nest, now, name)
             ys, nest_y = leaves_of(given[1], "y")
             found[:] = [nest_y]
             callbacks[:] = active_callbacks()
@@ -165,7 +178,11 @@ def fori_loop(
                 init_val = check(body_fun(i, init_val))
             return init_val
         numbers = np.arange(first, max(first, last), dtype=np.int64)
-        return scan(lambda state, i: (body_fun(as_weak(i), state), None), init_val, numbers)[0]
+
+        def numbered(state: Any, i: Tensor) -> tuple[Any, None]:
+            return body_fun(as_weak(i), state), None
+
+        return _scan("fori_loop", numbered, init_val, numbers)[0]
 
     def step(state: Any) -> Any:
         i, value = state

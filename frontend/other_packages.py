@@ -48,6 +48,35 @@ PACKAGE: dict[str, str] = {
 }
 """By name: `module 'stepwell' has no attribute NAME: ...`."""
 
+NETWORKS: dict[str, str] = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), "use stepwell.nn.conv, for any number of axes"),
+    **dict.fromkeys(
+        ("max_pool1d", "max_pool2d", "max_pool3d"),
+        "use stepwell.nn.max_pool, for any number of axes",
+    ),
+    **dict.fromkeys(
+        ("avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+        "use stepwell.nn.average_pool, for any number of axes",
+    ),
+    **dict.fromkeys(
+        ("attention", "scaled_dot_product_attention", "dot_product_attention"),
+        "write stepwell.softmax(q @ k.swapaxes(-1, -2) * scale) @ v, which becomes one kernel",
+    ),
+    **dict.fromkeys(
+        ("cross_entropy", "softmax_cross_entropy", "nll_loss"),
+        "write -(onehot * stepwell.nn.log_softmax(logits)).sum(-1), with stepwell.one_hot(labels, classes)",
+    ),
+    "mse_loss": "write ((x - y) ** 2).mean()",
+    "linear": "write x @ w.T + b",
+    "Linear": "write x @ w.T + b; stepwell.from_torch takes a torch.nn.Module",
+    "dropout": "results are those of inference; leave it out",
+    "embedding": "write table[indices]",
+    "softmax": "use stepwell.softmax",
+    "tanh": "use stepwell.tanh",
+    "one_hot": "use stepwell.one_hot",
+}
+"""By name: `module 'stepwell.nn' has no attribute NAME: ...`."""
+
 _KEY = "random numbers come from keys: key = stepwell.random.PRNGKey(seed)"
 
 RANDOM: dict[str, str] = {

@@ -172,7 +172,9 @@ _PUBLIC: dict[str, Any] = {
     "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
     "fft": Namespace("stepwell.fft", fft.FFT, fft.__doc__ or "", {}),
     "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", other_packages.RANDOM),
-    "nn": Namespace("stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", {}),
+    "nn": Namespace(
+        "stepwell.nn", _OF_NETWORKS, "Functions of neural networks.", other_packages.NETWORKS
+    ),
 }
 
 

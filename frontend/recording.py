@@ -312,7 +312,7 @@ def as_tensor(value: TensorLike, dtype: np.dtype | None = None) -> Tensor:
         return recording.array(value, dtype)
     raise StepwellError(
         f"found a {type(value).__name__} as an operand, expected a tensor, an array or a number; "
-        "convert it to a NumPy array"
+        + ("ask `x is None` before" if value is None else "convert it to a NumPy array")
     )
 
 

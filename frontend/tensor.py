@@ -75,6 +75,14 @@ class Tensor(TracedArray):
     def dtype(self) -> np.dtype:
         return numpy_dtype(self.type.get_element_type())
 
+    @dtype.setter
+    def dtype(self, dtype: Any) -> NoReturn:
+        raise StepwellError(
+            f"found an assignment to the dtype of {self!r}, expected none: traced values do not change; write "
+            "x = x.astype(dtype)",
+            where=call_site_text(),
+        )
+
     @property
     def ndim(self) -> int:
         return len(self.shape)
@@ -174,6 +182,13 @@ class Tensor(TracedArray):
 
     def tolist(self) -> NoReturn:
         raise self._unusable(".tolist() of a tensor")
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise StepwellError(
+            f"found a deletion of elements of {self!r}, expected none: traced values do not change; write "
+            "x = stepwell.delete(x, indices, axis)",
+            where=call_site_text(),
+        )
 
     def __setitem__(self, key: Any, value: TensorLike) -> None:
         """

@@ -28,7 +28,10 @@ def _filled(shape: Any, value: TensorLike, dtype: Any) -> Tensor:
     tensor = as_tensor(value)
     if dtype is not None:
         tensor = cast_to(tensor, dtype_named(dtype))
-    return broadcast_to(tensor, integers(shape, "shape"))
+    extents = integers(shape, "shape")
+    if min(extents, default=0) < 0:
+        raise StepwellError(f"found shape {list(extents)}, expected extents of at least 0; mend it")
+    return broadcast_to(tensor, extents)
 
 
 @creation

@@ -169,8 +169,18 @@ def _rank(part: Any) -> int:
 def is_mask(part: Any) -> bool:
     """Whether a part of a key selects by a condition."""
     if isinstance(part, list | tuple):
-        part = np.asarray(cast("Any", part)) if not _has_tensor(part) else None
+        part = _array_of(cast("Any", part)) if not _has_tensor(part) else None
     return getattr(part, "dtype", None) == np.bool_ and not isinstance(part, np.bool_)
+
+
+def _array_of(indices: list[Any] | tuple[Any, ...]) -> np.ndarray:
+    try:
+        return np.asarray(indices)
+    except ValueError:
+        raise StepwellError(
+            f"found the {type(indices).__name__} {indices!r:.60} as an index, expected rows of equal lengths; for one "
+            "list for each axis write x[rows, columns]"
+        ) from None
 
 
 def _has_tensor(value: Any) -> bool:

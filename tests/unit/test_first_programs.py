@@ -46,6 +46,8 @@ NEEDS_ELEMENTS: dict[str, tuple[Any, str]] = {
         "a function of whole arrays in place of numpy.vectorize",
     ),
     "pickle": (lambda x: x.__reduce__(), "found a pickled tensor"),
+    "dtype": (lambda x: setattr(x, "dtype", np.float64), r"write x = x.astype\(dtype\)"),
+    "del": (lambda x: x.__delitem__(0), "write x = stepwell.delete"),
     "shape": (lambda x: setattr(x, "shape", (3, 2)), r"write x = x.reshape\(\(3, 2\)\)"),
 }
 
@@ -133,6 +135,28 @@ OTHER_MISTAKES: dict[str, tuple[Any, str]] = {
         traced(np.linalg.eigvals, SQUARE),
         "found|expected a function to compile",
     ),
+    "rows of other lengths as an index": (
+        traced(lambda x: x[[[0, 1], [1]]]),
+        r"found the list .* as an index.* write x\[rows, columns\]",
+    ),
+    "None as an operand": (traced(lambda x: x == None), "ask `x is None` before"),  # noqa: E711
+    "an extent below 0": (
+        lambda: sw.zeros(-3),
+        r"found shape \[-3\], expected extents of at least 0",
+    ),
+    "an assignment to x.at": (
+        traced(lambda x: x.at.__setitem__(0, 1)),
+        r"found an assignment to x.at\[key\], .* write x = x.at\[key\].set\(value\)",
+    ),
+    "arithmetic with x.at": (
+        traced(lambda x: x.at[0] + 1),
+        r"found add of x.at\[key\], expected a",
+    ),
+    "another way of x.at": (traced(lambda x: x.at[0].apply(sw.sin)), r"found x.at\[key\].apply"),
+    "a state of fori_loop": (
+        traced(lambda x: sw.fori_loop(0, 3, lambda i, s: None, x)),
+        "found a state of fori_loop that a step returns in another nesting",
+    ),
     "numpy.save": (traced(lambda x: np.save("f", x)), "call NumPy's on results"),
     "out=": (traced(lambda x: np.add(x, x, out=np.zeros((2, 3)))), "found numpy.add with out="),
 }
@@ -156,6 +180,8 @@ ATTRIBUTES: dict[str, tuple[Any, str]] = {
     "jax.numpy": (lambda: sw.numpy, "stepwell itself has NumPy's names"),
     "numba.njit": (lambda: sw.njit, "use stepwell.jit"),
     "numba.prange": (lambda: sw.prange, "stepwell.fori_loop"),
+    "torch's conv2d": (lambda: sw.nn.conv2d, "use stepwell.nn.conv"),
+    "torch's attention": (lambda: sw.nn.scaled_dot_product_attention, "write stepwell.softmax"),
     "torch.cat": (lambda: sw.cat, "use stepwell.concatenate"),
     "numpy.random.rand": (lambda: sw.random.rand, r"key = stepwell.random.PRNGKey\(seed\)"),
     "sort in place": (traced(lambda x: x.sort()), r"it sorts in place; use stepwell.sort\(x\)"),
