@@ -55,7 +55,8 @@ def einsum(subscripts: str, /, *operands: TensorLike) -> Tensor:
         while taken:
             term = taken.pop()
             later = (label for each in (*terms, *taken) for label in each.labels)
-            joined = _product(joined, term, {*output, *later})
+            pair = _in_order(joined, term, output)
+            joined = _product(*pair, {*output, *later})
         terms.append(joined.summed({*output, *(label for term in terms for label in term.labels)}))
     (term,) = terms
     return transpose(term.tensor, [term.labels.index(label) for label in output])
@@ -171,6 +172,16 @@ class _Term:
         ends = [len(groups[0]), len(groups[0]) + len(groups[1])]
         joined = [prod(shape[ends[0] : ends[1]]), prod(shape[ends[1] :])]
         return reshape(transpose(self.tensor, order), (*shape[: ends[0]], *joined))
+
+
+def _in_order(a: _Term, b: _Term, output: Labels) -> tuple[_Term, _Term]:
+    """
+    Two terms to multiply, first the one whose own labels the result has further in front.
+
+    Rows of a product stand before its columns, so that the product need not be transposed then.
+    """
+    own = next((label for label in output if (label in a.labels) != (label in b.labels)), None)
+    return (b, a) if own in b.labels else (a, b)
 
 
 def _product(a: _Term, b: _Term, kept: set[str | int]) -> _Term:
