@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from math import prod
 
 from xdsl.dialects import arith
@@ -20,7 +21,13 @@ from .nests import Nest, leaves_operand_with
 _TRAPPING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 MAX_READS = 16
-"""A nest with more operands than this is not given further ones: registers run out."""
+"""
+A nest that reads more streams than this is not given further operands: registers run out. Elements that are always as far
+from one another are one stream, as those of a stencil, or of a few weights: one register has where it is.
+"""
+
+MOST_TESTS = 4
+"""As often it is tested in which part of a join an element is, as where borders are joined to what a stencil reads."""
 
 MAX_RESULTS = 16
 """As many results are stored side by side: every one is a stream of its own to memory."""
@@ -54,7 +61,9 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
     if any(r.map is None for r in producer.reads) and consumer.is_reduction:
         return "the producer reads at computed indices, inside a reduction"
     reads = consumer.reads_of(producer.results)
-    if len(consumer.reads) - len(reads) + len(producer.reads) * len(reads) > MAX_READS:
+    if len(producer.reads) > 1 and producer.is_join and len(reads) * readers > MOST_TESTS:
+        return f"which of its parts an element is in would be tested {len(reads) * readers} times"
+    if _has_too_many_streams(consumer, producer, reads):
         return f"the consumer would have more than {MAX_READS} operands"
     most = MAX_OPERATIONS if consumer.is_whole(read) and len(reads) == 1 else MAX_BODY_OPS
     if consumer.operations + producer.operations > most:
@@ -62,6 +71,31 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
     if producer.is_movement:
         return _why_not_padded(consumer, producer, map_) or _why_not_moved(consumer, producer, map_)
     return _recomputation(consumer, producer, reads, readers)
+
+
+def _has_too_many_streams(consumer: Nest, producer: Nest, reads: list[te.Read]) -> bool:
+    """Whether a nest would have too many operands if it computed what it reads so of a producer."""
+    if len(consumer.reads) - len(reads) + len(producer.reads) * len(reads) <= MAX_READS:
+        return False
+    streams = {_stream(read) for read in consumer.reads if read not in reads}
+    for read in reads:
+        _, operands = producer.seen_through(read, consumer.space.numbers)
+        streams |= {_stream(each) for each in operands}
+    return len(streams) > MAX_READS
+
+
+def _stream(read: te.Read) -> Hashable:
+    """What is equal for reads of elements that are always as far from one another; each that may be outside is one."""
+    forms = None if read.map is None or read.pad is not None else _coefficients(read.map)
+    return read if forms is None else (read.source, forms)
+
+
+@lru_cache(maxsize=1 << 12)
+def _coefficients(map_: AffineMap) -> tuple[tuple[int, ...], ...] | None:
+    """How far each subscript goes with each iterator; None where one is not linear."""
+    forms = [linear_form(expr, map_.num_dims) for expr in map_.results]
+    known = tuple(tuple(form[0]) for form in forms if form is not None)
+    return known if len(known) == len(forms) else None
 
 
 def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
@@ -137,7 +171,9 @@ def _recomputation(
     if times <= 1:
         return None
     is_light = not consumer.is_reduction or _is_lighter_than_its_result(consumer, producer)
-    if producer.cost <= CHEAP and is_light and per_element <= 1:
+    # What a short axis repeats is computed once where the axis is written out, and costs no more than to load it otherwise.
+    again = 1 if consumer.is_reduction else CHEAP // max(producer.cost, 1)
+    if producer.cost <= CHEAP and is_light and per_element <= again:
         return None
     return f"each of its elements, costing {producer.cost:g} additions, would be computed {times:g} times"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 from ...targets.core import Core
+from ..facts import Access
+from ..interleaved import MOST_APART
 from .row_nests import Nest
 
 FUNCTION_REGISTERS = 3
@@ -27,20 +29,35 @@ def hiding_vectors(core: Core) -> int:
     return 1 << max(ceil(begun) - 1, 0).bit_length()
 
 
-def block_lanes(nest: Nest, core: Core) -> int:
-    """The elements of a block of a nest's innermost loop: what hides latencies, as far as the registers hold it."""
+def block_lanes(nest: Nest, core: Core, axis: int | None = None) -> int:
+    """
+    The elements of a block of a nest's innermost loop: what hides latencies, as far as the registers hold it. `axis` says
+    which axis that loop is of: elements that are a few apart along it are loaded with what lies between.
+    """
     vectors = hiding_vectors(core)
     left = core.vector_registers - coefficients(nest)
-    while vectors > 1 and vectors * registers(nest) > left:
+    while vectors > 1 and vectors * registers(nest, axis) > left:
         vectors //= 2
     return core.lanes(nest.element_bytes) * vectors
 
 
-def registers(nest: Nest) -> int:
-    """The vectors that one vector of a nest's iterations has under way at once: what it reads, and a function's."""
+def registers(nest: Nest, axis: int | None = None) -> int:
+    """
+    The vectors that one vector of a nest's iterations along an axis has under way at once: what it reads, and a function's.
+    """
     names = _functions(nest)
     doubled = 2 if "math.powf" in names else 1
-    return max(len(set(nest.reads)), 1) + FUNCTION_REGISTERS * doubled * bool(names)
+    reads = set(nest.reads)
+    loaded = len(reads) if axis is None else sum(_vectors_of(nest, read, axis) for read in reads)
+    return max(loaded, 1) + FUNCTION_REGISTERS * doubled * bool(names)
+
+
+def _vectors_of(nest: Nest, read: Access, axis: int) -> int:
+    """The vectors that are loaded for one of a read's elements."""
+    stride = abs(nest.stride(read, axis) or 1)
+    if stride > MOST_APART:
+        return 1
+    return max(stride * nest.facts.element_bytes(read) // nest.element_bytes, 1)
 
 
 def coefficients(nest: Nest) -> int:

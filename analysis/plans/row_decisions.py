@@ -196,7 +196,7 @@ class Decisions:
     def _in_lanes(self, nest: Nest, plan: NestPlan) -> NestPlan:
         if plan.square is not None or not plan.order or not runs_in_lanes(nest, plan.order[-1]):
             return plan
-        lanes = block_lanes(nest, self.core)
+        lanes = block_lanes(nest, self.core, plan.order[-1])
         if plan.rows > 1:
             lanes = self._lanes_of_rows(nest, plan.rows)
         return replace(plan, lanes=lanes if lanes > 1 else 0)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import AnyAttr, VarConstraint, operand_def, opt_prop_def, prop_def, result_def
 
-from ..dtypes import numpy_dtype
+from .. import loop
+from ..dtypes import is_float, numpy_dtype
 from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
@@ -21,6 +24,12 @@ from ..te.loop_builder import Index, LoopBuilder
 from ..te.text import axis_names
 from .base import NUMBERS, GraphOp, Value, graph_op
 from .shapes import normalized_axis, require_canonical_axis
+
+CHAINS = 4
+"""
+Running sums that are computed at once: a sum of floats takes about four cycles, in which one more can begin each cycle. Those
+of more elements behind the axis are written slice by slice, in the lanes of vectors.
+"""
 
 
 class CumulativeOp(GraphOp, DefinedInTe, ABC):
@@ -34,6 +43,8 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
     ELEMENTS: ClassVar = NUMBERS
     UFUNC: ClassVar[np.ufunc]
     IDENTITY: ClassVar[int]
+    IN_ORDER: ClassVar[bool] = True
+    """whether floats are joined in the order of the elements"""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
     operand = operand_def(T)
@@ -87,28 +98,85 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
 
     def define(self, te: TeBuilder) -> SSAValue:
         type_, axis = tensor_type(self.operand), self.axis.value.data
-        shape, is_reverse = type_.get_shape(), self.reverse is not None
+        shape = type_.get_shape()
 
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
             (x,), (y,) = sources, results
-            b = w.scalar(type_.get_element_type())
-            if prod(shape[axis + 1 :]) > 1:
+            behind = prod(shape[axis + 1 :])
+            if behind > (CHAINS if self._waits() else 1):
                 self._by_slices(w, x, y)
-                return
-            with w.loops([*shape[:axis], *shape[axis + 1 :]]) as others:
-                so_far = w.cell(b.type, b.constant(self.identity()), "so_far")
-                with w.loop("s", 0, shape[axis]) as step:
-                    position = (
-                        w.index.sub(w.index.constant(shape[axis] - 1), step) if is_reverse else step
-                    )
-                    at = [*others[:axis], position, *others[axis:]]
-                    before = so_far.get()
-                    after = self.join(b, before, w.load(x, at))
-                    w.store(before if self.exclusive is not None else after, y, at)
-                    so_far.set(after)
+            else:
+                self._by_rows(w, x, y)
 
         (value,) = te.loops([self.operand], [type_], body)
         return value
+
+    def _by_rows(self, w: LoopBuilder, x: SSAValue, y: SSAValue) -> None:
+        """
+        Write rows along the axis, each with what is so far in a register. As each step waits for the one before it, several
+        rows are written at once, those of the axes behind included.
+        """
+        axis, shape = self.axis.value.data, tensor_type(self.operand).get_shape()
+        if not axis:
+            self._rows(w, x, y, [], 0)
+            return
+        *outer, rows = shape[:axis]
+        names = axis_names(len(shape))
+        together = max(1, min(rows, CHAINS // max(prod(shape[axis + 1 :]), 1)))
+        if not self._waits():
+            together = 1
+        whole = rows // together * together
+        with w.loops(outer, names[: axis - 1]) as before:
+            with w.loop(names[axis - 1], 0, rows // together) as block:
+                self._rows(w, x, y, [*before, block], together)
+            if whole < rows:
+                with w.loop(f"{names[axis - 1]}.rest", whole, rows) as row:
+                    self._rows(w, x, y, [*before, row], 1)
+
+    def _waits(self) -> bool:
+        """
+        Whether each step waits for the one before it: sums and products of floats are those of NumPy, in order. What may be
+        joined in any order is computed in the lanes of vectors, a row at a time.
+        """
+        return self.IN_ORDER and is_float(tensor_type(self.operand).get_element_type())
+
+    def _rows(
+        self,
+        w: LoopBuilder,
+        x: SSAValue,
+        y: SSAValue,
+        before: Sequence[SSAValue],
+        together: int,
+    ) -> None:
+        """Write the rows along the axis at indices before it, of which the last one counts so many rows."""
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape, b = type_.get_shape(), w.scalar(type_.get_element_type())
+        leading: list[AffineExpr] = [AffineExpr.dimension(n) for n in range(axis)]
+        last = leading.pop() * together if leading else None
+        step: AffineExpr = AffineExpr.dimension(axis)
+        position = shape[axis] - 1 - step if self.reverse is not None else step
+        rows = [
+            ((*leading, last + row) if last is not None else (), behind)
+            for row in range(max(together, 1))
+            for behind in product(*map(range, shape[axis + 1 :]))
+        ]
+        maps = [
+            AffineMap(axis + 1, 0, (*ahead, position, *(AffineExpr.constant(n) for n in behind)))
+            for ahead, behind in rows
+        ]
+        cells = [
+            w.cell(b.type, b.constant(self.identity()), f"so_far_{n}" if n else "so_far")
+            for n in range(len(maps))
+        ]
+        with w.loop("s", 0, shape[axis]) as variable:
+            at = [*before, variable]
+            for so_far, map_ in zip(cells, maps, strict=True):
+                earlier = so_far.get()
+                element = w.builder.insert(loop.LoadOp(x, map_, at)).result
+                later = self.join(b, earlier, element)
+                written = earlier if self.exclusive is not None else later
+                w.builder.insert(loop.StoreOp(written, y, map_, at))
+                so_far.set(later)
 
     def _by_slices(self, w: LoopBuilder, x: SSAValue, y: SSAValue) -> None:
         """Write each slice across the axis from the one before it, so that memory is read and written in order."""
@@ -189,6 +257,7 @@ class CummaxOp(CumulativeOp):
 
     name = "graph.cummax"
     UFUNC: ClassVar = np.maximum
+    IN_ORDER: ClassVar = False
 
     def identity(self) -> float | int:
         return _limits(self)[0]
@@ -203,6 +272,7 @@ class CumminOp(CumulativeOp):
 
     name = "graph.cummin"
     UFUNC: ClassVar = np.minimum
+    IN_ORDER: ClassVar = False
 
     def identity(self) -> float | int:
         return _limits(self)[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,9 @@ _BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
 """Modes whose new elements are elements of the array, at indices that NumPy's own pad gives."""
 
 _STATISTICS: dict[str, Callable[..., Tensor]] = {"maximum": max, "minimum": min, "mean": mean}
+
+MOST_RUNS = 8
+"""Of more slices than this the indices cost less."""
 
 _MODES = ("constant", "empty", *_BY_INDEX, *_STATISTICS)
 
@@ -61,8 +64,54 @@ def pad(
             continue
         if not x.shape[axis]:
             raise StepwellError(f"found an axis of no elements to pad by '{mode}', expected some")
-        x = take(x, np.pad(np.arange(x.shape[axis]), (before, after), mode), axis)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType]
+        extent = x.shape[axis]
+        found = np.pad(np.arange(extent), (before, after), mode)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        indices = cast("np.ndarray", found)
+        x = _by_index(x, axis, indices[:before], indices[before + extent :])
     return x
+
+
+def _by_index(x: Tensor, axis: int, before: np.ndarray, after: np.ndarray) -> Tensor:
+    """
+    `x` between its elements at indices along an axis: joined of slices, where the indices are few runs with one step.
+
+    A slice is copied to its place whole; what is gathered is an element at a time.
+    """
+    first, last = _runs(before), _runs(after)
+    if len(first) + len(last) > MOST_RUNS:
+        return take(x, np.concatenate([before, np.arange(x.shape[axis]), after]), axis)
+    return record(
+        graph.ConcatOp,
+        [
+            *(_slice_at(x, axis, run) for run in first),
+            x,
+            *(_slice_at(x, axis, run) for run in last),
+        ],
+        axis,
+    )
+
+
+def _slice_at(x: Tensor, axis: int, indices: np.ndarray) -> Tensor:
+    """The elements at indices that are all as far from one another."""
+    first, last = int(indices[0]), int(indices[-1])
+    step = int(indices[1]) - first if len(indices) > 1 else 1
+    if not step:
+        shape = (*x.shape[:axis], len(indices), *x.shape[axis + 1 :])
+        return broadcast_to(_slice_at(x, axis, indices[:1]), shape)
+    stop = last + step
+    whole = (slice(None),) * axis
+    return x[(*whole, slice(first, None if stop < 0 else stop, step))]
+
+
+def _runs(indices: np.ndarray) -> list[np.ndarray]:
+    """The indices in runs of which each is as far from the one before it as the second from the first."""
+    runs: list[np.ndarray] = []
+    while len(indices):
+        turns = np.flatnonzero(np.diff(indices, 2))
+        count = int(turns[0]) + 2 if len(turns) else len(indices)
+        runs.append(indices[:count])
+        indices = indices[count:]
+    return runs
 
 
 def _widths(pad_width: Any, rank: int) -> np.ndarray:

@@ -38,6 +38,8 @@ def test_loops_and_core_compute_the_same():
         np.testing.assert_array_equal(found, np.maximum.accumulate(x, axis=1))
 
 
-def test_sums_of_floats_keep_their_order():
-    x = drawn((1000,), "f4")
-    np.testing.assert_array_equal(sw.jit(sw.cumsum, threads=1)(x), np.cumsum(x))
+@pytest.mark.parametrize("shape", [(1000,), (9, 17), (5, 6, 2), (2, 3, 4, 2, 2)])
+def test_sums_of_floats_keep_their_order(shape: tuple[int, ...]):
+    x, axis = drawn(shape, "f4"), min(len(shape) - 1, 1)
+    found = sw.jit(lambda x: sw.cumsum(x, axis), threads=1)(x)
+    np.testing.assert_array_equal(found, np.cumsum(x, axis))

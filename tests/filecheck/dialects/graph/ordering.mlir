@@ -6,8 +6,10 @@
 func.func @scans(%x: tensor<2x9xf32>) {
   // CHECK-NEXT: %a = graph.cumsum %x axis = 1 : tensor<2x9xf32>
   // TE: te.loops "cumsum" (%a_1 = %x) -> (%a_2) : (tensor<2x9xf32>) -> tensor<2x9xf32> {
-  // TE-NEXT: loop.for serial "i" %i = 0 to 2 {
+  // TE-NEXT: loop.for serial "i" %i = 0 to 1 {
   // TE: loop.for serial "s" %s = 0 to 9 {
+  // TE: loop.load %a_1[%i * 2, %s]
+  // TE: loop.load %a_1[%i * 2 + 1, %s]
   %a = graph.cumsum %x axis = 1 : tensor<2x9xf32>
   // CHECK-NEXT: %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
   %b = graph.cumprod %x axis = 0 exclusive reverse : tensor<2x9xf32>
