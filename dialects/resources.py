@@ -136,10 +136,11 @@ def declare(
     """
     Keep the bytes of `array`, a copy of them or those of `loan`, under a name made from `hint` and a digest.
 
-    With `is_ours` nobody will change the array, and it is kept itself. The handle with that name: the bytes are kept
-    for as long as it is.
+    With `is_ours` nobody will change the array, and it is kept itself, as views of `bytes` are. The handle with that
+    name: the bytes are kept for as long as it is.
     """
-    raw, loan = _bytes(array), loan if array.flags.c_contiguous and array.flags.aligned else None
+    raw, can_be_read = _bytes(array), array.flags.c_contiguous and array.flags.aligned
+    loan, is_ours = loan if can_be_read else None, is_ours or _is_immutable(array)
     stem = re.sub(r"[^0-9A-Za-z_]", "_", hint) or "constant"
     stem = f"c{stem}" if stem[0].isdigit() else stem
     checksum, table = crc32(raw.data), storage()
@@ -152,8 +153,8 @@ def declare(
             table.parse_resource(name, _BlobText(_read_only(raw.view()), checksum, is_lent=True))
             loan.names.append(name)
         elif not known or (loan is None and _is_lent(known)):
-            kept = _read_only(raw.view()) if is_ours else aligned_copy(raw)
-            table.parse_resource(name, _BlobText(kept, checksum))
+            kept = raw.view() if is_ours and can_be_read else aligned_copy(raw)
+            table.parse_resource(name, _BlobText(_read_only(kept), checksum))
         return handle
     raise StepwellError(
         f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
@@ -173,6 +174,16 @@ def _digests(array: np.ndarray, raw: np.ndarray, checksum: int) -> Iterator[str]
 def _bytes(array: np.ndarray) -> np.ndarray:
     """The bytes of an array in C order: its own, where it is in that order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _is_immutable(array: np.ndarray) -> bool:
+    """Whether it is a view of `bytes`, as the elements are that a file was read for."""
+    holder: object = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            return False
+        holder = cast("object", holder.base)
+    return isinstance(holder, bytes)
 
 
 def _are_equal(one: np.ndarray, other: np.ndarray) -> bool:

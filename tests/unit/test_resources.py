@@ -108,8 +108,17 @@ def test_a_loan_shares_the_memory_until_it_ends():
 
 def test_an_array_that_nobody_else_has_is_kept_itself():
     array = np.arange(100, dtype=np.float32)
-    assert np.shares_memory(elements_to_numpy(tensor_elements(array, "ours", is_ours=True)), array)
-    assert not np.shares_memory(elements_to_numpy(tensor_elements(array + 1, "copied")), array)
+    ours, copied = tensor_elements(array, "ours", is_ours=True), tensor_elements(array, "copied")
+    assert np.shares_memory(elements_to_numpy(ours), array)
+    assert not np.shares_memory(elements_to_numpy(copied), array)
+
+
+@pytest.mark.parametrize("change", [bytes, bytearray], ids=["bytes", "bytearray"])
+def test_views_of_bytes_are_kept_themselves(change: type):
+    array = np.frombuffer(change(bytes(range(200))), np.int16)
+    array.setflags(write=False)
+    kept = elements_to_numpy(tensor_elements(array, change.__name__))
+    assert np.shares_memory(kept, array) == (change is bytes)
 
 
 def test_who_keeps_what_is_lent_has_a_copy():
