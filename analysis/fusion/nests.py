@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import cast
 
@@ -51,6 +51,10 @@ class Point:
     map: AffineMap
     extents: tuple[int, ...]
     pad: Number | None = None
+
+    def __hash__(self) -> int:
+        """That of the compute, which is at few points of one nest."""
+        return hash(self.compute)
 
     @staticmethod
     def of(compute: te.ComputeOp, extents: tuple[int, ...]) -> Point:
@@ -175,7 +179,7 @@ class Space:
         count = compute.num_parallel.value.data
         return Space(tuple(every[:count]), tuple(every[count:]))
 
-    @property
+    @cached_property
     def every(self) -> tuple[int | SSAValue, ...]:
         return (*self.parallel, *self.reduction)
 
@@ -185,7 +189,7 @@ class Space:
         sizes = [extent for extent in self.every if isinstance(extent, int)]
         return prod(sizes) if len(sizes) == len(self.every) else None
 
-    @property
+    @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The extents, DYNAMIC_INDEX where one is a value."""
         return tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in self.every)

@@ -47,7 +47,10 @@ class _Reader:
             tuple(e if isinstance(e, int) else (self.value(e),) for e in nest.space.every),
             len(nest.space.parallel),
             tuple(map(self._compute, nest.roots)),
-            tuple((self._compute(point.compute), point.map, point.pad) for point in nest.points),
+            tuple(
+                (self._compute(point.compute), point.map, point.extents, point.pad)
+                for point in nest.points
+            ),
             tuple((self.value(read.source), read.map, read.pad) for read in nest.reads),
             tuple(map(self.value, nest.results)),
             tuple(map(self.value, nest.passed_on)),

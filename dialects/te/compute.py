@@ -91,6 +91,10 @@ class Read:
     map: AffineMap | None
     pad: Number | None = None
 
+    def __hash__(self) -> int:
+        """That of the source: few reads of one tensor differ in the map alone, whose hash takes long."""
+        return hash(self.source)
+
 
 @irdl_op_definition
 class ComputeOp(IRDLOperation):
