@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from .worker import receive, send
+
+_LOOKS = 4
+_PAUSE_SECONDS = 1e-3
 
 JobT = TypeVar("JobT")
 AnswerT = TypeVar("AnswerT")
@@ -129,10 +133,20 @@ def process_count(wanted: int) -> int:
 
 
 def _free_processors() -> int:
-    """Those that this process may use, and on which nothing runs at the moment: not this process either."""
+    """
+    Those that this process may use, and on which nothing runs at the moment: not this process either.
+
+    What runs now and not a millisecond later, as much does for an instant, takes no processor away.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return 0
-    return len(os.sched_getaffinity(0)) - max(1, _running())
+    running = _running()
+    for _ in range(_LOOKS - 1):
+        if running <= 1:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        running = min(running, _running())
+    return len(os.sched_getaffinity(0)) - max(1, running)
 
 
 def _running() -> int:

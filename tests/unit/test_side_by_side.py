@@ -109,6 +109,9 @@ def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
     assert side_by_side.process_count(2) == 1
     monkeypatch.setattr(side_by_side, "_running", lambda: 9)
     assert side_by_side.process_count(2) == 0
+    looks = iter([9, 8, 7, 9])
+    monkeypatch.setattr(side_by_side, "_running", lambda: next(looks))
+    assert side_by_side.process_count(2) == 1
     monkeypatch.setattr(side_by_side, "_running", lambda: 1)
     monkeypatch.setattr(sys, "executable", "/usr/bin/blender")
     assert side_by_side.process_count(2) == 0
