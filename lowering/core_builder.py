@@ -15,6 +15,8 @@ from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
+
 OpT = TypeVar("OpT", bound=Operation)
 
 Properties = Mapping[str, Attribute]
@@ -60,7 +62,7 @@ class CoreBuilder:
         self, kind: type[Operation], operands: Sequence[SSAValue], properties: Properties = NONE
     ) -> None:
         """An operation without results."""
-        self.block.add_op(kind.create(operands=operands, properties=properties))
+        append_leaf(self.block, leaf(kind, operands, (), properties))
 
     def emit(
         self,
@@ -70,8 +72,8 @@ class CoreBuilder:
         properties: Properties = NONE,
     ) -> SSAValue:
         """The result of an operation that has one."""
-        op = kind.create(operands=operands, result_types=(result,), properties=properties)
-        self.block.add_op(op)
+        op = leaf(kind, operands, (result,), properties)
+        append_leaf(self.block, op)
         return op.results[0]
 
     def shared(
@@ -96,12 +98,12 @@ class CoreBuilder:
             if known is not None:
                 return known
             builder = builder._around
-        new = kind.create(operands=operands, result_types=(result,), properties=properties)
+        new = leaf(kind, operands, (result,), properties)
         home, loop = self._home(operands)
         if loop is None:
-            home.block.add_op(new)
+            append_leaf(home.block, new)
         else:
-            home.block.insert_op_before(new, loop)
+            insert_leaf_before(home.block, new, loop)
         made = home._shared[key] = new.results[0]
         return made
 
@@ -122,8 +124,8 @@ class CoreBuilder:
         key = (loop, *operands)
         known = home._loaded.get(key)
         if known is None:
-            new = memref.LoadOp.create(operands=operands, result_types=(result,))
-            home.block.insert_op_before(new, loop)
+            new = leaf(memref.LoadOp, operands, (result,))
+            insert_leaf_before(home.block, new, loop)
             known = home._loaded[key] = new.results[0]
         return known
 

@@ -19,6 +19,7 @@ from ..analysis.affine_isl import applied
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.combiner import Combiner
+from ..dialects.leaf_operations import append_leaf, leaf
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
 from .core_builder import CoreBuilder, predicate
@@ -121,13 +122,15 @@ class LaneConverter:
         elif isinstance(op, arith.DivfOp) and self._has_reciprocal(op, builder):
             self._divide(op, builder)
         else:
-            new = _ON_VECTORS.get(type(op), type(op)).create(
-                operands=[self.values.vector(builder, v) for v in op.operands],
-                result_types=[self.values.type_of(op.results[0].type)],
-                properties=op.properties,
-                attributes=op.attributes,
+            new = leaf(
+                _ON_VECTORS.get(type(op), type(op)),
+                [self.values.vector(builder, v) for v in op.operands],
+                (self.values.type_of(op.results[0].type),),
+                op.properties,
+                op.attributes,
             )
-            self.values.bind(op.results[0], builder.insert(new).results[0])
+            append_leaf(builder.block, new)
+            self.values.bind(op.results[0], new.results[0])
 
     def _has_reciprocal(self, op: arith.DivfOp, builder: CoreBuilder) -> bool:
         return (

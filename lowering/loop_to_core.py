@@ -39,6 +39,22 @@ MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
+_CONVERTED = frozenset(
+    {
+        affine.ApplyOp,
+        arith.ConstantOp,
+        arith.DivfOp,
+        loop.ForOp,
+        loop.IfOp,
+        loop.LoadOp,
+        loop.PrefetchOp,
+        loop.StoreOp,
+        loop.YieldOp,
+    }
+)
+"""The operations that become others; the rest are core already."""
+
+
 @dataclass
 class FunctionConverter:
     """Rebuilds the body of one function at core level."""
@@ -80,6 +96,9 @@ class FunctionConverter:
 
     def convert_op(self, op: Operation, builder: CoreBuilder) -> None:
         """Append what one operation becomes."""
+        if type(op) not in _CONVERTED:  # quicker than to compare with each
+            self._clone(op, builder)
+            return
         match op:
             case loop.YieldOp():
                 pass

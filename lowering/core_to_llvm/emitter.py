@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.leaf_operations import append_leaf, leaf
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from .properties import NSW, aligned, comparison, element_address, integer, intrinsic_call, segments
@@ -208,13 +209,8 @@ class Emitter:
         properties: Mapping[str, Attribute] = {},
     ) -> SSAValue:
         """Append an operation with one result."""
-        op = kind.create(
-            operands=operands,
-            result_types=(result,),
-            properties=properties,
-            location=self.location,
-        )
-        self.block.add_op(op)
+        op = leaf(kind, operands, (result,), properties, location=self.location)
+        append_leaf(self.block, op)
         return op.results[0]
 
     def append(self, op: Operation) -> None:
@@ -293,13 +289,14 @@ class Emitter:
         fastmath: llvm.FastMathAttr | None = None,
     ) -> SSAValue | None:
         """`llvm.call_intrinsic` of an intrinsic by its full, mangled name."""
-        op = llvm.CallIntrinsicOp.create(
-            operands=operands,
-            result_types=() if result is None else (result,),
-            properties=intrinsic_call(name, len(operands), fastmath),
+        op = leaf(
+            llvm.CallIntrinsicOp,
+            operands,
+            () if result is None else (result,),
+            intrinsic_call(name, len(operands), fastmath),
             location=self.location,
         )
-        self.block.add_op(op)
+        append_leaf(self.block, op)
         return None if result is None else op.results[0]
 
     def call(
@@ -326,7 +323,7 @@ class Emitter:
         found = self._constants.get((value, type_))
         if found is None:
             attr = integer(value, type_)
-            op = llvm.ConstantOp.create(result_types=(attr.type,), properties={"value": attr})
+            op = leaf(llvm.ConstantOp, (), (attr.type,), {"value": attr})
             op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
             self._prologue.append(op)
             found = self._constants[value, type_] = op.results[0]
@@ -418,10 +415,9 @@ class Emitter:
         if nontemporal:
             properties = {**properties, "nontemporal": UnitAttr()}
             self.has_nontemporal = True
-        self.block.add_op(
-            llvm.StoreOp.create(
-                operands=(value, pointer), properties=properties, location=self.location
-            )
+        append_leaf(
+            self.block,
+            leaf(llvm.StoreOp, (value, pointer), (), properties, location=self.location),
         )
 
 

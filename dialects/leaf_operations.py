@@ -1,0 +1,104 @@
+"""
+Operations without regions and successors, made and appended with no more work than these need: lowerings make hundreds for
+each kernel.
+
+This is the one place that writes private fields of xDSL's operations and blocks. What it makes is what `Operation.create`
+and `Block.add_op` make, with which a test compares it.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
+from xdsl.ir.core import SSAValues
+from xdsl.irdl import IRDLOperation, OptionalDef
+
+OpT = TypeVar("OpT", bound=Operation)
+
+_NONE: Mapping[str, Attribute] = MappingProxyType({})
+
+
+def leaf(
+    kind: type[OpT],
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NONE,
+    attributes: Mapping[str, Attribute] = _NONE,
+    location: LocationAttr | None = None,
+) -> OpT:
+    """As `kind.create`, for an operation without regions and successors."""
+    defaults = _defaults(kind)
+    if defaults is None:
+        return kind.create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+        )
+    op = kind.__new__(kind)
+    op._operands = SSAValues(operands)
+    op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
+    for operand, use in zip(operands, uses, strict=True):
+        operand.add_use(use)
+    op.results = SSAValues(
+        [OpResult(result_type, op, index) for index, result_type in enumerate(result_types)]
+    )
+    op.properties, op.attributes = dict(properties), dict(attributes)
+    for name, value in defaults[0]:
+        op.properties.setdefault(name, value)
+    for name, value in defaults[1]:
+        op.attributes.setdefault(name, value)
+    op.location = UNKNOWN_LOC if location is None else location
+    op.regions = ()
+    return op
+
+
+def append_leaf(block: Block, op: Operation) -> None:
+    """As `block.add_op`, for a new operation: without regions it has no block in it."""
+    last = block._last_op
+    op.parent = block
+    op._prev_op = last
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+    block._last_op = op
+
+
+def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:
+    """As `block.insert_op_before`, likewise; `place` is in the block."""
+    before = place._prev_op
+    op.parent = block
+    op._prev_op, op._next_op = before, place
+    place._prev_op = op
+    if before is None:
+        block._first_op = op
+    else:
+        before._next_op = op
+
+
+@cache
+def _defaults(
+    kind: type[Operation],
+) -> tuple[tuple[tuple[str, Attribute], ...], tuple[tuple[str, Attribute], ...]] | None:
+    """The properties and attributes that a kind has where none are given; None where it does more when it is made."""
+    if not issubclass(kind, IRDLOperation) or kind.__post_init__ is not IRDLOperation.__post_init__:
+        return None
+    definition = kind.get_irdl_definition()
+    properties, attributes = (
+        tuple(
+            (name, found.default_value)
+            for name, found in given.items()
+            if not isinstance(found, OptionalDef) and found.default_value is not None
+        )
+        for given in (definition.properties, definition.attributes)
+    )
+    return properties, attributes

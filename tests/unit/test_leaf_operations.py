@@ -1,0 +1,77 @@
+"""Operations made the short way are those that xDSL's way makes, in the same lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stepwell.dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
+from xdsl.dialects import arith, llvm, memref, vector
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    VectorType,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation
+
+LANES = VectorType(f32, [8])
+BLOCK = Block(arg_types=[f32, f32, MemRefType(f32, [4]), llvm.LLVMPointerType(), LANES])
+A, B, BUFFER, POINTER, VECTOR = BLOCK.args
+PLACE = FileLineColLoc(StringAttr("f.py"), IntAttr(1), IntAttr(2))
+
+CASES: list[tuple[type[Operation], list[Any], list[Attribute], dict[str, Attribute]]] = [
+    (arith.AddfOp, [A, B], [f32], {}),
+    (arith.AddfOp, [A, A], [f32], {"fastmath": arith.FastMathFlagsAttr("fast")}),
+    (arith.ConstantOp, [], [i64], {"value": IntegerAttr(3, i64)}),
+    (memref.StoreOp, [A, BUFFER], [], {}),
+    (vector.BroadcastOp, [A], [LANES], {}),
+    (llvm.LoadOp, [POINTER], [f32], {}),
+    (llvm.FAddOp, [A, B], [f32], {}),
+    (llvm.StoreOp, [A, POINTER], [], {}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].name)
+def test_an_operation_is_as_xdsl_makes_it(case: Any):
+    kind, operands, results, properties = case
+    made = leaf(kind, operands, results, properties, {"note": StringAttr("n")}, PLACE)
+    expected = kind.create(
+        operands=operands,
+        result_types=results,
+        properties=properties,
+        attributes={"note": StringAttr("n")},
+        location=PLACE,
+    )
+    assert made.is_structurally_equivalent(expected) and type(made) is kind
+    assert list(made.properties) == list(expected.properties) and made.location == PLACE
+    assert vars(made).keys() >= vars(expected).keys() - {"_successors", "_successor_uses"}
+    assert not made.successors and not made.regions
+    uses = [(use.operation, use.index) for value in {*operands} for use in value.uses]
+    assert all((made, index) in uses for index in range(len(operands)))
+    for op in (made, expected):
+        op.erase()
+    assert not any(use.operation is made for value in operands for use in value.uses)
+
+
+def test_blocks_have_them_in_order():
+    quick, plain = Block(), Block()
+    for block, append, insert in (
+        (quick, append_leaf, insert_leaf_before),
+        (plain, Block.add_op, Block.insert_op_before),
+    ):
+        ops = [leaf(arith.ConstantOp, (), (i64,), {"value": IntegerAttr(n, i64)}) for n in range(5)]
+        append(block, ops[1])
+        append(block, ops[3])
+        insert(block, ops[0], ops[1])
+        insert(block, ops[2], ops[3])
+        append(block, ops[4])
+        assert [*block.ops] == ops and [*reversed(block.ops)] == ops[::-1]
+        assert all(op.parent is block for op in ops)
+        ops[2].detach()
+        ops[0].detach()
+        assert [*block.ops] == [ops[1], ops[3], ops[4]]
