@@ -223,3 +223,20 @@ def attained_range(expr: AffineExpr, extents: Sequence[int]) -> tuple[int, int]:
         grids[dim] = grid
     values = np.asarray(expr.eval(grids, ()))  # arithmetic on arrays, as on ints
     return int(values.min()), int(values.max())
+
+
+def guards_within(
+    exprs: Sequence[AffineExpr], shape: Sequence[int], extents: Sequence[int]
+) -> list[AffineExpr]:
+    """
+    Expressions over dimensions of these extents that are all at least zero exactly where `exprs` are subscripts inside a
+    tensor of this shape; those that always are, are left out.
+    """
+    guards: list[AffineExpr] = []
+    for expr, size in zip(exprs, shape, strict=True):
+        low, high = bounds(expr, box(extents))
+        if low is None or low < 0:
+            guards.append(expr)
+        if high is None or high >= size:
+            guards.append(AffineExpr.constant(size - 1) - expr)
+    return guards

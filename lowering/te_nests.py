@@ -24,7 +24,7 @@ from ..analysis.cost import (
 )
 from ..analysis.fusion import is_epilogue_of
 from ..dialects import loop, te
-from ..dialects.affine_bounds import bounds, box
+from ..dialects.affine_bounds import guards_within
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import bit_width
 from ..dialects.scalar import EXACT
@@ -416,7 +416,10 @@ class _Nest:
         assert read.map is not None
         buffer = self.parent.values[read.source]
         subscripts, loops = _with_numbers(read.map.results, variables)
-        constraints = _guards(read, compute.static_extents) if read.pad is not None else []
+        constraints: list[AffineExpr] = []
+        if read.pad is not None:
+            shape = tensor_type(read.source).get_shape()
+            constraints = guards_within(read.map.results, shape, compute.static_extents)
         if not constraints:
             return builder.insert(loop.LoadOp(buffer, subscripts, loops)).result
         assert read.pad is not None
@@ -475,16 +478,3 @@ def _with_numbers(
     ]
     simpler = tuple(expr.replace_dims_and_symbols(dims, []) for expr in exprs)
     return AffineMap(len(loops), 0, simpler), loops
-
-
-def _guards(read: te.Read, extents: Sequence[int]) -> list[AffineExpr]:
-    """Expressions that are all at least zero exactly where the read is inside its tensor."""
-    assert read.map is not None
-    guards: list[AffineExpr] = []
-    for expr, size in zip(read.map.results, tensor_type(read.source).get_shape(), strict=True):
-        low, high = bounds(expr, box(extents))
-        if low is None or low < 0:
-            guards.append(expr)
-        if high is None or high >= size:
-            guards.append(AffineExpr.constant(size - 1) - expr)
-    return guards

@@ -72,8 +72,6 @@ def _why_not_element(compute: te.ComputeOp) -> str | None:
         return "it is a reduction, or has extents that are values"
     if len(compute.outputs) > 1:
         return "others need results that are computed with it"
-    if any(read.pad is not None for read in compute.reads):
-        return "it reads outside of its operands"
     if used_from_above(compute.body):
         return "it needs values that the loops have not"
     return None

@@ -43,3 +43,15 @@ def test_sums_of_floats_keep_their_order(shape: tuple[int, ...]):
     x, axis = drawn(shape, "f4"), min(len(shape) - 1, 1)
     found = sw.jit(lambda x: sw.cumsum(x, axis), threads=1)(x)
     np.testing.assert_array_equal(found, np.cumsum(x, axis))
+
+
+@pytest.mark.parametrize("count", [1, 7, 33])
+def test_what_is_padded_is_summed_where_it_is_read(count: int):
+    x = drawn((3, count), "f8")
+
+    def sums(x: sw.Tensor) -> sw.Tensor:
+        return sw.cumsum(sw.pad(x, ((0, 0), (2, 1))), axis=1)
+
+    low = sw.jit(sums, threads=1).lower(x)
+    assert low.as_text("te").count("te.kernel") == 1
+    np.testing.assert_array_equal(low.compile()(x), np.cumsum(np.pad(x, ((0, 0), (2, 1))), 1))

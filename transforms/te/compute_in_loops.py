@@ -26,6 +26,7 @@ from ...analysis.cost import is_data_movement
 from ...analysis.fusion.loop_operands import ComputedOperand, block_size, plan_operand
 from ...analysis.levels import Level
 from ...dialects import loop, te
+from ...dialects.affine_bounds import guards_within
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import axis_names
@@ -367,8 +368,7 @@ class _Writer:
             if read.map is None:
                 mapping[arg] = buffer
                 continue
-            load = loop.LoadOp(buffer, read.map.compose(map_), operands)
-            mapping[arg] = builder.insert(load).result
+            mapping[arg] = self._read(builder, read, map_, operands)
             mapping[arg].name_hint = arg.name_hint
         for arg, expr in zip(compute.iterator_args, map_.results, strict=True):
             if arg.uses:
@@ -383,6 +383,27 @@ class _Writer:
             else:
                 builder.insert(op.clone(mapping))
         return mapping[compute.yielded[0]]
+
+    def _read(
+        self, builder: Builder, read: te.Read, map_: AffineMap, operands: Sequence[SSAValue]
+    ) -> SSAValue:
+        """What the element at subscripts reads of an operand, or the pad outside of that."""
+        assert read.map is not None
+        load = loop.LoadOp(self.buffers[read.source], read.map.compose(map_), operands)
+        guards: list[AffineExpr] = []
+        if read.pad is not None:
+            shape = tensor_type(read.source).get_shape()
+            guards = guards_within(read.map.results, shape, self.compute.static_extents)
+        if read.pad is None or not guards:
+            return builder.insert(load).result
+        pad = arith.ConstantOp(read.pad)
+        inside, outside = Block([load, loop.YieldOp(load.result)]), Block([pad])
+        outside.add_op(loop.YieldOp(pad.result))
+        exprs = [guard.replace_dims_and_symbols(map_.results, []) for guard in guards]
+        conditions = [loop.at_least_zero(expr) for expr in exprs]
+        regions = Region(inside), Region(outside)
+        guarded = loop.IfOp(conditions, operands, *regions, [load.result.type])
+        return builder.insert(guarded).outputs[0]
 
 
 def _index(

@@ -85,3 +85,26 @@ func.func @stored(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
   }
   func.return %r, %w : tensor<5xf32>, tensor<5xf32>
 }
+
+// What is outside of an operand is its pad: elements of a join are computed where they are read.
+
+// CHECK-LABEL: func.func @shifted
+// CHECK-NEXT:    te.kernel "write"
+// CHECK:           loop.for serial "s" %s = 0 to 6 {
+// CHECK-NEXT:        loop.if (%s - 1 >= 0) -> (f32) {
+// CHECK-NEXT:          loop.load %{{.*}}[%s - 1] : memref<5xf32>
+// CHECK:             } else {
+// CHECK-NEXT:          arith.constant 2.000000e+00 : f32
+func.func @shifted(%x: tensor<5xf32>) -> tensor<6xf32> {
+  %y = te.compute [%i = 6] (%a = %x[%i - 1] else 2.0 : f32) : (tensor<5xf32>) -> tensor<6xf32> {
+    %v = arith.addf %a, %a : f32
+    te.yield %v : f32
+  }
+  %r = te.loops "write" (%in = %y) -> (%out) : (tensor<6xf32>) -> tensor<6xf32> {
+    loop.for serial "s" %s = 0 to 6 {
+      %v = loop.load %in[%s] : memref<6xf32>
+      loop.store %v, %out[%s] : memref<6xf32>
+    }
+  }
+  func.return %r : tensor<6xf32>
+}
