@@ -97,18 +97,22 @@ class NestGrouping:
     # Inlining.
 
     def _inline(self, number: int) -> None:
-        """Evaluate a nest where it is read, if all of its readers can, or those that can where that moves data only."""
+        """
+        Evaluate a nest where it is read, if all of its readers can, or those that can where it only moves data, or makes
+        the same in a wider type.
+        """
         producer = self._nests.get(number)
         if producer is None or producer.is_reduction:
             return
         is_kept = any(value in self.kept for value in producer.results)
-        if is_kept and not producer.is_movement:
+        is_for_each = producer.is_movement or producer.is_extension
+        if is_kept and not is_for_each:
             return
         readers = self.readers(number)
         if len(producer.roots) > 1 and len(readers) > 1:
             return
         can = [reader for reader in readers if self.why_stored(number, reader) is None]
-        if len(can) < len(readers) and not producer.is_movement:
+        if len(can) < len(readers) and not is_for_each:
             return
         self._changed.update(can)
         for reader in can:
@@ -199,6 +203,8 @@ class NestGrouping:
         reason = why_not_one(first, second)
         if reason is not None:
             return reason
+        if self._is_left_to_loops(other):
+            return "loops that read it make its elements of those that are stored"
         needs = second.reads_of(first.results) or first.reads_of(second.results)
         anchors = {*self._anchors(first), *self._anchors(second)}
         if not needs and not first.is_reduction and len(anchors) > 1:
@@ -207,6 +213,16 @@ class NestGrouping:
         if results > MAX_RESULTS:
             return f"together they would have {results} results, more than {MAX_RESULTS}"
         return self.graph.why_apart(one, other)
+
+    def _is_left_to_loops(self, group: int) -> bool:
+        """Whether a nest only has elements of a stored tensor in a wider type, and only loops need them."""
+        nest = self._nests[group]
+        if not nest.is_extension:
+            return False
+        (read,) = nest.reads
+        users = [use.operation for value in nest.results for use in value.uses]
+        is_for_loops = all(isinstance(op, te.ComputeOp | te.LoopsOp) for op in users)
+        return read.source in self.kept and is_for_loops and not self.readers(group)
 
     def _results_of_both(self, one: int, other: int) -> tuple[SSAValue, ...]:
         """What of two nests others need."""

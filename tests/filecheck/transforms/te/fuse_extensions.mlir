@@ -41,3 +41,30 @@ func.func @window(%x: tensor<32xbf16>) -> tensor<30xf32> {
   }
   func.return %r : tensor<30xf32>
 }
+
+// A condition that is stored is summed up and counted by loops as it is, not as numbers of 64 bits beside it.
+// CHECK-LABEL: func.func @stored_condition(
+// CHECK:         %c_1 = te.compute [%i = 4] (%e = %x_1[%i]) : (tensor<4xf32>) -> tensor<4xi1> {
+// CHECK:         te.kernel "w" (%c_1 = %c) : (tensor<4xi1>) -> tensor<4xi64> {
+// CHECK:         te.kernel "s" (%c_1 = %c) : (tensor<4xi1>) -> tensor<i64> {
+func.func @stored_condition(%x: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi64>, tensor<i64>) {
+  %c = te.compute [%i = 4] (%e = %x[%i]) : (tensor<4xf32>) -> tensor<4xi1> {
+    %z = arith.constant 0.0 : f32
+    %v = arith.cmpf olt, %e, %z : f32
+    te.yield %v : i1
+  }
+  %w = te.compute [%i = 4] (%e = %c[%i]) : (tensor<4xi1>) -> tensor<4xi64> {
+    %v = arith.extui %e : i1 to i64
+    te.yield %v : i64
+  }
+  %l = te.loops "copy" (%a = %w) -> (%o) : (tensor<4xi64>) -> tensor<4xi64> {
+    loop.for serial "k" %k = 0 to 4 {
+      %v = loop.load %a[%k] : memref<4xi64>
+      loop.store %v, %o[%k] : memref<4xi64>
+    }
+  }
+  %s = te.compute [] add [%i = 4] (%e = %w[%i]) : (tensor<4xi64>) -> tensor<i64> {
+    te.yield %e : i64
+  }
+  func.return %c, %l, %s : tensor<4xi1>, tensor<4xi64>, tensor<i64>
+}
