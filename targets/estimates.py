@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .core import Core
-from .rates import RATE_NAMES, STRIDED_ROWS, Rate, Rates
+from .rates import RATE_NAMES, STRIDED_ROWS, Rate, Rates, is_slowdown
 
 NOMINAL_FREQUENCY = 3e9
 """
@@ -43,15 +43,30 @@ class _Estimate:
 
 
 def complete(core: Core, cores: int, found: Mapping[str, Rate]) -> Rates:
-    """All rates: those that were `found`, and estimates for the others."""
+    """
+    All rates: those that were `found`, and estimates for the others. What was measured on a busy machine is a lower
+    bound: it gives way to an estimate that follows from other rates that were found, where this is more.
+    """
     values = {name: rate.core for name, rate in found.items()}
     rates = dict(found)
     for name, estimate in _ESTIMATES.items():
-        if name not in rates:
-            value = values[name] = estimate.formula(core, values)
-            together = 1 if estimate.is_shared else cores
-            rates[name] = Rate(value, value * together, "estimated")
+        is_bound = name in rates and _is_lower_bound(name, estimate, found)
+        if name in rates and not is_bound:
+            continue
+        value = estimate.formula(core, values)
+        if is_bound and value <= values[name]:
+            continue
+        values[name] = value
+        rates[name] = Rate(value, value * (1 if estimate.is_shared else cores), "estimated")
     return Rates(cores, **{name: rates[name] for name in RATE_NAMES})
+
+
+def _is_lower_bound(name: str, estimate: _Estimate, found: Mapping[str, Rate]) -> bool:
+    """Whether a rate was measured on a busy machine, and those from which it is estimated were found."""
+    follows = [other for other in estimate.follows if other in RATE_NAMES]
+    if found[name].source != "busy" or is_slowdown(name) or not follows:
+        return False
+    return all(other in found for other in follows)
 
 
 def together(name: str, one_core: float, cores: int) -> float:

@@ -17,7 +17,7 @@ from stepwell.targets.estimates import complete, following
 from stepwell.targets.known_cores import known_core, known_cores
 from stepwell.targets.llvm_host import LLVMHost
 from stepwell.targets.machine import Cpuid
-from stepwell.targets.rates import RATE_NAMES, Rate, is_slowdown
+from stepwell.targets.rates import RATE_NAMES, Rate, Source, is_slowdown
 from stepwell.targets.target import Target
 
 NAMES = [
@@ -150,6 +150,18 @@ def test_known_core_and_llvms_cpu_are_one_target():
     assert zen3.rates.fma_f32 == Rate(102e9, 102e9, "known")
     assert zen3.rates.read_l1.source == "estimated"
     assert zen3.frequency == pytest.approx(3.19e9, rel=0.01)
+
+
+def test_a_lower_bound_gives_way_to_what_other_rates_say():
+    def tile(rate: float, source: Source) -> Rate:
+        found = {"fma_f32": Rate(160e9, 160e9, "busy"), "read_l2": Rate(110e9, 110e9, "busy")}
+        return complete(
+            Core(512, 32), 1, {**found, "tile_near": Rate(rate, rate, source)}
+        ).tile_near
+
+    assert tile(90e9, "measured").core == 90e9
+    assert tile(90e9, "busy").source == "estimated" and tile(90e9, "busy").core > 140e9
+    assert tile(159e9, "busy").core == 159e9
 
 
 def test_every_known_rate_is_one():
