@@ -42,8 +42,8 @@ INLINE_LIMIT = 64
 _ALIGNMENT = 64
 """Alignment in bytes that a blob's header promises (upstream's blob format: 4 bytes, then the data)."""
 
-_MEMORY = Regions()
-"""of copies of arrays"""
+_MEMORY = Regions(huge_pages=False)
+"""of copies of arrays, most of which are read once, when they are packed"""
 
 _PART = 1 << 16
 

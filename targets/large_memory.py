@@ -1,5 +1,5 @@
 """
-Memory for large arrays, on huge pages where the system has them.
+Memory for large arrays, on huge pages where that is asked for and the system has them.
 
 A new page costs more than to write it: the system is entered, finds it and fills it with zeros, and inside of a
 virtual machine the host does so too. A huge page is one such entry for 512 of them. Linux gives them to what asks for
@@ -25,19 +25,24 @@ LARGE_BYTES = 1 << 18
 _LINE = 64
 
 
-def empty_region(size: int) -> np.ndarray:
+def empty_region(size: int, *, huge_pages: bool = True) -> np.ndarray:
     """`size` bytes as uint8 that begin with a huge page: not touched, and with any contents."""
-    raw = _mapped(size + HUGE_PAGE)
+    raw = _mapped(size + HUGE_PAGE, huge_pages)
     start = _first_page(raw)
     return raw[start : start + size]
 
 
-def _mapped(size: int) -> np.ndarray:
-    """New memory, as uint8: its views refer to this array."""
+def _mapped(size: int, huge_pages: bool) -> np.ndarray:
+    """
+    New memory, as uint8: its views refer to this array.
+
+    Ordinary pages are sooner there in a virtual machine that gives its free huge pages back to the host (Linux's free
+    page reporting): the host then has to find every one anew, and ordinary ones are mostly those used before.
+    """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.frombuffer(mmap.mmap(-1, size), np.uint8)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # of a system without them
             memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8)
@@ -54,8 +59,10 @@ class Regions:
     Safe to share between threads.
     """
 
-    def __init__(self, region_bytes: int = 1 << 25):
+    def __init__(self, region_bytes: int = 1 << 25, *, huge_pages: bool = True):
+        """`huge_pages` are for what is read often: see `_mapped`."""
         self._region_bytes = region_bytes
+        self._huge_pages = huge_pages
         self._region: np.ndarray | None = None
         """the one that is being filled"""
         self._end = 0
@@ -69,13 +76,13 @@ class Regions:
             start = -raw.ctypes.data % _LINE
             return raw[start : start + size]
         if size >= self._region_bytes:
-            return empty_region(size)
+            return empty_region(size, huge_pages=self._huge_pages)
         with self._lock:
             region = self._region
             if region is not None and sys.getrefcount(region) == _OF_UNUSED:
                 self._end = _first_page(region)
             elif region is None or self._end + size > region.size:
-                region = self._region = _mapped(self._region_bytes + HUGE_PAGE)
+                region = self._region = _mapped(self._region_bytes + HUGE_PAGE, self._huge_pages)
                 self._end = _first_page(region)
             start = self._end
             self._end += -(-size // _LINE) * _LINE
