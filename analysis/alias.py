@@ -89,6 +89,10 @@ class Aliases:
         # Memory is typed: an f32 buffer and an i32 buffer of the caller are different arrays.
         return memref_type(a).get_element_type() == memref_type(b).get_element_type()
 
+    def is_separate(self, value: SSAValue) -> bool:
+        """Whether a root buffer certainly shares its memory with no other one."""
+        return is_allocation(value) or value in self._separate
+
     def _is_known(self, value: SSAValue) -> bool:
         """Whether it is certain where the buffer comes from."""
         if isinstance(value, BlockArgument):

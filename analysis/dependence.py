@@ -8,7 +8,7 @@ loop carries it, at what distance, and which pair of iterations a new order woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -20,7 +20,8 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop
 from .domains import REMEMBERED, Around, Place, touched
 from .frames import Frames
-from .reductions import ReductionUpdate, find_updates
+from .operations import operations_in
+from .reductions import ReductionUpdate, Updates
 from .scop import Access, Scop, extract
 from .subscript_tests import SubscriptTest, equal_loops
 
@@ -248,12 +249,16 @@ class Dependences:
     """
 
     def __init__(
-        self, function: func.FuncOp, frames: Frames | None = None, before: Dependences | None = None
+        self,
+        function: func.FuncOp,
+        frames: Frames | None = None,
+        operations: Sequence[Operation] | None = None,
     ):
-        """`frames` are the function's, and `before` is what was known before it was rewritten."""
-        self.scop = extract(frames or Frames(function), None if before is None else before.scop)
-        self.updates = find_updates(function)
-        self._groups = _groups(self.scop)
+        """`frames` are the function's, and `operations` all that are in it, in textual order."""
+        if operations is None:
+            operations = operations_in(function)
+        self.scop = extract(frames or Frames(function), operations)
+        self.updates = Updates(operations, self.scop.aliases)
         self._finder = _Finder(self.scop, self.updates)
 
     @property
@@ -290,16 +295,19 @@ class Dependences:
         accesses = self.scop.inside(for_op)
         return [d for d in self._candidates(accesses, accesses) if d.is_carried_by(for_op)]
 
+    @cached_property
+    def _groups(self) -> list[list[Access]]:
+        return _groups(self.scop)
+
     def _candidates(
         self, sources: Collection[Access], sinks: Collection[Access]
     ) -> Iterator[Dependence]:
         """All pairs of accesses of which one writes what the other may touch."""
         first, second = set(sources), set(sinks)
         for group in self._groups:
-            others = [access for access in group if access in second]
-            for source in group:
-                if source not in first:
-                    continue
+            ours = [access for access in group if access in first]
+            others = [access for access in group if access in second] if ours else []
+            for source in ours:
                 for sink in others:
                     if source.is_write or sink.is_write:
                         dependence = self._finder.dependence(source, sink)
@@ -378,8 +386,13 @@ def dependences(function: func.FuncOp) -> Dependences:
 
 def _groups(scop: Scop) -> list[list[Access]]:
     """Accesses that may meet: those of one buffer, and of buffers that may alias it."""
+    by_buffer: dict[SSAValue, list[Access]] = {}
+    for access in scop.accesses:
+        by_buffer.setdefault(access.buffer, []).append(access)
+    if all(map(scop.aliases.is_separate, by_buffer)):
+        return [*by_buffer.values()]
     groups: list[list[SSAValue]] = []
-    for buffer in dict.fromkeys(access.buffer for access in scop.accesses):
+    for buffer in by_buffer:
         met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
         groups = [g for g in groups if g not in met]
         groups.append([*(other for g in met for other in g), buffer])
@@ -389,9 +402,8 @@ def _groups(scop: Scop) -> list[list[Access]]:
 class _Finder:
     """Pairs accesses of one function."""
 
-    def __init__(self, scop: Scop, updates: dict[Operation, ReductionUpdate]):
+    def __init__(self, scop: Scop, updates: Mapping[Operation, ReductionUpdate]):
         self._scop, self._updates = scop, updates
-        self._textual_order = {access.op: n for n, access in enumerate(scop.accesses)}
         self._found: dict[tuple[Access, Access], Dependence | None] = {}
 
     def dependence(self, source: Access, sink: Access) -> Dependence | None:
@@ -400,6 +412,10 @@ class _Finder:
         if ends not in self._found:
             self._found[ends] = self._find(source, sink)
         return self._found[ends]
+
+    @cached_property
+    def _textual_order(self) -> dict[Operation, int]:
+        return {access.op: n for n, access in enumerate(self._scop.accesses)}
 
     def _find(self, source: Access, sink: Access) -> Dependence | None:
         same_buffer = source.buffer is sink.buffer
@@ -469,7 +485,7 @@ def _within(
 
 
 def _common_reduction(
-    updates: dict[Operation, ReductionUpdate], source: Access, sink: Access
+    updates: Mapping[Operation, ReductionUpdate], source: Access, sink: Access
 ) -> ReductionUpdate | None:
     first, second = updates.get(source.op), updates.get(sink.op)
     if first is None or second is None or first.operator != second.operator:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import islpy as isl
 from xdsl.dialects import affine, arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ..dialects import loop
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
-from .operations import operations_in
+from .operations import operands_of, operations_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,10 @@ _LOOP = ("loop_name", "lower_map", "upper_map", "step")
 """The properties of a loop that its frame is made from."""
 
 
+Known = tuple[Frame, tuple[SSAValue, ...], tuple[Attribute | None, ...], Frame]
+"""The frame around an operation, its operands and what it says, and the frame of its block, which follows from these."""
+
+
 class Frames:
     """
     The frames of one function's blocks, kept from one question to the next.
@@ -94,8 +98,7 @@ class Frames:
 
     def __init__(self, function: func.FuncOp):
         self.function = function
-        self._known: dict[Block, tuple[Frame, tuple[object, ...], Frame]] = {}
-        """By block the frame around its operation, what the operation says, and the frame that follows."""
+        self._known: dict[Block, Known] = {}
         self._begin(_Parameters(function).found)
 
     def update(self) -> None:
@@ -133,30 +136,35 @@ class Frames:
 
     def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:
         """That of the body of a loop that stands in a frame."""
-        block = op.body.block
-        said = (*map(op.properties.get, _LOOP), *op.operands)
+        block, operands = op.regions[0].block, operands_of(op)
+        said = tuple(map(op.properties.get, _LOOP))
         known = self._known.get(block)
-        if known is None or known[0] is not outer or known[1] != said:
-            known = outer, said, _in_loop(op, outer)
+        if known is None or not _holds(known, outer, operands, said):
+            known = outer, operands, said, _in_loop(op, outer)
             self._keep(block, known, op)
-        return known[2]
+        return known[3]
 
     def in_branch(self, op: loop.IfOp, taken: bool, outer: Frame) -> Frame:
         """That of the body of a branch of a condition that stands in a frame."""
         block = (op.then_region if taken else op.else_region).block
-        said = (op.condition, *op.operands)
+        operands, said = operands_of(op), (op.condition,)
         known = self._known.get(block)
-        if known is None or known[0] is not outer or known[1] != said:
-            known = outer, said, _in_branch(op, taken, outer)
+        if known is None or not _holds(known, outer, operands, said):
+            known = outer, operands, said, _in_branch(op, taken, outer)
             self._keep(block, known, op)
-        return known[2]
+        return known[3]
 
-    def _keep(
-        self, block: Block, known: tuple[Frame, tuple[object, ...], Frame], op: Operation
-    ) -> None:
+    def _keep(self, block: Block, known: Known, op: Operation) -> None:
         # What an `affine.apply` computes may be changed in its place.
-        if all(value in known[0].variables for value in op.operands):
+        if all(value in known[0].variables for value in known[1]):
             self._known[block] = known
+
+
+def _holds(
+    known: Known, outer: Frame, operands: Sequence[SSAValue], said: tuple[Attribute | None, ...]
+) -> bool:
+    """Whether a frame still is that of its block."""
+    return known[0] is outer and known[1] is operands and known[2] == said
 
 
 def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:

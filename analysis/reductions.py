@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, func
@@ -62,17 +63,51 @@ def operator_of(op: Operation) -> str | None:
     return None
 
 
-def find_updates(function: func.FuncOp) -> dict[Operation, ReductionUpdate]:
+class Updates(Mapping[Operation, ReductionUpdate]):
+    """The update each load and store belongs to, for those that belong to one; each found when it is asked for."""
+
+    def __init__(self, operations: Sequence[Operation], aliases: Aliases):
+        """`operations` are a function's, in textual order."""
+        self._operations, self._aliases = operations, aliases
+        self._known: dict[Operation, ReductionUpdate | None] = {}
+
+    def __getitem__(self, op: Operation) -> ReductionUpdate:
+        if op not in self._known:
+            self._known[op] = self._find(op)
+        found = self._known[op]
+        if found is None:
+            raise KeyError(op)
+        return found
+
+    def __iter__(self) -> Iterator[Operation]:
+        for op in self._operations:
+            if type(op) is loop.StoreOp and op in self:
+                yield self[op].load
+                yield op
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _find(self, op: Operation) -> ReductionUpdate | None:
+        if type(op) is loop.LoadOp:
+            store = _store_of(op)
+            found = self.get(store) if store is not None else None
+            return found if found is not None and found.load is op else None
+        found = _update(op) if type(op) is loop.StoreOp else None
+        return found if found is not None and _is_undisturbed(found, self._aliases) else None
+
+
+def _store_of(load: loop.LoadOp) -> Operation | None:
+    """What stores the combination of a loaded value, where that is all that is done with it."""
+    combine = load.result.get_user_of_unique_use()
+    if combine is None or len(combine.results) != 1:
+        return None
+    return combine.results[0].get_user_of_unique_use()
+
+
+def find_updates(function: func.FuncOp) -> Mapping[Operation, ReductionUpdate]:
     """The update each load and store of a function belongs to, for those that belong to one."""
-    aliases = Aliases(function)
-    found: dict[Operation, ReductionUpdate] = {}
-    for op in operations_in(function):
-        if type(op) is loop.StoreOp:
-            update = _update(op)
-            if update is not None and _is_undisturbed(update, aliases):
-                found[update.load] = update
-                found[update.store] = update
-    return found
+    return dict(Updates(operations_in(function), Aliases(function)))
 
 
 def find_running(for_op: loop.ForOp, aliases: Aliases) -> dict[Operation, ReductionUpdate]:

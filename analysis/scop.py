@@ -10,14 +10,14 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import count
+from typing import cast
 
 import islpy as isl
-from xdsl.dialects import affine, func, memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import MemoryEffectKind, get_effects
 
@@ -25,7 +25,7 @@ from ..dialects import loop
 from .alias import Aliases, is_allocation
 from .domains import REMEMBERED, Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import operations_in
+from .operations import operands_of, operations_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,8 @@ class Access:
     One operation's reading or writing of one buffer.
 
     Subscripts that are affine are known exactly. Of the others, and of an operation that is opaque, it is
-    taken that they may be any index.
+    taken that they may be any index. What takes more than a look at the operation is found when it is first
+    asked for, which has to be before the function is rewritten.
     """
 
     op: Operation
@@ -42,13 +43,39 @@ class Access:
     buffer: SSAValue
     is_write: bool
     loops: tuple[loop.ForOp, ...]
-    around: Around
-    place: Place
-    moment: Moment
-    exact: bool
-    """Whether the element is known: all subscripts are affine."""
-    certain: bool
-    """Whether it is made in all of its domain: every bound and condition around it is affine."""
+    _accessed: SSAValue
+    """the buffer itself or the view of it that the operation uses"""
+    _scop: Scop
+
+    @cached_property
+    def _frame(self) -> Frame:
+        assert self.op.parent is not None
+        return self._scop.frame(self.op.parent)
+
+    @property
+    def around(self) -> Around:
+        return self._frame.around
+
+    @cached_property
+    def place(self) -> Place:
+        frame = self._frame
+        return Place(_loops_of(self.buffer, frame), self._subscripts(frame))
+
+    @cached_property
+    def moment(self) -> Moment:
+        """The entries of the time vector, padded with zeros to the function's length."""
+        time = self._scop.time(self.op)
+        return (*time, *[_number(0)] * (self._scop.time_length - len(time)))
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the element is known: all subscripts are affine."""
+        return isinstance(self.op, loop.LoadOp | loop.StoreOp) and None not in self.place.subscripts
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is made in all of its domain: every bound and condition around it is affine."""
+        return self._frame.certain
 
     @property
     def is_direct(self) -> bool:
@@ -84,28 +111,73 @@ class Access:
         """The time vector of each iteration of the domain."""
         return self._named(time_map(self.around, self.moment))
 
+    def at(self, place: Place) -> Access:
+        """The same access as one of another element."""
+        moved = replace(self)
+        moved.__dict__["place"] = place
+        return moved
+
     def _named(self, relation: isl.Map) -> isl.Map:
         return relation.set_tuple_name(isl.dim_type.in_, self.name)
+
+    def _subscripts(self, frame: Frame) -> tuple[AffineExpr | None, ...]:
+        """For each axis of the buffer the subscript as an affine expression, None where it is not one."""
+        op, root = self.op, self.buffer
+        if self._accessed is root or self._scop.aliases.same_indices(self._accessed) is root:
+            match op:
+                case loop.LoadOp() | loop.StoreOp():
+                    operands = op.operands_
+                    return tuple(_partly(e, operands, frame) for e in op.map.data.results)
+                case memref.LoadOp() | memref.StoreOp():
+                    return tuple(frame.term(index) for index in op.indices)
+                case _:
+                    pass
+        type_ = root.type
+        return (None,) * (type_.get_num_dims() if isinstance(type_, MemRefType) else 0)
 
     @property
     def kind(self) -> str:
         return "write" if self.is_write else "read"
 
 
-@dataclass
 class Scop:
-    """The accesses of a function in textual order, and what surrounds them."""
+    """
+    The accesses of a function in textual order, and what surrounds them.
 
-    frames: Frames
-    accesses: list[Access] = field(default_factory=list[Access])
-    time_length: int = 1
-    """The length of the time vectors."""
-    names: Iterator[int] = field(default_factory=count)
-    """Numbers for the names of accesses."""
-    made: dict[Operation, tuple[tuple[object, ...], Access]] = field(
-        default_factory=dict[Operation, tuple[tuple[object, ...], Access]]
-    )
-    """The accesses of affine loads and stores, each with all that it was made from."""
+    It is of the function as it is when it is made. Most of it is found when it is first asked for, so that who
+    rewrites the function must not ask it any more, and sets `is_open` to false.
+    """
+
+    def __init__(self, frames: Frames, operations: Sequence[Operation]):
+        """`operations` are all of the function's, in textual order."""
+        self.frames = frames
+        self.is_open = True
+        """Whether the function still is as it was."""
+        body = frames.function.body.block
+        self._frames: dict[Block, Frame] = {body: frames.outermost}
+        self._positions: dict[Block, dict[Operation, int]] = {}
+        self._times: dict[Block, Moment] = {body: ()}
+        self._loops: dict[Block, tuple[loop.ForOp, ...]] = {body: ()}
+        """By block the loops around; the blocks of opaque operations are not among them."""
+        self.accesses = list(self._found(operations))
+
+    def _found(self, operations: Sequence[Operation]) -> Iterator[Access]:
+        loops_of, number = self._loops, 0
+        for op in operations:
+            assert op.parent is not None
+            loops = loops_of.get(op.parent)
+            if loops is None:
+                continue  # a part of an opaque operation
+            kind = type(op)
+            if kind is loop.ForOp:
+                loops_of[op.regions[0].block] = (*loops, cast(loop.ForOp, op))
+            elif kind is loop.IfOp:
+                loops_of.update((block, loops) for region in op.regions for block in region.blocks)
+            else:
+                for buffer, is_write in _touched(op):
+                    root = self.aliases.root(buffer)
+                    yield Access(op, f"A{number}", root, is_write, loops, buffer, self)
+                    number += 1
 
     @property
     def function(self) -> func.FuncOp:
@@ -120,6 +192,11 @@ class Scop:
     def aliases(self) -> Aliases:
         return Aliases(self.function)
 
+    @cached_property
+    def time_length(self) -> int:
+        """The length of the time vectors."""
+        return 2 * max(_levels(block) for block in self._loops) + 1
+
     def of(self, op: Operation) -> list[Access]:
         """The accesses of one operation."""
         return [access for access in self.accesses if access.op is op]
@@ -127,18 +204,51 @@ class Scop:
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
         if isinstance(op, loop.ForOp):
-            return [access for access in self.accesses if op in access.loops]
+            own = self._loops.get(op.body.block)
+            if own is not None:
+                depth = len(own) - 1
+                return [a for a in self.accesses if len(a.loops) > depth and a.loops[depth] is op]
+        if not op.regions:
+            return self.of(op)
         return [access for access in self.accesses if op.is_ancestor(access.op)]
 
+    def frame(self, block: Block) -> Frame:
+        """What surrounds a block, which opaque operations add nothing to."""
+        found = self._frames.get(block)
+        if found is None:
+            assert self.is_open, "the function has been rewritten since"
+            around = block.parent_op()
+            assert around is not None and around.parent is not None
+            found = self.frames.inside(around, block, self.frame(around.parent))
+            self._frames[block] = found
+        return found
 
-def extract(frames: Frames, before: Scop | None = None) -> Scop:
-    """
-    The polyhedral view of a function of one block at the loop level.
+    def time(self, op: Operation) -> Moment:
+        """
+        When an operation runs: positions in blocks and numbers of branches, and loops' variables, in turn.
+        """
+        block = op.parent
+        assert block is not None and self.is_open, "the function has been rewritten since"
+        positions = self._positions.get(block)
+        if positions is None:
+            positions = self._positions[block] = {each: n for n, each in enumerate(block.ops)}
+        time = self._times.get(block)
+        if time is None:
+            time = self._times[block] = self._time_of_block(block)
+        return (*time, _number(positions[op]))
 
-    Of the view from `before` the function was rewritten, accesses that have not changed are taken over.
-    """
-    scop = Scop(frames) if before is None else Scop(frames, names=before.names)
-    return _Extractor(scop, before).run()
+    def _time_of_block(self, block: Block) -> Moment:
+        around = block.parent_op()
+        assert around is not None
+        time = self.time(around)
+        if isinstance(around, loop.ForOp):
+            return (*time, self.frame(block).variables[around.induction_variable])
+        return (*time, _number(around.regions.index(cast(Region, block.parent))))
+
+
+def extract(frames: Frames, operations: Sequence[Operation] | None = None) -> Scop:
+    """The polyhedral view of a function of one block at the loop level; `operations` are all of it in textual order."""
+    return Scop(frames, operations_in(frames.function) if operations is None else operations)
 
 
 def iteration_domain(scop: Scop, loops: Sequence[loop.ForOp]) -> isl.Set:
@@ -149,117 +259,12 @@ def iteration_domain(scop: Scop, loops: Sequence[loop.ForOp]) -> isl.Set:
     return frame.domain
 
 
-def _time_depth(block: Block) -> int:
-    """The longest time vector, in levels, of anything in the block."""
-    deepest = 0
-    for op in block.ops:
-        if op.regions and isinstance(op, loop.ForOp | loop.IfOp):
-            inner = max((_time_depth(b) for r in op.regions for b in r.blocks), default=0)
-            deepest = max(deepest, 1 + inner)
-    return deepest
-
-
-class _Extractor:
-    def __init__(self, scop: Scop, before: Scop | None):
-        self.scop = scop
-        self._before = {} if before is None else before.made
-        self._loops: dict[tuple[SSAValue, Frame], int] = {}
-
-    def run(self) -> Scop:
-        body = self.scop.function.body.block
-        self.scop.time_length = 2 * _time_depth(body) + 1
-        self._block(body, self.scop.frames.outermost, ())
-        return self.scop
-
-    def _block(self, block: Block, frame: Frame, time: Moment) -> None:
-        """Note the accesses in a block; `time` is that of the operation around it."""
-        frames = self.scop.frames
-        for position, op in enumerate(block.ops):
-            if type(op) is loop.LoadOp or type(op) is loop.StoreOp:
-                self._affine_access(op, frame, (*time, _number(position)))
-            elif not op.regions:
-                self._operation(op, frame, (*time, _number(position)))
-            elif isinstance(op, loop.ForOp):
-                inner = frames.in_loop(op, frame)
-                variable = inner.variables[op.induction_variable]
-                self._block(op.body.block, inner, (*time, _number(position), variable))
-            elif isinstance(op, loop.IfOp):
-                for number, region in enumerate(op.regions):
-                    if region.blocks:
-                        branch = frames.in_branch(op, number == 0, frame)
-                        when = (*time, _number(position), _number(number))
-                        self._block(region.block, branch, when)
-            else:
-                self._operation(op, frame, (*time, _number(position)))
-
-    def _operation(self, op: Operation, frame: Frame, time: Moment) -> None:
-        for buffer, is_write in _touched(op):
-            self._note(self._access(op, buffer, is_write, frame, self._moment(time)))
-
-    def _moment(self, time: Moment) -> Moment:
-        """The time vector, padded with zeros to the function's length."""
-        return (*time, *[_number(0)] * (self.scop.time_length - len(time)))
-
-    def _affine_access(self, op: loop.LoadOp | loop.StoreOp, frame: Frame, time: Moment) -> None:
-        """Note the access, the one of before where nothing it was made from has changed."""
-        is_write, operands = type(op) is loop.StoreOp, tuple(op.operands)
-        buffer, moment = operands[is_write], self._moment(time)
-        said = (frame, moment, self._private(buffer, frame), op.properties["map"], *operands)
-        known = self._before.get(op)
-        if known is not None and known[0] == said:
-            self.scop.made[op] = known
-            self._note(known[1])
-            return
-        access = self._access(op, buffer, is_write, frame, moment)
-        self._note(access)
-        if access.buffer is buffer and not any(
-            type(value.owner) is affine.ApplyOp for value in op.operands_
-        ):  # what the operands of others say may be changed in its place
-            self.scop.made[op] = said, access
-
-    def _private(self, buffer: SSAValue, frame: Frame) -> int:
-        """How many loops of the frame have their own memory of a buffer in each iteration."""
-        key = buffer, frame
-        if key not in self._loops:
-            self._loops[key] = _loops_of(self.scop.aliases.root(buffer), frame)
-        return self._loops[key]
-
-    def _note(self, access: Access) -> None:
-        self.scop.accesses.append(access)
-
-    def _access(
-        self, op: Operation, buffer: SSAValue, is_write: bool, frame: Frame, moment: Moment
-    ) -> Access:
-        root = self.scop.aliases.root(buffer)
-        place = Place(_loops_of(root, frame), self._subscripts(op, buffer, root, frame))
-        return Access(
-            op,
-            f"A{next(self.scop.names)}",
-            root,
-            is_write,
-            frame.loops,
-            frame.around,
-            place,
-            moment,
-            isinstance(op, loop.LoadOp | loop.StoreOp) and None not in place.subscripts,
-            frame.certain,
-        )
-
-    def _subscripts(
-        self, op: Operation, buffer: SSAValue, root: SSAValue, frame: Frame
-    ) -> tuple[AffineExpr | None, ...]:
-        """For each axis of the root buffer the subscript as an affine expression, None where it is not one."""
-        if self.scop.aliases.same_indices(buffer) is root:
-            match op:
-                case loop.LoadOp() | loop.StoreOp():
-                    operands = op.operands_
-                    return tuple(_partly(e, operands, frame) for e in op.map.data.results)
-                case memref.LoadOp() | memref.StoreOp():
-                    return tuple(frame.term(index) for index in op.indices)
-                case _:
-                    pass
-        type_ = root.type
-        return (None,) * (type_.get_num_dims() if isinstance(type_, MemRefType) else 0)
+def _levels(block: Block) -> int:
+    """How many loops and conditions are around a block."""
+    around, count = block.parent_op(), 0
+    while isinstance(around, loop.ForOp | loop.IfOp):
+        around, count = around.parent_op(), count + 1
+    return count
 
 
 def _partly(expr: AffineExpr, operands: Sequence[SSAValue], frame: Frame) -> AffineExpr | None:
@@ -276,12 +281,17 @@ def _number(value: int) -> AffineExpr:
     return AffineExpr.constant(value)
 
 
-def _touched(op: Operation) -> list[tuple[SSAValue, bool]]:
-    """Each buffer that an operation other than an affine access may touch, and whether it is written."""
+def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
+    """Each buffer that an operation may touch, and whether it is written."""
+    kind = type(op)
+    if kind is loop.LoadOp:
+        return ((operands_of(op)[0], False),)
+    if kind is loop.StoreOp:
+        return ((operands_of(op)[1], True),)
     buffers = _buffers_used(op)
+    if not buffers:
+        return ()
     match op:
-        case _ if not buffers:
-            return []
         case memref.LoadOp():
             return [(op.memref, False)]
         case memref.StoreOp():
@@ -313,7 +323,7 @@ def _is_harmless(op: Operation) -> bool:
 
 def _buffers_used(op: Operation) -> list[SSAValue]:
     """The buffers an opaque operation, or what is inside of it, may touch."""
-    found = [v for v in op.operands if type(v.type) is MemRefType]
+    found = [v for v in operands_of(op) if type(v.type) is MemRefType]
     if op.regions:
         found += [v for o in operations_in(op) for v in o.operands if type(v.type) is MemRefType]
     return list(dict.fromkeys(found))

@@ -10,6 +10,8 @@ from differential.random_steps import NotHere, implemented, random_step
 from stepwell.analysis.frames import Frames
 from stepwell.analysis.operations import operations_in
 from stepwell.analysis.scop import Access, extract
+from stepwell.dialects import loop
+from stepwell.dialects.schedule.steps import Simplify
 from stepwell.errors import StepwellError
 from stepwell.transforms.step_support.nest import Nest, Nests
 from stepwell.transforms.step_support.planning import apply
@@ -41,6 +43,20 @@ def check(nest: Nest) -> None:
     assert len(kept.accesses) == len(found.accesses)
     for one, other in zip(kept.accesses, found.accesses, strict=True):
         assert is_same(one, other), f"{one} is kept, {other} was found"
+    updates = nest.dependences.updates
+    loads = {update.load for op, update in updates.items() if op is update.store}
+    assert {
+        op for op in nest.operations() if isinstance(op, loop.LoadOp) and op in updates
+    } == loads
+
+
+def test_what_was_not_asked_before_a_change_is_not_found_after_it():
+    nests = Nests(case_of_seed(SEED, 0).module)
+    nest, _ = nests.resolve("f/")
+    access = next(a for a in nest.dependences.scop.accesses if a.loops)
+    apply(Simplify("f"), nests)
+    with pytest.raises(AssertionError, match="rewritten"):
+        _ = access.place
 
 
 @pytest.mark.parametrize("start", range(0, 60, 10))

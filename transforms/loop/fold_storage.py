@@ -155,7 +155,7 @@ class _Folding:
         index = subscripts[self.step.axis]
         assert index is not None  # all accesses are affine
         subscripts[self.step.axis] = index % factor
-        return replace(access, place=replace(access.place, subscripts=tuple(subscripts)))
+        return access.at(replace(access.place, subscripts=tuple(subscripts)))
 
     def serial(self) -> tuple[loop.ForOp, ...]:
         """

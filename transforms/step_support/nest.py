@@ -29,8 +29,6 @@ class Nest:
         """What handles stand for, and which loops and buffers are copies."""
         self._frames: Frames | None = None
         self._dependences: Dependences | None = None
-        self._before: Dependences | None = None
-        """those before the last change"""
         self.tidied = Settled()
         """operations whose expressions are as simple as can be"""
         self.simplified = Settled()
@@ -38,26 +36,19 @@ class Nest:
         self._operations: list[Operation] | None = None
         self._is_changing = False
 
-    @contextmanager
-    def unchanged(self) -> Generator[None]:
-        """A step is planned, perhaps as a part of another that is carried out: nothing changes in here."""
-        before = self._is_changing, self._operations
-        self._is_changing = False
-        try:
-            yield
-        finally:
-            self._is_changing, self._operations = (
-                (True, None) if before[0] else (False, self._operations)
-            )
+    def set_changing(self, is_changing: bool) -> bool:
+        """Say whether the function is about to be rewritten, or to stay as it is for now; what was said before."""
+        was_changing = self._is_changing
+        self._is_changing = is_changing
+        if is_changing:
+            self._operations = None
+        self._let_ask(not is_changing)
+        return was_changing
 
-    @contextmanager
-    def changing(self) -> Generator[None]:
-        """A step is carried out."""
-        self._is_changing, self._operations = True, None
-        try:
-            yield
-        finally:
-            self._is_changing = False
+    def _let_ask(self, is_open: bool) -> None:
+        """Whether what is found when it is asked for is of the function as it is."""
+        if self._dependences is not None:
+            self._dependences.scop.is_open = is_open
 
     def operations(self) -> list[Operation]:
         """The function's operations in textual order, walked through once as long as nothing changes it."""
@@ -79,13 +70,12 @@ class Nest:
     def dependences(self) -> Dependences:
         """The exact dependences; computed at the first question after a change."""
         if self._dependences is None:
-            self._dependences = Dependences(self.function, self.frames, self._before)
-            self._before = None
+            self._dependences = Dependences(self.function, self.frames, self.operations())
         return self._dependences
 
     def invalidate(self) -> None:
         """The function has been rewritten: forget what may not hold any more."""
-        self._before = self._dependences or self._before
+        self._let_ask(False)
         self._dependences = None
         if self._frames is not None:
             self._frames.update()
@@ -93,7 +83,7 @@ class Nest:
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
         self.function = function
-        self._frames = self._dependences = self._before = self._operations = None
+        self._frames = self._dependences = self._operations = None
 
     # Names.
 
@@ -242,6 +232,28 @@ class Nests:
     def known(self) -> Iterator[Nest]:
         """The functions asked about so far."""
         return iter(self._nests.values())
+
+    @contextmanager
+    def unchanged(self) -> Generator[None]:
+        """A step is planned, perhaps as a part of another that is carried out: nothing changes in here."""
+        before = [(nest, nest.set_changing(False)) for nest in self.known()]
+        try:
+            yield
+        finally:
+            for nest, was_changing in before:
+                nest.set_changing(was_changing)
+
+    @contextmanager
+    def changing(self) -> Generator[None]:
+        """A step is carried out."""
+        nests = [*self.known()]
+        for nest in nests:
+            nest.set_changing(True)
+        try:
+            yield
+        finally:
+            for nest in nests:
+                nest.set_changing(False)
 
     def resolve(self, target: str) -> tuple[Nest, str]:
         """

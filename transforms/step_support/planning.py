@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import MISSING, field, fields, make_dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
@@ -67,9 +66,7 @@ def plan(step: Step, nests: Nests) -> Plan:
     decide = planner_of(type(step))
     try:
         _check_tail(step)
-        with ExitStack() as planning:
-            for nest in nests.known():
-                planning.enter_context(nest.unchanged())
+        with nests.unchanged():
             return decide(step, nests)
     except Refusal as refusal:
         refusal.where = refusal.where or place_of(step, nests)
@@ -79,9 +76,7 @@ def plan(step: Step, nests: Nests) -> Plan:
 def apply(step: Step, nests: Nests) -> Made[Handle]:
     """Plan the step and carry it out; what it made. Raises as `plan` does, with the IR as it was."""
     planned = plan(step, nests)
-    with ExitStack() as changes:
-        for nest in nests.known():
-            changes.enter_context(nest.changing())
+    with nests.changing():
         made = planned.apply()
     if getattr(planned, "only_marks", False):
         return made

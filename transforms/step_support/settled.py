@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import affine
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...analysis.frames import Frame
+from ...analysis.operations import operands_of
 
-Said = tuple[object, ...]
+Said = tuple[Operation, Frame, tuple[SSAValue, ...], tuple[Attribute, ...]]
 
 
 class Settled:
@@ -19,18 +20,20 @@ class Settled:
     """
 
     def __init__(self) -> None:
-        self._said: dict[Operation, Said] = {}
+        self._said: dict[int, Said] = {}
+        """By the identity of the operation, which is kept with what it said."""
 
     def __call__(self, op: Operation, frame: Frame) -> bool:
         """Whether the operation and what surrounds it are as they were when it was added."""
-        known = self._said.get(op)
-        return known is not None and known == _said(op, frame)
+        known = self._said.get(id(op))
+        return (
+            known is not None
+            and known[1] is frame
+            and known[2] is operands_of(op)
+            and known[3] == tuple(op.properties.values())
+        )
 
     def add(self, op: Operation, frame: Frame) -> None:
         """Nothing is left to do for an operation in a frame."""
         if not any(type(value.owner) is affine.ApplyOp for value in op.operands):
-            self._said[op] = _said(op, frame)
-
-
-def _said(op: Operation, frame: Frame) -> Said:
-    return frame, *op.properties.values(), *op.operands
+            self._said[id(op)] = op, frame, operands_of(op), tuple(op.properties.values())

@@ -16,6 +16,7 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
 from ...analysis.frames import Frame
 from ...analysis.guards import compared, predicate_of
+from ...analysis.operations import operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
@@ -53,12 +54,12 @@ def tidy_expressions(nest: Nest) -> bool:
 
 def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
     changed = False
-    for op in [*block.ops]:
-        if op.parent_block() is None:
+    for op in operations_of(block):
+        if op.parent is None:
             continue  # decided by what an operation before it is
         if type(op) in _AFFINE and not nest.tidied(op, frame):
             changed |= _tidy(op, frame)
-            if op.parent_block() is None:
+            if op.parent is None:
                 continue
             nest.tidied.add(op, frame)
         for region in op.regions:
