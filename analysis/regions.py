@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -13,6 +14,8 @@ from xdsl.ir.affine import AffineExpr
 from ..dialects import loop
 from ..dialects.shaped import memref_type
 from .affine_isl import constant, parameter, pw_aff, variable
+from .domains import REMEMBERED, Around, Place
+from .domains import touched as touched_elements
 from .isl_affine import lower_bounds
 from .scop import Access, Scop, iteration_domain
 
@@ -37,17 +40,23 @@ def touched(accesses: Sequence[Access], depth: int) -> isl.Set | None:
     A set over those loops' variables followed by the buffer's indices, all of them inside of its shape;
     None without accesses, or when one of them is not exact.
     """
+    if not all(access.exact for access in accesses):
+        return None
     result: isl.Set | None = None
-    for access in accesses:
-        if not access.exact:
-            return None
-        pairs = access.element.set_tuple_name(isl.dim_type.in_, "")
-        count = pairs.dim(isl.dim_type.in_)
-        pairs = pairs.project_out(isl.dim_type.in_, depth, count - depth)
-        pairs = pairs.project_out(isl.dim_type.out, 0, access.private)
-        flat = pairs.wrap().flatten()
-        result = flat if result is None else result.union(flat)
+    # Iterations that are written out, and loads and stores of one element, touch the same.
+    for around, place in dict.fromkeys((access.around, access.place) for access in accesses):
+        part = _touched(around, place, depth)
+        result = part if result is None else result.union(part)
     return None if result is None else _inside(result, depth, accesses[0].buffer)
+
+
+@lru_cache(REMEMBERED)
+def _touched(around: Around, place: Place, depth: int) -> isl.Set:
+    """The elements that one access touches, as a set over the `depth` outermost loops and the buffer's indices."""
+    pairs = touched_elements(around, place)
+    count = pairs.dim(isl.dim_type.in_)
+    pairs = pairs.project_out(isl.dim_type.in_, depth, count - depth)
+    return pairs.project_out(isl.dim_type.out, 0, place.private).wrap().flatten()
 
 
 def _inside(region: isl.Set, depth: int, buffer: SSAValue) -> isl.Set:

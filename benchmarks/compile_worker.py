@@ -146,7 +146,9 @@ def in_child(work: Callable[[], Phases]) -> str:
 
 
 def warm_up(quick: bool) -> None:
-    """Compile small programs with the steps that others are scheduled by: modules are imported when first used."""
+    """Import what is imported when it is first used: the steps, and what small programs of several kinds need."""
+    for file in sorted((Path(sw.__file__).parent / "transforms" / "loop").glob("[a-z]*.py")):
+        importlib.import_module(f"stepwell.transforms.loop.{file.stem}")
     x = np.zeros((40, 56), np.float32)
     w = np.zeros((56, 72), np.float32)
     for function, arrays in (

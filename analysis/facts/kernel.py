@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects import arith
@@ -79,11 +80,11 @@ class BufferFacts:
     is_passed_on: bool = False
     depth: int = 0
 
-    @property
+    @cached_property
     def element_bytes(self) -> int:
         return max(bit_width(self.element), 8) // 8
 
-    @property
+    @cached_property
     def bytes(self) -> int | None:
         """The bytes of all elements, None where an extent is not a number."""
         sizes = [size for size in self.shape if isinstance(size, int)]
@@ -192,18 +193,18 @@ class Statement:
     widest: int = 0
     """the bytes of the widest number that is computed on the way, which says how many lanes are in a register"""
 
-    @property
+    @cached_property
     def extents(self) -> tuple[int, ...] | None:
         """The extents when all are numbers, else None."""
         sizes = tuple(axis.extent for axis in self.axes if isinstance(axis.extent, int))
         return sizes if len(sizes) == len(self.axes) else None
 
-    @property
+    @cached_property
     def points(self) -> int | None:
         """How often it runs, guards apart; None when an extent is not a number."""
         return None if self.extents is None else prod(self.extents)
 
-    @property
+    @cached_property
     def accesses(self) -> tuple[Access, ...]:
         return (*self.reads, self.write)
 

@@ -126,12 +126,12 @@ class Decisions:
         """
         if like is not None:
             fetches, passes = bool(like.fetched), bool(like.nontemporal)
-        plan = replace(plan, staged=self._staged(plan.fused, plan))
+        staged = self._staged(plan.fused, plan)
+        plan = plan if staged == plan.staged else replace(plan, staged=staged)
         is_fetched = fetches and plan.fused and not plan.blocks
         fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if is_fetched else ()
         past = passing_caches(self.facts, self.nests, plan, self.target) if passes else ()
-        plan = replace(plan, fetched=fetched, nontemporal=past)
-        return replace(plan, threads=self._threads(plan))
+        return replace(plan, fetched=fetched, nontemporal=past, threads=self._threads(plan))
 
     def width(self, number: int) -> int:
         """The lanes of one vector of a nest."""

@@ -25,7 +25,7 @@ class Nest:
     is_alone: bool
     is_innermost: bool
 
-    @property
+    @cached_property
     def axes(self) -> tuple[Axis, ...]:
         return self.facts.statements[self.statements[0]].axes
 
@@ -43,7 +43,7 @@ class Nest:
             for read in (*statement.reads, *([statement.write] if statement.combiner else []))
         )
 
-    @property
+    @cached_property
     def accesses(self) -> tuple[Access, ...]:
         return (*self.reads, *self.writes)
 
@@ -58,18 +58,18 @@ class Nest:
                 counted[statement.combiner] = counted.get(statement.combiner, 0) + 1
         return counted
 
-    @property
+    @cached_property
     def element_bytes(self) -> int:
         """The size of the largest element that is read, written or computed on the way."""
         computed = max(self.facts.statements[n].widest for n in self.statements)
         return max(computed, *(self.facts.element_bytes(access) for access in self.accesses))
 
-    @property
+    @cached_property
     def is_flat(self) -> bool:
         """Whether nothing in it is under a condition."""
         return not any(access.is_guarded for access in self.accesses)
 
-    @property
+    @cached_property
     def extents(self) -> tuple[int, ...] | None:
         """The extents when all are numbers, else None."""
         return self.facts.statements[self.statements[0]].extents
@@ -79,7 +79,7 @@ class Nest:
         extent = self.axes[axis].extent
         return extent if isinstance(extent, int) else 0
 
-    @property
+    @cached_property
     def points(self) -> int:
         """The iterations of all loops together, 0 where that is not known."""
         return prod(self.extents or [0])
@@ -90,7 +90,7 @@ class Nest:
     def role(self, axis: int) -> Role:
         return self.axes[axis].role
 
-    @property
+    @cached_property
     def is_parallel(self) -> bool:
         return all(axis.role is Role.PARALLEL for axis in self.axes)
 

@@ -13,7 +13,7 @@ from ..facts import KernelFacts, Role, distributed, groups_of
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_sum_around_results, runs_in_lanes
-from .rows_cost import Model, cost
+from .rows_cost import cost, model
 from .rows_plan import NestPlan, RowsPlan
 
 __all__ = ["cost", "propose"]
@@ -72,7 +72,7 @@ class _Search:
 
     def __init__(self, decisions: Decisions, target: Target):
         self.decisions = decisions
-        self.model = Model(decisions.facts, target)
+        self.model = model(decisions.facts, target)
         self.seconds: dict[RowsPlan, float] = {}
         self.moving: dict[RowsPlan, float] = {}
         """the part of these in which data move, behind arithmetic or not"""
@@ -112,8 +112,8 @@ class _Search:
 
     def _look_at(self, plan: RowsPlan) -> None:
         if plan not in self.seconds:
-            self.seconds[plan] = self.model.cost(plan).seconds
-            self.moving[plan] = self.model.moving(plan)
+            cost, self.moving[plan] = self.model.cost_and_moving(plan)
+            self.seconds[plan] = cost.seconds
 
     def _in_blocks(self, plan: RowsPlan, vectors: int) -> RowsPlan:
         """The plan with blocks of so many vectors in each nest that runs in lanes."""
@@ -125,7 +125,7 @@ class _Search:
         whole = [len(own.order) == plan.fused for own in plan.nests]
         shared = min((n for n, is_whole in zip(lanes, whole, strict=True) if is_whole), default=0)
         nests = tuple(
-            replace(own, lanes=shared if is_whole else count)
+            _with_lanes(own, shared if is_whole else count)
             for own, count, is_whole in zip(plan.nests, lanes, whole, strict=True)
         )
         blocks = shared if plan.blocks else 0
@@ -162,6 +162,10 @@ class _Search:
         """What is asked for ahead, and what is stored past the caches."""
         for fetches, passes in product((False, True), (False, True)):
             self._look_at(self.decisions.completed(self._best, fetches=fetches, passes=passes))
+
+
+def _with_lanes(plan: NestPlan, lanes: int) -> NestPlan:
+    return plan if plan.lanes == lanes else replace(plan, lanes=lanes)
 
 
 def short_loops(facts: KernelFacts) -> tuple[tuple[int, tuple[int, ...]], ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log2, prod
 
 from ...targets.core import Cache
@@ -70,6 +71,7 @@ class Model:
         self.facts, self.core, self.rates = facts, target.core, target.rates
         self.nests = nests_of(facts)
         self.clock = cycles_per_second(target)
+        self._caches = [(cache, kept_bytes(cache)) for cache in target.core.caches]
         self.all_bytes = sum(buffer.bytes or 0 for buffer in facts.buffers)
         used = [{access.buffer for access in nest.accesses} for nest in self.nests]
         self.touched = [set[int]().union(*used[:n]) for n in range(len(used))]
@@ -79,31 +81,39 @@ class Model:
 
     def cost(self, plan: RowsPlan) -> Cost:
         """The predicted time of one call on one thread."""
-        times = [self._times(number, plan) for number in range(len(self.nests))]
+        return self.cost_and_moving(plan)[0]
+
+    def cost_and_moving(self, plan: RowsPlan) -> tuple[Cost, float]:
+        """
+        The predicted time, and the seconds in which data move between caches and memory, whatever goes on meanwhile.
+        """
+        fused = tuple(each.order[: plan.fused] for each in plan.nests)
+        kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
+        times = [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
         instructions = sum(each.instructions for each in times)
         latency = sum(max(0.0, each.chained - each.instructions) for each in times)
         # What is fetched ahead comes while all nests of a row compute.
         total = max(sum(each.total for each in times), sum(each.ahead for each in times))
-        return cost_of(
+        cost = cost_of(
             [
                 ("instructions", instructions),
                 ("latency of sums", latency),
                 ("waiting for data", max(0.0, total - instructions - latency)),
             ]
         )
+        return cost, sum(each.moving + each.ahead for each in times)
 
-    def moving(self, plan: RowsPlan) -> float:
-        """The seconds in which data move between caches and memory, whatever goes on meanwhile."""
-        times = [self._times(number, plan) for number in range(len(self.nests))]
-        return sum(each.moving + each.ahead for each in times)
-
-    def _times(self, number: int, plan: RowsPlan) -> _Times:
-        """What one nest takes, beside the others as they are."""
+    def _times(
+        self,
+        number: int,
+        plan: RowsPlan,
+        fused: tuple[tuple[int, ...], ...],
+        kept: frozenset[int],
+    ) -> _Times:
+        """What one nest takes, beside the others as they are: `fused` are their fused loops, `kept` the buffers of blocks."""
         nest, own = self.nests[number], plan.nests[number]
-        fused = tuple(each.order[: plan.fused] for each in plan.nests)
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
         past = tuple(write.buffer in plan.nontemporal for write in nest.writes)
-        kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
         key = (number, own, fused, fetched, past, kept)
         if key not in self._known:
             computing, accessing = self._instructions(nest, own, kept)
@@ -250,7 +260,7 @@ class Model:
 
     def _level(self, distance: float) -> Cache | None:
         """The nearest cache that holds so many bytes; None where it is memory."""
-        return next((c for c in self.core.caches if distance <= kept_bytes(c)), None)
+        return next((cache for cache, kept in self._caches if distance <= kept), None)
 
     def _reading_rate(self, distance: float) -> float:
         """Bytes/s of data that were used when so many bytes ago."""
@@ -432,7 +442,13 @@ class Model:
         return seconds
 
 
+@lru_cache(maxsize=256)
+def model(facts: KernelFacts, target: Target) -> Model:
+    """The predicted times of a kernel's plans, with what is known of them already."""
+    return Model(facts, target)
+
+
 def cost(plan: RowsPlan, facts: KernelFacts, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
     left = written_out(facts, dict(plan.written)) if plan.written else facts
-    return Model(left, target).cost(plan)
+    return model(left, target).cost(plan)

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.dependence import DependenceKind
 from ...analysis.reductions import ReductionUpdate
 from ...analysis.regions import Box, bounding_box, touched
+from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float
@@ -28,7 +29,7 @@ from ..step_support.handles import buffer_handle, loop_handle
 from ..step_support.made import PartialResults
 from ..step_support.modes import check_marks_around, check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
-from ..step_support.order import check_effects, check_structured
+from ..step_support.order import check_effects, check_structured, is_reduction
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse, refuse_dependence
 from ..step_support.rewrite import BoundExprs, added_up, as_bound, set_subscripts, shifted_to
@@ -295,15 +296,16 @@ def _ends(update: ReductionUpdate) -> tuple[Operation, Operation]:
     return update.load, update.store
 
 
+def _accesses(nest: Nest, update: ReductionUpdate) -> list[Access]:
+    return [access for op in _ends(update) for access in nest.dependences.scop.of(op)]
+
+
 def _place(
     step: Rfactor, nest: Nest, update: ReductionUpdate, factored: loop.ForOp
 ) -> PartialPlace:
     """Where the partial results stand: around the outermost loop around which they can."""
-    own = [
-        d
-        for d in nest.dependences.all
-        if d.source.op in _ends(update) and d.sink.op in _ends(update)
-    ]
+    ends = _accesses(nest, update)
+    own = nest.dependences.between(ends, ends)
     carrying = [op for op in loops_around(factored) if any(d.is_carried_by(op) for d in own)]
     for outermost in carrying:
         try:
@@ -347,13 +349,10 @@ def _place_at(
 def _check_late(step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp) -> None:
     """Raise the refusal when something in the loop needs an element after an update of it."""
     depth = len(loops_around(outermost))
-    for dependence in nest.dependences.all:
-        if (
-            dependence.source.op not in _ends(update)
-            or dependence.reduction is not None
-            or not outermost.is_ancestor(dependence.sink.op)
-        ):
-            continue
+    inside = nest.dependences.scop.inside(outermost)
+    for dependence in nest.dependences.between(
+        _accesses(nest, update), inside, unless=is_reduction
+    ):
         pairs = dependence.relation
         for n in range(depth):
             pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)

@@ -73,10 +73,10 @@ def weaken(
     marked to run in threads or vector lanes.
     """
     found: list[loop.ForOp] = []
-    for for_op in loops:
-        if for_op.kind.data is LoopKind.SERIAL:
-            continue
-        clash = _clash(nest, for_op, new, gone)
+    checked = [for_op for for_op in loops if for_op.kind.data is not LoopKind.SERIAL]
+    meetings = _meetings(nest, checked, new, gone) if checked else []
+    for for_op in checked:
+        clash = _clash(for_op, meetings)
         if clash is None:
             continue
         if for_op.mode is not None and for_op.mode.data is not loop.RunMode.UNROLL:
@@ -98,29 +98,41 @@ def make_serial(loops: Sequence[loop.ForOp]) -> None:
         for_op.kind = LoopKindAttr(LoopKind.SERIAL)
 
 
-def _clash(
-    nest: Nest, for_op: loop.ForOp, new: Sequence[Touch], gone: Collection[Access]
-) -> tuple[str, int, int] | None:
+Meeting = tuple[Touch, Touch, isl.Map]
+"""A new touch, another one, and the pairs of iterations that may touch the same element."""
+
+
+def _meetings(
+    nest: Nest, loops: Collection[loop.ForOp], new: Sequence[Touch], gone: Collection[Access]
+) -> list[Meeting]:
+    """The new touches with each that they may meet in some of the loops, at least one of the two writing."""
+    others = [a for a in nest.dependences.scop.accesses if a not in gone]
+    found: list[Meeting] = []
+    for number, first in enumerate(new):
+        around = {op for op in first.loops if op in loops}
+        met = [Touch.of(a) for a in others if around & {*a.loops} and _may_meet(nest, first, a)]
+        # Pairs of two touches, and of the same two the other way round, are the same pairs.
+        for second in (*new[number:], *met):
+            if (first.is_write or second.is_write) and around & {*second.loops}:
+                pairs = _meeting(nest, first, second)
+                if pairs is not None:
+                    found.append((first, second, pairs))
+    return found
+
+
+def _clash(for_op: loop.ForOp, meetings: Sequence[Meeting]) -> tuple[str, int, int] | None:
     """A buffer that two different iterations of the loop would touch, one of them writing."""
-    inside = [t for t in new if for_op in t.loops]
-    scop = nest.dependences.scop
-    others = [a for a in scop.inside(for_op) if a not in gone]
-    for first in inside:
-        met = [Touch.of(a) for a in others if _may_meet(nest, first, a)]
-        for second in (*inside, *met):
-            if not (first.is_write or second.is_write):
-                continue
-            pairs = _meeting(nest, first, second)
-            if pairs is None:
-                continue
-            pairs = _in_different_iterations(pairs, first.loops.index(for_op))
-            if not pairs.is_empty():
-                position = first.loops.index(for_op)
-                point = pairs.wrap().sample_point()
-                left = point.get_coordinate_val(isl.dim_type.set, position)
-                right = point.get_coordinate_val(isl.dim_type.set, len(first.loops) + position)
-                name = loop.buffer_name(first.buffer) or "a buffer"
-                return name, left.to_python(), right.to_python()
+    for first, second, pairs in meetings:
+        if for_op not in first.loops or for_op not in second.loops:
+            continue
+        position = first.loops.index(for_op)
+        swapped = _in_different_iterations(pairs, position, is_symmetric=first is second)
+        if swapped is not None:
+            point = swapped.wrap().sample_point()
+            left = point.get_coordinate_val(isl.dim_type.set, position)
+            right = point.get_coordinate_val(isl.dim_type.set, len(first.loops) + position)
+            name = loop.buffer_name(first.buffer) or "a buffer"
+            return name, left.to_python(), right.to_python()
     return None
 
 
@@ -140,7 +152,14 @@ def _meeting(nest: Nest, first: Touch, second: Touch) -> isl.Map | None:
     return None
 
 
-def _in_different_iterations(pairs: isl.Map, position: int) -> isl.Map:
+def _in_different_iterations(
+    pairs: isl.Map, position: int, *, is_symmetric: bool
+) -> isl.Map | None:
+    """The pairs that differ in one variable and not in those before it; None where there are none."""
+    into, out = isl.dim_type.in_, isl.dim_type.out
     pairs = in_same_iterations(pairs, position)
-    before = pairs.order_lt(isl.dim_type.in_, position, isl.dim_type.out, position)
-    return before.union(pairs.order_gt(isl.dim_type.in_, position, isl.dim_type.out, position))
+    before = pairs.order_lt(into, position, out, position)
+    if is_symmetric and before.is_empty():
+        return None
+    different = before.union(pairs.order_gt(into, position, out, position))
+    return None if different.is_empty() else different
