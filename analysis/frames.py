@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ..dialects import loop
+from ..dialects.affine_substitution import substituted
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
 from .operations import operands_of, operations_in
@@ -69,7 +70,7 @@ class Frame:
             if term is None:
                 return None
             dims.append(term)
-        return [expr.replace_dims_and_symbols(dims, ()) for expr in exprs]
+        return [substituted(expr, dims) for expr in exprs]
 
     def values(
         self, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]

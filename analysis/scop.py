@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from ..dialects import loop
+from ..dialects.affine_substitution import substituted
 from .alias import Aliases, is_allocation
 from .domains import REMEMBERED, Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
@@ -273,7 +274,7 @@ def _partly(expr: AffineExpr, operands: Sequence[SSAValue], frame: Frame) -> Aff
     if any(known[position] is None for position in expr.used_dims()):
         return None
     zero = AffineExpr.constant(0)
-    return expr.replace_dims_and_symbols([term or zero for term in known], ())
+    return substituted(expr, [term or zero for term in known])
 
 
 @lru_cache(REMEMBERED)

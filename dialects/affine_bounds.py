@@ -48,23 +48,28 @@ def why_not_affine(expr: AffineExpr) -> str | None:
 
 def linear_form(expr: AffineExpr, num_dims: int) -> tuple[list[int], int] | None:
     """`(coefficients, constant)` when the expression is linear in its dimensions, else None."""
-    match expr:
-        case AffineConstantExpr():
-            return [0] * num_dims, expr.value
-        case AffineDimExpr():
-            coefficients = [0] * num_dims
-            coefficients[expr.position] = 1
-            return coefficients, 0
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            lhs, rhs = linear_form(expr.lhs, num_dims), linear_form(expr.rhs, num_dims)
-            if lhs is None or rhs is None:
-                return None
-            return [a + b for a, b in zip(lhs[0], rhs[0], strict=True)], lhs[1] + rhs[1]
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=factor)):
-            lhs = linear_form(expr.lhs, num_dims)
-            return None if lhs is None else ([factor * c for c in lhs[0]], factor * lhs[1])
-        case _:
-            return None
+    coefficients = [0] * num_dims
+    number = _add_linear(expr, 1, coefficients)
+    return None if number is None else (coefficients, number)
+
+
+def _add_linear(expr: AffineExpr, factor: int, coefficients: list[int]) -> int | None:
+    """Add so many times the expression's coefficients; its constant, or None when it is not linear."""
+    # The types themselves are compared, as isinstance takes long for abstract classes.
+    if type(expr) is AffineDimExpr:
+        coefficients[expr.position] += factor
+        return 0
+    if type(expr) is AffineConstantExpr:
+        return factor * expr.value
+    if type(expr) is not AffineBinaryOpExpr:
+        return None
+    if expr.kind is AffineBinaryOpKind.Add:
+        lhs = _add_linear(expr.lhs, factor, coefficients)
+        rhs = None if lhs is None else _add_linear(expr.rhs, factor, coefficients)
+        return None if lhs is None or rhs is None else lhs + rhs
+    if expr.kind is AffineBinaryOpKind.Mul and type(expr.rhs) is AffineConstantExpr:
+        return _add_linear(expr.lhs, factor * expr.rhs.value, coefficients)
+    return None
 
 
 def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:

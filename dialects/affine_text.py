@@ -29,6 +29,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRToken
 
+from .affine_substitution import substituted
+
 ValueT = TypeVar("ValueT", bound=Hashable)
 
 _SYMBOL = {
@@ -225,7 +227,7 @@ def _compacted(
     used = dict.fromkeys(same[i] for expr in exprs for i in _dimensions(expr))
     position = {i: n for n, i in enumerate(used)}
     dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
-    return tuple(expr.replace_dims_and_symbols(dims, ()) for expr in exprs), tuple(used)
+    return tuple(substituted(expr, dims) for expr in exprs), tuple(used)
 
 
 def _dimensions(expr: AffineExpr) -> Iterator[int]:

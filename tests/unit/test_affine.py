@@ -15,6 +15,7 @@ from stepwell.dialects.affine_bounds import (
     linear_form,
     why_not_affine,
 )
+from stepwell.dialects.affine_substitution import substituted
 from stepwell.dialects.affine_text import compact, format_affine
 from stepwell.dialects.loop import LoadOp
 from stepwell.driver.pipeline_spec import parse_passes
@@ -77,6 +78,11 @@ def test_what_is_printed_is_parsed_back(expr: AffineExpr):
     text = format_affine(expr, NAMES)
     assert parsed(text) == expr
     assert format_affine(parsed(text), NAMES) == text
+
+
+@given(expressions, st.lists(expressions, max_size=3))
+def test_dimensions_are_replaced_as_xdsl_does(expr: AffineExpr, replacements: list[AffineExpr]):
+    assert substituted(expr, replacements) == expr.replace_dims_and_symbols(replacements, ())
 
 
 @pytest.mark.parametrize(

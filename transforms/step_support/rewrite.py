@@ -27,6 +27,7 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
+from ...dialects.affine_substitution import substituted
 from ...dialects.affine_text import compact, first_positions
 from ...dialects.loop.control import operand_segments
 
@@ -119,7 +120,7 @@ def _substituted(
     count = len(replaced)
     (shifted,) = shifted_to([expr], count)
     dims = [shifted if by else AffineExpr.dimension(n) for n, by in enumerate(replaced)]
-    new, kept = compact([e.replace_dims_and_symbols(dims, ()) for e in exprs], same)
+    new, kept = compact([substituted(e, dims) for e in exprs], same)
     new, kept = compact([collected(e) for e in new], kept)
     return new, tuple(kept)
 
@@ -148,7 +149,7 @@ def added_up(
     """The expressions with the terms of each value added up: `i + 2 - i` is 2."""
     positions = {value: n for n, value in reversed(list(enumerate(values)))}
     dims = [AffineExpr.dimension(positions[value]) for value in values]
-    merged = [e.replace_dims_and_symbols(dims, ()) for e in exprs]
+    merged = [substituted(e, dims) for e in exprs]
     return [_linear_sum(e, len(values)) for e in merged], list(values)
 
 
@@ -285,7 +286,7 @@ def shifted_to(exprs: Sequence[AffineExpr], offset: int) -> list[AffineExpr]:
     """The expressions with every dimension number raised by `offset`, to stand after other operands."""
     if not offset:
         return list(exprs)
-    return [e.replace_dims_and_symbols(_dimensions_from(offset), ()) for e in exprs]
+    return [substituted(e, _dimensions_from(offset)) for e in exprs]
 
 
 @lru_cache(maxsize=64)

@@ -59,7 +59,7 @@ def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
             continue  # decided by what an operation before it is
         if type(op) in _AFFINE and not nest.tidied(op, frame):
             changed |= _tidy(op, frame)
-            if op.parent is None:
+            if op.parent_block() is None:
                 continue
             nest.tidied.add(op, frame)
         for region in op.regions:

@@ -1,0 +1,68 @@
+"""
+Affine expressions with others in place of their dimensions.
+
+Steps do this for every subscript and bound that they rewrite. xDSL's expressions are of abstract classes, whose
+isinstance takes several times as long as a look at the type, and its operators ask it again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+_ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
+
+
+def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
+    """The expression with `dims[n]` in place of dimension n: the same as `expr.replace_dims_and_symbols(dims, ())`."""
+    if type(expr) is AffineDimExpr:
+        return dims[expr.position] if expr.position < len(dims) else expr
+    if type(expr) is AffineConstantExpr:
+        return expr
+    if type(expr) is not AffineBinaryOpExpr:
+        return expr.replace_dims_and_symbols(dims, ())
+    lhs, rhs = substituted(expr.lhs, dims), substituted(expr.rhs, dims)
+    if expr.kind is _ADD:
+        return _sum(lhs, rhs)
+    if expr.kind is _MUL:
+        return _product(lhs, rhs)
+    return AffineExpr.binary(expr.kind, lhs, rhs)
+
+
+def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:
+    """`a + b` as xDSL simplifies it: numbers on the right, and added up."""
+    if type(a) is AffineConstantExpr:
+        a, b = b, a
+    if type(b) is AffineConstantExpr:
+        if type(a) is AffineConstantExpr:
+            return AffineConstantExpr(a.value + b.value)
+        if b.value == 0:
+            return a
+        if type(a) is AffineBinaryOpExpr and a.kind is _ADD and type(a.rhs) is AffineConstantExpr:
+            return _sum(a.lhs, AffineConstantExpr(a.rhs.value + b.value))
+    return AffineBinaryOpExpr(_ADD, a, b)
+
+
+def _product(a: AffineExpr, b: AffineExpr) -> AffineExpr:
+    """`a * b` as xDSL simplifies it: numbers on the right, multiplied, and distributed over sums."""
+    if type(a) is AffineConstantExpr:
+        a, b = b, a
+    if type(b) is not AffineConstantExpr:
+        return a * b  # which it refuses
+    if type(a) is AffineConstantExpr:
+        return AffineConstantExpr(a.value * b.value)
+    if b.value == 1:
+        return a
+    if type(a) is AffineBinaryOpExpr:
+        if a.kind is _MUL and type(a.rhs) is AffineConstantExpr:
+            return _product(a.lhs, AffineConstantExpr(a.rhs.value * b.value))
+        if a.kind is _ADD:
+            return _sum(_product(a.lhs, b), _product(a.rhs, b))
+    return AffineBinaryOpExpr(_MUL, a, b)
