@@ -65,3 +65,16 @@ def test_borders_are_computed_in_one_kernel() -> None:
         wanted[0, :], wanted[:, -1] = 0, 7
         np.testing.assert_allclose(bordered(x), wanted, rtol=1e-14)
         assert bordered.lower(x).as_text("te").count("te.kernel") == 1
+
+
+def test_a_long_vector_is_crossed_out_in_steps_and_not_in_tiles() -> None:
+    @sw.jit
+    def sieve(x: Any) -> Any:
+        i = sw.arange(x.shape[0])
+
+        def cross_out(k: Any, x: Any) -> Any:
+            return x & ~((i % k == 0) & (i >= k * k))
+
+        return sw.fori_loop(2, 101, cross_out, x)
+
+    assert "fill_multiples" in sieve.lower(np.ones(20_000, bool)).as_text("te")
