@@ -100,6 +100,7 @@ _PASSES: dict[str, str] = {
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-winograd": "transforms.graph.winograd:GraphWinogradPass",
+    "graph-compute-by-strips": "transforms.graph.compute_by_strips:GraphComputeByStripsPass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "convert-stablehlo-to-graph": "frontend.stablehlo.convert:ConvertStablehloToGraphPass",

@@ -50,6 +50,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-extend-narrow-floats",
             "graph-normalize-late",
             "graph-winograd",
+            "graph-compute-by-strips",
             "graph-decompose",
             "canonicalize",
             "cse",

@@ -100,7 +100,7 @@ class Lowered:
         with lowering_lock:
             if self.level not in (Level.GRAPH, Level.TE):
                 return self._at(Level.LOOP).clone()
-            module, _ = self._loops()
+            module, _ = self._loops(self.options)
             for kernel in kernels(module):
                 loop.name_apart(kernel)  # steps call buffers by their names
             return module
@@ -286,19 +286,18 @@ class Lowered:
         options = replace(self.options, threads=number) if number else self.options
         store = compiled_store() if options.cache else None
         with kernel_workers(self._at(self.level)) as workers:
-            module, steps = self._loops()
+            module, steps = self._loops(options)
             kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
         kernels.declare(module)
         lowered = lower_to(module, Level.LLVM, options, unscheduled=True)
         return module, kernels, [*steps, *kernels.with_timings(lowered)]
 
-    def _loops(self) -> tuple[ModuleOp, list[tuple[str, float]]]:
+    def _loops(self, options: Options) -> tuple[ModuleOp, list[tuple[str, float]]]:
         """The program at the loop level before rules schedule its kernels, and the steps that led there."""
         from ..driver.pipelines import lower_to
 
         module = self._at(self.level).clone()
-        options = replace(self.options, schedule=False)
-        seconds = lower_to(module, Level.LOOP, options)
+        seconds = lower_to(module, Level.LOOP, replace(options, schedule=False))
         return module, self._seconds[self.level] + seconds
 
     def _for_threads(self, threads: int | None) -> tuple[ModuleOp, list[tuple[str, float]]]:

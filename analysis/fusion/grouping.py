@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import te
 from .graph import Graph
-from .inlining import MAX_RESULTS, why_not_one, why_stored
+from .inlining import MAX_RESULTS, is_one_of_equal_slices, why_not_one, why_stored
 from .nests import Nest, Space
 
 ROUNDS = 4
@@ -128,6 +128,8 @@ class NestGrouping:
         readers = len(self.readers(number))
         reads = consumer.reads_of(producer.results)
         is_epilogue = self.is_epilogue(producer)
+        if is_one_of_equal_slices(producer) and self._is_of_contraction(consumer):
+            return "it is a view, as other slices of its shape: what reads them may be one kernel"
         for read in reads:
             if is_epilogue and (readers > 1 or not consumer.is_whole(read)):
                 return "the producer is the epilogue of a reduction"
@@ -135,6 +137,13 @@ class NestGrouping:
             if reason is not None:
                 return reason
         return None if reads else "the consumer reads it at computed indices"
+
+    def _is_of_contraction(self, nest: Nest) -> bool:
+        """Whether a nest is a contraction, or works on the elements of one."""
+        return nest.is_contraction or (
+            not nest.is_reduction
+            and any(self._nests[number].is_contraction for number in self._anchors(nest))
+        )
 
     def is_epilogue(self, nest: Nest) -> bool:
         """Whether a nest works on the elements that a reduction has finished."""

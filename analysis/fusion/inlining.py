@@ -15,7 +15,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
-from ..cost import CHEAP
+from ..cost import CHEAP, is_data_movement, only_selects
 from .nests import Nest, leaves_operand_with
 
 _TRAPPING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
@@ -48,6 +48,8 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
     map_ = read.map
     if consumer.is_reshape:
         return "the consumer is a view of it"
+    if is_slice(consumer) and _is_join_of_computed(producer):
+        return "the consumer is a view of it, as what computes its parts writes them there"
     if producer.is_reduction:
         return "the producer is a reduction; recomputing it at each read would multiply its work"
     if map_ is None:
@@ -96,6 +98,48 @@ def _coefficients(map_: AffineMap) -> tuple[tuple[int, ...], ...] | None:
     forms = [linear_form(expr, map_.num_dims) for expr in map_.results]
     known = tuple(tuple(form[0]) for form in forms if form is not None)
     return known if len(known) == len(forms) else None
+
+
+def is_slice(nest: Nest) -> bool:
+    """Whether a nest has the elements of a box of its operand, in their order."""
+    if nest.points or not nest.is_movement or len(nest.reads) != 1:
+        return False
+    (read,) = nest.reads
+    if read.map is None or read.pad is not None or len(read.map.results) != read.map.num_dims:
+        return False
+    linear = [linear_form(expr, read.map.num_dims) for expr in read.map.results]
+    own = [[int(axis == n) for axis in range(len(linear))] for n in range(len(linear))]
+    return [None if one is None else list(one[0]) for one in linear] == own
+
+
+def is_one_of_equal_slices(nest: Nest) -> bool:
+    """
+    Whether a nest is a slice of a tensor of which there are others of the same shape, none cut along the innermost axis:
+    kernels that read such slices as views are one kernel, which is compiled once.
+    """
+    if not is_slice(nest):
+        return False
+    (read,) = nest.reads
+    type_ = nest.root.result.type
+    slices = [
+        use.operation
+        for use in read.source.uses
+        if isinstance(use.operation, te.ComputeOp) and is_data_movement(use.operation)
+    ]
+    is_cut = nest.space.numbers[-1] != tensor_type(read.source).get_shape()[-1]
+    return not is_cut and sum(each.result.type == type_ for each in slices) > 1
+
+
+def _is_join_of_computed(nest: Nest) -> bool:
+    """Whether a nest joins tensors, without arithmetic, that are computed for nothing else."""
+    reads = list(nest.reads)
+    if nest.is_reduction or nest.points or len(nest.roots) != 1 or len(reads) < 2:
+        return False
+    sources = [read.source for read in reads]
+    is_computed = all(
+        isinstance(source.owner, te.ComputeOp) and source.has_one_use() for source in sources
+    )
+    return is_computed and only_selects(nest.root)
 
 
 def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:

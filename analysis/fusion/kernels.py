@@ -11,7 +11,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects import te
 from ..plans.cost import time_text
 from .grouping import NestGrouping
-from .inlining import why_not_one, why_stored
+from .inlining import is_one_of_equal_slices, why_not_one, why_stored
 from .nests import Nest, identity
 from .plan import Boundary, FusionPlan, KernelPlan
 from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal
@@ -157,7 +157,7 @@ class _KernelGrouping:
     def _why_stored_before(self, one: int, other: int) -> str | None:
         """Why a product does not compute an operand of its own; None when it does."""
         (producer,), (product,) = self._units[one], self._units[other]
-        if producer[0].is_reshape:
+        if producer[0].is_reshape or is_one_of_equal_slices(producer[0]):
             return "the operand is a view of what is stored"
         if any(self.is_needed(value, (*producer, *product)) for value in producer[0].stored):
             return "others need the operand too"

@@ -22,6 +22,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import bounds, box
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
+from .inlining import is_one_of_equal_slices
 from .nests import Nest
 
 CACHE_SPEEDUP = 4.0
@@ -303,6 +304,8 @@ def refusal(
             return "one has a contraction"
         if any(len(nest.stored) > 1 for nest in nests):
             return "one has a contraction, and one several results in one nest"
+        if any(is_one_of_equal_slices(nest) for nest in nests):
+            return "one has a contraction, and one is a view, as other slices of its shape"
     if len(nests) > MAX_NESTS:
         return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
     if not all(map(tensors.is_static, nests)):

@@ -1,0 +1,265 @@
+"""
+Chains of convolutions computed by strips of rows: which rows a strip needs of each layer, and what strips save.
+
+Between one layer and the next stands an image. As a whole it goes to memory beyond the second-level cache and comes back
+from there; a strip of it does not, where it fits that cache. Rows that the windows of two strips share are kept from the
+first for the second, so that nothing is computed twice. (Alwani, Chen, Ferdman and Milder, "Fused-Layer CNN
+Accelerators", MICRO 2016, who call this the reuse model.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.dtypes import bit_width
+from ...dialects.graph import ConvOp
+from ...dialects.shaped import shape_of, tensor_type
+from ...targets.target import Target
+from .cost import kept_bytes, time_text
+from .operation_cost import predicted_alone
+from .threads import PARALLEL_WORK, TEAM_SECONDS
+
+ROWS = 2
+"""The axis of images that strips are cut along: the first one that windows move along."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution, and the element-wise operations that its kernel finishes elements with, in order."""
+
+    conv: ConvOp
+    finishing: tuple[Operation, ...]
+
+    @property
+    def result(self) -> SSAValue:
+        """What the next layer reads."""
+        return (self.conv, *self.finishing)[-1].results[0]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the result has."""
+        return shape_of(self.conv.result)[ROWS]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one strip has of one layer."""
+
+    first: int
+    end: int
+    """the rows of the result that are computed"""
+    low: int
+    high: int
+    """the rows of the image that these read"""
+    before: int
+    after: int
+    """rows of padding around them"""
+
+    @property
+    def count(self) -> int:
+        """How many rows are computed."""
+        return self.end - self.first
+
+    @property
+    def read(self) -> int:
+        """How many rows of the image are read."""
+        return self.high - self.low
+
+
+Strip = tuple[Part, ...]
+"""A part for each layer of a chain."""
+
+
+@dataclass(frozen=True)
+class StripsPlan:
+    """How layers that follow one another are computed: strip by strip, or each as a whole where there is one strip."""
+
+    layers: tuple[Layer, ...]
+    strips: tuple[Strip, ...]
+    seconds: float
+    apart: float
+    """what they are predicted to take as strips, and each as a whole"""
+
+    def __str__(self) -> str:
+        rows = self.strips[0][-1].count
+        times = (
+            f"predicted to take {time_text(self.seconds)}, layer by layer {time_text(self.apart)}"
+        )
+        return f"{len(self.layers)} layers computed by {len(self.strips)} strips of {rows} rows: {times}"
+
+
+def rows_read(conv: ConvOp, first: int, end: int) -> Part | None:
+    """What rows from `first` up to, without, `end` of a convolution read; None where all of that is padding."""
+    stride, dilation, padding, _ = conv.window[0]
+    low = first * stride - padding
+    high = (end - 1) * stride - padding + (shape_of(conv.weights)[ROWS] - 1) * dilation + 1
+    extent = shape_of(conv.image)[ROWS]
+    part = Part(first, end, max(low, 0), min(high, extent), max(-low, 0), max(high - extent, 0))
+    return part if part.read > 0 else None
+
+
+def strips_of(layers: Sequence[Layer], rows: int) -> tuple[Strip, ...] | None:
+    """
+    The strips in which the last layer has so many rows, the last strip as many as are left. None where a strip would
+    need no new row of a layer.
+    """
+    found: list[Strip] = []
+    done = [0] * len(layers)
+    for first in range(0, layers[-1].rows, rows):
+        needed = min(first + rows, layers[-1].rows)
+        parts: list[Part] = []
+        for number in reversed(range(len(layers))):
+            if needed <= done[number]:
+                return None
+            # What lies before the first row that anything reads is left out.
+            start = max(done[number], parts[-1].low) if parts else done[number]
+            part = rows_read(layers[number].conv, start, needed)
+            if part is None:
+                return None
+            parts.append(part)
+            done[number], needed = needed, part.high
+        found.append(tuple(reversed(parts)))
+    return tuple(found)
+
+
+def choose(chain: Sequence[Layer], target: Target, threads: int = 1) -> list[StripsPlan]:
+    """
+    The plans for layers that follow one another, by which all of them are predicted to take least time on so many
+    threads; of those that no plan has each is computed as a whole.
+    """
+    costs = _Costs(target, threads)
+    if all(costs.stays_near(layer.result) for layer in chain[:-1]):
+        return []
+    least: list[tuple[float, tuple[StripsPlan, ...]]] = [(0.0, ())]
+    for end in range(1, len(chain) + 1):
+        alone = costs.whole(chain[end - 1])
+        if alone is None:
+            return []  # no family plans it
+        seconds, plans = least[-1]
+        best = seconds + alone, plans
+        for first in range(end - 1):
+            plan = costs.best(chain[first:end])
+            seconds, plans = least[first]
+            if plan is not None and seconds + plan.seconds < best[0]:
+                best = seconds + plan.seconds, (*plans, plan)
+        least.append(best)
+    return list(least[-1][1])
+
+
+class _Costs:
+    """Predicted times on a target, each asked for once."""
+
+    def __init__(self, target: Target, threads: int):
+        self.target, self.threads = target, threads
+        self.near = kept_bytes(target.core.cache(2))
+        self.known: dict[tuple[ConvOp, int, int, int], float | None] = {}
+
+    def stays_near(self, image: SSAValue) -> bool:
+        """Whether an image as a whole stays in the second-level cache."""
+        return _row_bytes(image) * shape_of(image)[ROWS] <= self.near
+
+    def whole(self, layer: Layer) -> float | None:
+        """Of one call that computes all rows."""
+        part = rows_read(layer.conv, 0, layer.rows)
+        return None if part is None else self._seconds(layer.conv, part)
+
+    def _seconds(self, conv: ConvOp, part: Part) -> float | None:
+        key = conv, part.read, part.before, part.after
+        if key not in self.known:
+            rows = convolution_of_rows(conv, part, None)
+            cost = predicted_alone(rows, {1}, self.target)
+            work = rows.multiply_adds() or 0
+            self.known[key] = None if cost is None else self._on_threads(cost.seconds, work)
+        return self.known[key]
+
+    def _on_threads(self, seconds: float, work: int) -> float:
+        """Of a kernel with so many multiply-adds, which is shared where there are enough of them: strips have fewer."""
+        is_shared = self.threads > 1 and work >= PARALLEL_WORK
+        return seconds / self.threads + TEAM_SECONDS if is_shared else seconds
+
+    def best(self, layers: Sequence[Layer]) -> StripsPlan | None:
+        """The plan of the fewest strips that fit the second-level cache; None where the layers do as they are."""
+        apart = [self.whole(layer) for layer in layers]
+        if None in apart or all(self.stays_near(layer.result) for layer in layers[:-1]):
+            return None
+        for rows in self._sizes(layers[-1].rows):
+            strips = strips_of(layers, rows)
+            if strips is None:
+                return None
+            if max(self._live(layers, strip) for strip in strips) <= self.near:
+                seconds = self._strip_by_strip(layers, strips)
+                if seconds is None:
+                    return None
+                total = sum(time for time in apart if time is not None)
+                return StripsPlan(tuple(layers), strips, seconds, total)
+        return None
+
+    def _sizes(self, rows: int) -> Iterator[int]:
+        """The sizes of strips, largest first. Where some have equal strips in twice as many at most, only those."""
+        for count in range(2, rows + 1):
+            equal = [n for n in range(count, min(2 * count, rows) + 1) if not rows % n]
+            yield rows // equal[0] if equal else -(-rows // count)
+
+    def _live(self, layers: Sequence[Layer], strip: Strip) -> int:
+        """
+        The bytes that a strip uses: all weights, the first image's rows, those of all results, and rows that two strips
+        share, for which the strip before and this one have a buffer each.
+        """
+        pairs = list(zip(layers, strip, strict=True))
+        results = [_row_bytes(layer.result) * part.count for layer, part in pairs]
+        kept = self._kept(layers, strip)
+        shared = [size + both for size, both in zip(results, kept, strict=False) if both]
+        weights = [_row_bytes(w) * shape_of(w)[ROWS] for w in (one.conv.weights for one in layers)]
+        rows = _row_bytes(layers[0].conv.image) * strip[0].read
+        return sum(weights) + rows + sum(results) + sum(shared)
+
+    def _kept(self, layers: Sequence[Layer], strip: Strip) -> list[int]:
+        """Bytes of the rows of each image between layers that are kept from the strip before."""
+        return [
+            _row_bytes(layer.result) * max(part.first - behind.low, 0)
+            for layer, part, behind in zip(layers, strip, strip[1:], strict=False)
+        ]
+
+    def _strip_by_strip(self, layers: Sequence[Layer], strips: Sequence[Strip]) -> float | None:
+        """
+        All kernels, each with its operands in the second-level cache; the first image and the last result, which are
+        whole, beyond it; and the copies of rows that are kept.
+        """
+        rates = self.target.rates
+        seconds = 0.0
+        for strip in strips:
+            for layer, part in zip(layers, strip, strict=True):
+                one = self._seconds(layer.conv, part)
+                if one is None:
+                    return None
+                seconds += one
+            seconds += sum(2 * size for size in self._kept(layers, strip)) / rates.copy_l2.core
+        ends = (layers[0].conv.image, layers[-1].result)
+        far = [_row_bytes(end) * shape_of(end)[ROWS] for end in ends if not self.stays_near(end)]
+        return seconds + sum(far) / rates.beyond_l2.at(self.threads, self.target.cores)
+
+
+def convolution_of_rows(conv: ConvOp, part: Part, image: SSAValue | None) -> ConvOp:
+    """The convolution of the rows that a part reads, of some image of as many rows where none is given."""
+    window = conv.window
+    if image is None:
+        type_ = tensor_type(conv.image)
+        shape = list(type_.get_shape())
+        shape[ROWS] = part.read
+        (image,) = Block(arg_types=[TensorType(type_.get_element_type(), shape)]).args
+    before = (part.before, *(axis[2] for axis in window[1:]))
+    after = (part.after, *(axis[3] for axis in window[1:]))
+    strides, dilations = ([axis[n] for axis in window] for n in (0, 1))
+    return ConvOp(image, conv.weights, strides, dilations, before, after, conv.groups.value.data)
+
+
+def _row_bytes(value: SSAValue) -> int:
+    """The bytes of one row of all channels of all images."""
+    type_ = tensor_type(value)
+    shape = type_.get_shape()
+    return prod((*shape[:ROWS], *shape[ROWS + 1 :])) * bit_width(type_.get_element_type()) // 8
