@@ -427,7 +427,8 @@ def _check_lanes(
 
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
-    updates = find_updates(function) if has_lanes else {}
+    none: Mapping[Operation, ReductionUpdate] = {}
+    updates = find_updates(function) if has_lanes else none
     running = _running_reductions(function) if has_lanes else {}
     _check_lanes(updates, running)
     stores = lane_stores(function) if has_lanes else LaneStores()

@@ -6,16 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
-from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
-    FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
 )
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -23,6 +19,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects import te
 from ...dialects.affine_bounds import bounds, box, is_within
 from ...dialects.combiner import Combiner
+from ...dialects.graph.base import number_attr
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import Number
@@ -142,9 +139,7 @@ def as_stored(read: te.Read) -> te.Read:
     if read.pad is not ANY:
         return read
     element = tensor_type(read.source).get_element_type()
-    if isinstance(element, IntegerType):
-        return te.Read(read.source, read.map, IntegerAttr(0, element))
-    return te.Read(read.source, read.map, FloatAttr(0.0, cast("AnyFloat", element)))
+    return te.Read(read.source, read.map, number_attr(0, element))
 
 
 @lru_cache(maxsize=1 << 14)
