@@ -3,6 +3,8 @@ What all tests share: `@pytest.mark.sampled(COUNT)` above a test with many param
 of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`.
 
 What earlier processes compiled is not used: tests are of the compiler. Those of the cache have folders of their own.
+
+A number minus an affine expression is an error: xDSL 0.74 takes `4 - d0` for `d0 - 4`, which is outside of a buffer.
 """
 
 from __future__ import annotations
@@ -11,10 +13,19 @@ import gc
 import os
 from collections import defaultdict
 from random import Random
+from typing import NoReturn
 
 import pytest
+from xdsl.ir.affine import AffineExpr
 
 os.environ["STEPWELL_CACHE"] = "off"  # for the processes that tests start, too
+
+
+def _from_number(self: AffineExpr, number: AffineExpr | int) -> NoReturn:
+    raise AssertionError(f"found {number} - ({self}), which xDSL computes the other way round")
+
+
+AffineExpr.__rsub__ = _from_number
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want

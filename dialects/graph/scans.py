@@ -154,7 +154,11 @@ class CumulativeOp(GraphOp, DefinedInTe, ABC):
         leading: list[AffineExpr] = [AffineExpr.dimension(n) for n in range(axis)]
         last = leading.pop() * together if leading else None
         step: AffineExpr = AffineExpr.dimension(axis)
-        position = shape[axis] - 1 - step if self.reverse is not None else step
+        position = step
+        if (
+            self.reverse is not None
+        ):  # not a number minus it, which xDSL takes for it minus the number
+            position = AffineExpr.constant(shape[axis] - 1) - step
         rows = [
             ((*leading, last + row) if last is not None else (), behind)
             for row in range(max(together, 1))

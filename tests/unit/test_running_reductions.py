@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -55,3 +57,16 @@ def test_what_is_padded_is_summed_where_it_is_read(count: int):
     low = sw.jit(sums, threads=1).lower(x)
     assert low.as_text("te").count("te.kernel") == 1
     np.testing.assert_array_equal(low.compile()(x), np.cumsum(np.pad(x, ((0, 0), (2, 1))), 1))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 17, 33])
+@pytest.mark.parametrize("is_exclusive", [False, True])
+def test_sums_from_the_end(count: int, is_exclusive: bool):
+    for x, axis in ((drawn((6, count), "f4"), 1), (drawn((count, 3), "f4"), 0)):
+        sums = partial(sw.cumsum, axis=axis, exclusive=is_exclusive, reverse=True)
+        expected = np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+        if is_exclusive:
+            expected = np.delete(np.insert(expected, count, 0, axis), 0, axis)
+        low = sw.jit(sums, threads=1).lower(x)
+        for found in (*interpret(low.module("te"), (x,)), low.compile()(x)):
+            np.testing.assert_array_equal(found, expected)

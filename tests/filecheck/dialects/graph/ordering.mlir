@@ -20,6 +20,10 @@ func.func @scans(%x: tensor<2x9xf32>) {
   // TE: arith.maximumf
   %c = graph.cummax %x axis = 0 : tensor<2x9xf32>
   // CHECK-NEXT: %d = graph.cummin %x axis = 1 reverse : tensor<2x9xf32>
+  // TE: te.loops "cummin"
+  // TE: loop.for serial "s" %[[s:.*]] = 0 to 9 {
+  // TE: loop.load %{{.*}}[%{{.*}}, -%[[s]] + 8]
+  // TE: loop.store %{{.*}}, %{{.*}}[%{{.*}}, -%[[s]] + 8]
   %d = graph.cummin %x axis = 1 reverse : tensor<2x9xf32>
   func.return
 }
