@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,9 +23,12 @@ def floats(*shape: int, dtype: type = np.float32) -> np.ndarray:
 
 @pytest.fixture
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose caches a few thousand elements overflow."""
+    """A machine whose caches a few thousand elements overflow, and whose rates are those of a core with a fast L3."""
     caches = (Cache(1, 8 << 10), Cache(2, 8 << 10), Cache(3, 16 << 10))
-    machine = Target.host().with_core(caches=caches)
+    host, fast = Target.host(), Target.of("zen4")
+    vectors = {"vector_bits": host.vector_bits, "vector_registers": host.core.vector_registers}
+    core = replace(fast.core, caches=caches, **vectors)
+    machine = replace(host, core=core, found=fast.found)
     monkeypatch.setattr(Target, "parse", staticmethod(lambda name: machine))
 
 
