@@ -52,7 +52,8 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
         return "the consumer is a view of it, as what computes its parts writes them there"
     if producer.is_reduction:
         return "the producer is a reduction; recomputing it at each read would multiply its work"
-    if map_ is None:
+    reads = consumer.reads_of(producer.results)
+    if map_ is None or any(each.map is None for each in reads):
         return "the consumer reads it at computed indices"
     if read.pad is not None:
         reason = _why_padded(consumer, producer, map_)
@@ -62,7 +63,6 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
         return "a transposition tests no condition for each element, as of which part of a join it is in"
     if any(r.map is None for r in producer.reads) and consumer.is_reduction:
         return "the producer reads at computed indices, inside a reduction"
-    reads = consumer.reads_of(producer.results)
     if len(producer.reads) > 1 and producer.is_join and len(reads) * readers > MOST_TESTS:
         return f"which of its parts an element is in would be tested {len(reads) * readers} times"
     if _has_too_many_streams(consumer, producer, reads):
@@ -117,8 +117,8 @@ def is_one_of_equal_slices(nest: Nest) -> bool:
     Whether a nest is a slice of a tensor of which there are others of the same shape, none cut along the innermost axis:
     kernels that read such slices as views are one kernel, which is compiled once.
     """
-    if not is_slice(nest):
-        return False
+    if not nest.space.numbers or not is_slice(nest):
+        return False  # of no axes, it has no innermost one
     (read,) = nest.reads
     type_ = nest.root.result.type
     slices = [
