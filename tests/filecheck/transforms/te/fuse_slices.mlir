@@ -33,3 +33,20 @@ func.func @slices(%x: tensor<100x33xf32>, %w: tensor<33x17xf32>) -> (tensor<31x1
   }
   func.return %p, %q, %r : tensor<31x17xf32>, tensor<31x17xf32>, tensor<7x17xf32>
 }
+
+// A number has no axes to be cut along: what passes it on is no slice.
+// CHECK-LABEL: @number
+// CHECK: te.compute [%{{.*}} = 2] (%{{.*}} = %{{.*}}[]) : (tensor<f32>) -> tensor<2xf32>
+func.func @number(%x: tensor<f32>) -> tensor<2xf32> {
+  %n = te.compute [] (%a = %x[]) : (tensor<f32>) -> tensor<f32> {
+    te.yield %a : f32
+  }
+  %m = te.compute [] (%a = %x[]) : (tensor<f32>) -> tensor<f32> {
+    te.yield %a : f32
+  }
+  %r = te.compute [%i = 2] (%a = %n[], %b = %m[]) : (tensor<f32>, tensor<f32>) -> tensor<2xf32> {
+    %s = arith.addf %a, %b : f32
+    te.yield %s : f32
+  }
+  func.return %r : tensor<2xf32>
+}
