@@ -137,6 +137,8 @@ def _make_pass(spec: ArgSpec, text: str, available: PassTable) -> ModulePass:
     _check_options(pass_class, spec, where)
     try:
         return pass_class.from_spec(spec)
+    except StepwellError as error:
+        raise StepwellError(error.message, where=where) from error
     except (ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise StepwellError(f"pass '{spec.name}': {reason}", where=where) from error

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Set
 from typing import ClassVar
 
 from xdsl.passes import ModulePass
 
 from ..analysis.levels import Level
+from ..errors import StepwellError
 from .numerics import NumericalEffect
 
 
@@ -14,9 +17,20 @@ class StepwellPass(ModulePass):
     """
     A pass of Stepwell.
 
-    The first line of a pass's docstring is what `stepwell-opt --list-passes` prints.
+    The first line of a pass's docstring is what `stepwell-opt --list-passes` prints. Its options are the fields of
+    the dataclass; making it raises StepwellError where one that is an integer is not positive.
     """
 
     level_in: ClassVar[Level]
     level_out: ClassVar[Level]
     numerics: ClassVar[NumericalEffect] = "exact"
+    zero_has_meaning: ClassVar[Set[str]] = frozenset()
+    """The integer options that may be zero, which then means something of its own."""
+
+    def __post_init__(self) -> None:
+        for option in dataclasses.fields(self):
+            value, least = getattr(self, option.name), int(option.name not in self.zero_has_meaning)
+            if isinstance(value, int) and not isinstance(value, bool) and value < least:
+                raise StepwellError(
+                    f"found {option.name.replace('_', '-')}={value} for pass '{self.name}', expected at least {least}; mend it"
+                )

@@ -54,6 +54,8 @@ class ConvertCoreToLLVMPass(StepwellPass):
     name = "convert-core-to-llvm"
     level_in: ClassVar[Level] = Level.CORE
     level_out: ClassVar[Level] = Level.LLVM
+    zero_has_meaning = frozenset({"threads"})
+
     threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

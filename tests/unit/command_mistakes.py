@@ -31,6 +31,15 @@ DRIVER_MISTAKES = [
         "write parallel-loop-tile-sizes=",
     ),
     mistake(
+        "option out of range",
+        f"{READ} -p graph-tile-loops{{tile-bytes=-1}}",
+        IDENTITY,
+        "pipeline:1:1",
+        "found tile-bytes=-1",
+        "expected at least 1",
+        "mend it",
+    ),
+    mistake(
         "missing option",
         f"{READ} -p scf-parallel-loop-tiling",
         IDENTITY,

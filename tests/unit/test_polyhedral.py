@@ -135,4 +135,6 @@ def test_refusals_say_what_stands_in_the_way() -> None:
     assert "f.mlir:5:10: 'memref.load' is not an affine access" in refusal(NOT_AFFINE)
     assert "f.mlir:4:10: '%t' is made inside of a loop" in refusal(SCRATCH_INSIDE)
     assert "fuse is 'all', expected one of max, min" in refusal(SCRATCH_INSIDE, fuse="all")
-    assert "tile is -1, expected 0 or more" in refusal(SCRATCH_INSIDE, tile=-1)
+    assert "found tile=-1 for pass 'loop-polyhedral', expected at least 0" in refusal(
+        SCRATCH_INSIDE, tile=-1
+    )

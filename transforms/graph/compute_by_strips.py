@@ -183,6 +183,8 @@ class GraphComputeByStripsPass(StepwellPass):
 
     target: str | Target = "host"
     opt: str = "full"
+    zero_has_meaning = frozenset({"threads"})
+
     threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -36,6 +36,8 @@ class LoopAutoParallelizePass(StepwellPass):
     level_in = Level.LOOP
     level_out = Level.LOOP
 
+    zero_has_meaning = frozenset({"grain"})
+
     grain: int = 16384
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -13,7 +13,6 @@ from ...analysis.levels import Level
 from ...analysis.locality import Reference, Trips, footprint, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Tile
-from ...errors import StepwellError
 from ..remarks import remark
 from ..step_support.auto import (
     bands,
@@ -51,10 +50,6 @@ class LoopAutoTilePass(StepwellPass):
     tail: str = "guard"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.cache_bytes < 1:
-            raise StepwellError(
-                f"found cache-bytes={self.cache_bytes}, expected at least 1; mend it"
-            )
         nests = Nests(op)
         for function in functions_with_loops(op):
             for band in bands(function):

@@ -13,7 +13,6 @@ from ...analysis.levels import Level
 from ...analysis.locality import Reference, references
 from ...dialects import loop
 from ...dialects.schedule.steps import UnrollAndJam
-from ...errors import StepwellError
 from ..remarks import remark
 from ..step_support.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
 from ..step_support.nest import Nests
@@ -40,8 +39,6 @@ class LoopAutoUnrollAndJamPass(StepwellPass):
     tail: str = "peel"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.factor < 1:
-            raise StepwellError(f"found factor={self.factor}, expected at least 1; mend it")
         nests = Nests(op)
         for function in functions_with_loops(op):
             for band in bands(function):

@@ -54,6 +54,8 @@ class LoopPolyhedralPass(StepwellPass):
     level_out = Level.LOOP
     numerics = "reassociates"
 
+    zero_has_meaning = frozenset({"tile"})
+
     tile: int = 32
     fuse: str = "max"
     function: str = ""
@@ -61,8 +63,6 @@ class LoopPolyhedralPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.fuse not in FUSIONS:
             raise StepwellError(f"fuse is '{self.fuse}', expected one of {', '.join(FUSIONS)}")
-        if self.tile < 0:
-            raise StepwellError(f"tile is {self.tile}, expected 0 or more")
         for function in op.ops:
             if (
                 isinstance(function, func.FuncOp)
