@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 
 _initialize_lock = threading.Lock()
 
+_SLOW_GATHERS = frozenset(
+    {
+        *("skylake", "skylake-avx512", "cascadelake", "cooperlake"),
+        *("icelake-client", "icelake-server", "tigerlake", "rocketlake"),
+    }
+)
+"""
+LLVM's names of the cores whose microcode has kept gathers from running ahead since 2023, so that loads of the elements
+are faster (Intel, "Gather Data Sampling", INTEL-SA-00828, affected are Skylake to Tiger Lake). LLVM has an attribute for
+them, which it sets for none.
+"""
+
 
 @lru_cache(maxsize=1)
 def initialize_llvm() -> None:
@@ -38,6 +50,8 @@ def target_machine(triple: str, cpu: str, features: str, opt: int) -> binding.Ta
 
     Code is position-independent: constants may be anywhere.
     """
+    if cpu in _SLOW_GATHERS:
+        features = ",".join(filter(None, (features, "+prefer-no-gather")))
     from llvmlite import binding
 
     initialize_llvm()

@@ -229,6 +229,27 @@ def test_several_reductions_in_one_loop_are_refused() -> None:
         )
 
 
+def test_updates_of_one_buffer_share_the_partial_results() -> None:
+    columns = "".join(
+        f"""
+    %a{n} = loop.load %A[%k, {n}] : memref<{{n}}x3xi32>
+    %c{n} = loop.load %C[{n % 2}] : memref<2xi32>
+    %s{n} = arith.addi %c{n}, %a{n} : i32
+    loop.store %s{n}, %C[{n % 2}] : memref<2xi32>"""
+        for n in range(3)
+    )
+    program = function(
+        [("A", "memref<{n}x3xi32>"), ("C", "memref<2xi32>")],
+        f"""
+  loop.for reduction "k" %k = 0 to {{n}} {{{columns}
+  }}""",
+    )
+    check_extents(program, Rfactor("f/k"), extents=EXTENTS)
+    check_extents(program, Split("f/k", 4), Rfactor("f/k.inner"), extents=EXTENTS)
+    mixed = program.replace("%s2 = arith.addi", "%s2 = arith.maxsi").replace("{n}", "9")
+    assert "loop 'k' reduces into '%C' by add and max, in turns" in reason(mixed, Rfactor("f/k"))
+
+
 def test_arguments_that_may_be_the_same_memory_are_refused() -> None:
     program = rows().replace(" {stepwell.noalias}", "").replace("{n}", "5")
     assert "'%A' may be the same memory" in reason(program, Rfactor("f/k"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from stepwell.cache.folder import cache_folder
 from stepwell.errors import StepwellError
+from stepwell.runtime.codegen import CodeGenerator
 from stepwell.targets import machine, measurements
 from stepwell.targets import target as target_module
 from stepwell.targets.core import DEFAULT_CACHES, Cache, Core
@@ -124,6 +125,19 @@ def test_host_is_a_known_core_by_cpuid_and_caches(
     # LLVM would call a server of another model by the same name.
     pretend(monkeypatch, Cpuid("GenuineIntel", 6, 143), (near[0], Cache(2, 1 << 20)))
     assert Target.host().rates.fma_f32.source == "estimated"
+
+
+@pytest.mark.parametrize("cpu, gathers", [("icelake-server", False), ("sapphirerapids", True)])
+def test_cores_that_gather_slowly_load_the_elements(cpu: str, gathers: bool):
+    text = """
+target triple = "x86_64-unknown-linux-gnu"
+declare <8 x double> @llvm.masked.gather.v8f64.v8p0(<8 x ptr>, <8 x i1>, <8 x double>)
+define <8 x double> @f(<8 x ptr> %p) {
+  %x = call <8 x double> @llvm.masked.gather.v8f64.v8p0(<8 x ptr> %p, <8 x i1> splat (i1 true), <8 x double> poison)
+  ret <8 x double> %x
+}"""
+    generator = CodeGenerator("x86_64-unknown-linux-gnu", cpu, "")
+    assert ("vgather" in generator.assembly(text)) is gathers
 
 
 def test_models_tell_known_cores_apart():

@@ -10,7 +10,7 @@ import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -55,10 +55,11 @@ class PartialPlace:
 
 @dataclass(frozen=True)
 class RfactorPlan:
-    """The update, the loop that gets partial results, and where these stand."""
+    """The updates, the loop that gets partial results, and where these stand."""
 
     nest: Nest
-    update: ReductionUpdate
+    updates: tuple[ReductionUpdate, ...]
+    """all that the loop carries of one buffer, by one operator"""
     place: PartialPlace
     factored: loop.ForOp
     identity: FloatAttr | IntegerAttr
@@ -87,7 +88,7 @@ class RfactorPlan:
         `for l: C[i] += C.rf[l]`.
         """
         before = Builder(InsertPoint.before(self.place.outermost))
-        element = self.update.load.result.type
+        element = self.updates[0].load.result.type
         type_ = MemRefType(element, self.shape)
         size = prod(self.shape) * bit_width(element) // 8
         partial = before.insert(loop.AllocOp(self._scope(size), type_)).buffer
@@ -152,7 +153,7 @@ class RfactorPlan:
         offsets.insert(self.axis, AffineExpr.dimension(len(here) - 1))
         target = AffineMap(len(here), 0, tuple(elements))
         source = AffineMap(len(here), 0, tuple(added_up(offsets, here)[0]))
-        update = self.update
+        update = self.updates[0]
         old = builder.insert(loop.LoadOp(update.load.buffer, target, here)).result
         new = builder.insert(loop.LoadOp(partial, source, here)).result
         is_old = [value is update.load.result for value in update.combine.operands]
@@ -163,10 +164,11 @@ class RfactorPlan:
         return [*made, over]
 
     def _redirect(self, partial: SSAValue) -> None:
-        """Let the update go to the partial result of its iteration."""
+        """Let the updates go to the partial result of their iteration."""
         variable = self.factored.induction_variable
         step = self.factored.step.value.data
-        for op, position in ((self.update.load, 0), (self.update.store, 1)):
+        for op in _ends(self.updates):
+            position = 0 if isinstance(op, loop.LoadOp) else 1
             values = list(op.operands_)
             count = len(values)
             lower = shifted_to(self.place.box.lower, count)
@@ -198,7 +200,8 @@ def _at_end(block: Block) -> Builder:
 def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
     """
     Legal when the loop reduces with an operator that may be reassociated, and nothing needs the elements
-    between an update and the end of the loop after which the partial results are combined.
+    between an update and the end of the loop after which the partial results are combined. Updates of one buffer
+    by one operator share the partial results: those of a short loop that is written out are several.
 
     That loop is the outermost one possible of those that carry the reduction. A floating-point sum of
     nothing but negative zeros may come out as a positive one.
@@ -216,8 +219,8 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
             f"loop '{name}' has no greatest number of iterations, or no single first one",
             remedy="split it, and factor the inner loop",
         )
-    update = _update(step, nest, factored)
-    place = _place(step, nest, update, factored)
+    updates = _updates(step, nest, factored)
+    place = _place(step, nest, updates, factored)
     rank = len(place.axes) + 1
     if not -rank <= step.axis < rank:
         raise refuse(
@@ -225,14 +228,14 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
             f"the partial results have {rank} axes, and axis is {step.axis}",
             remedy=f"give {-rank} to {rank - 1}",
         )
-    buffer_name = loop.buffer_name(update.store.buffer) or "partial"
+    buffer_name = loop.buffer_name(updates[0].store.buffer) or "partial"
     chosen = nest.fresh_buffer_name(step.into or f"{buffer_name}.rf")
     return RfactorPlan(
         nest,
-        update,
+        updates,
         place,
         factored,
-        _identity(step, update),
+        _identity(updates[0]),
         chosen,
         _loop_names(nest, factored, chosen, place.axes),
         tuple(op.induction_variable for op in loops_around(place.outermost)),
@@ -240,31 +243,35 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
         first,
         max(count, 1),
         step.axis % rank,
-        _kind_without(nest, update, factored),
+        _kind_without(nest, updates, factored),
     )
 
 
-def _update(step: Rfactor, nest: Nest, factored: loop.ForOp) -> ReductionUpdate:
-    """The only update that the loop carries, or would if it had more iterations."""
+def _updates(step: Rfactor, nest: Nest, factored: loop.ForOp) -> tuple[ReductionUpdate, ...]:
+    """The updates, of one buffer by one operator, that the loop carries, or would if it had more iterations."""
     carried = nest.dependences.carried_by(factored)
     found: list[ReductionUpdate] = []
     for dependence in carried:
         update = dependence.reduction
-        if update is not None and update not in found and dependence.sink.op in _ends(update):
+        if update is not None and update not in found and dependence.sink.op in _ends([update]):
             found.append(update)
     if not carried:
         found = list(_updates_of_one_element(nest, factored))
     if step.of:
         wanted = nest.buffer(step.of)
         found = [update for update in found if update.store.buffer is wanted]
-    if len(found) == 1:
-        return found[0]
+    operators = {(u.store.buffer, u.operator): None for u in found}
+    if len(operators) == 1:
+        return tuple(found)
     name = factored.loop_name.data
     if found:
-        buffers = ", ".join(f"'%{loop.buffer_name(u.store.buffer)}'" for u in found)
+        buffers = [f"'%{loop.buffer_name(b)}'" for b in dict.fromkeys(b for b, _ in operators)]
+        if len(buffers) == 1:
+            named = " and ".join(operator for _, operator in operators)
+            raise refuse(step, f"loop '{name}' reduces into {buffers[0]} by {named}, in turns")
         raise refuse(
             step,
-            f"loop '{name}' reduces in {len(found)} places, into {buffers}",
+            f"loop '{name}' reduces in {len(buffers)} places, into {', '.join(buffers)}",
             remedy="name one of them with 'of'",
         )
     remedy = "floating-point additions and products need fastmath<reassoc>"
@@ -292,40 +299,42 @@ def _updates_of_one_element(nest: Nest, factored: loop.ForOp) -> Iterator[Reduct
             yield update
 
 
-def _ends(update: ReductionUpdate) -> tuple[Operation, Operation]:
-    return update.load, update.store
+def _ends(updates: Sequence[ReductionUpdate]) -> list[loop.LoadOp | loop.StoreOp]:
+    return [op for update in updates for op in (update.load, update.store)]
 
 
-def _accesses(nest: Nest, update: ReductionUpdate) -> list[Access]:
-    return [access for op in _ends(update) for access in nest.dependences.scop.of(op)]
+def _accesses(nest: Nest, updates: Sequence[ReductionUpdate]) -> list[Access]:
+    return [access for op in _ends(updates) for access in nest.dependences.scop.of(op)]
 
 
 def _place(
-    step: Rfactor, nest: Nest, update: ReductionUpdate, factored: loop.ForOp
+    step: Rfactor, nest: Nest, updates: Sequence[ReductionUpdate], factored: loop.ForOp
 ) -> PartialPlace:
     """Where the partial results stand: around the outermost loop around which they can."""
-    ends = _accesses(nest, update)
+    ends = _accesses(nest, updates)
     own = nest.dependences.between(ends, ends)
     carrying = [op for op in loops_around(factored) if any(d.is_carried_by(op) for d in own)]
     for outermost in carrying:
         try:
-            return _place_at(step, nest, update, outermost)
+            return _place_at(step, nest, updates, outermost)
         except Refusal:  # further in there may be a place
             continue
-    return _place_at(step, nest, update, factored)
+    return _place_at(step, nest, updates, factored)
 
 
 def _place_at(
-    step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp
+    step: Rfactor, nest: Nest, updates: Sequence[ReductionUpdate], outermost: loop.ForOp
 ) -> PartialPlace:
     """The place around a loop. Raises the refusal when it is none."""
     check_effects(step, outermost)
-    access = next(a for a in nest.dependences.scop.of(update.store) if a.is_write)
-    check_affine(step, access)
-    check_certain(step, access)
-    _check_late(step, nest, update, outermost)
+    writes = [access for access in _accesses(nest, updates) if access.is_write]
+    for access in writes:
+        check_affine(step, access)
+        check_certain(step, access)
+    access = writes[0]
+    _check_late(step, nest, updates, outermost)
     depth = len(loops_around(outermost))
-    region = touched([access], depth)
+    region = touched(writes, depth)
     assert region is not None
     rank = memref_type(access.buffer).get_num_dims()
     if region.is_empty():  # it never runs, and neither do loops along all axes
@@ -346,12 +355,14 @@ def _place_at(
     return PartialPlace(outermost, box, axes, bounds)
 
 
-def _check_late(step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: loop.ForOp) -> None:
+def _check_late(
+    step: Rfactor, nest: Nest, updates: Sequence[ReductionUpdate], outermost: loop.ForOp
+) -> None:
     """Raise the refusal when something in the loop needs an element after an update of it."""
     depth = len(loops_around(outermost))
     inside = nest.dependences.scop.inside(outermost)
     for dependence in nest.dependences.between(
-        _accesses(nest, update), inside, unless=is_reduction
+        _accesses(nest, updates), inside, unless=is_reduction
     ):
         pairs = dependence.relation
         for n in range(depth):
@@ -367,7 +378,7 @@ def _check_late(step: Rfactor, nest: Nest, update: ReductionUpdate, outermost: l
             )
 
 
-def _identity(step: Rfactor, update: ReductionUpdate) -> FloatAttr | IntegerAttr:
+def _identity(update: ReductionUpdate) -> FloatAttr | IntegerAttr:
     type_: Attribute = update.load.result.type
     if update.operator == "xor":
         assert not is_float(type_)
@@ -407,12 +418,13 @@ def _loop_names(
     return tuple(nest.chosen_names((), wanted))
 
 
-def _kind_without(nest: Nest, update: ReductionUpdate, factored: loop.ForOp) -> LoopKind:
+def _kind_without(nest: Nest, updates: Sequence[ReductionUpdate], factored: loop.ForOp) -> LoopKind:
     """What the loop is once its updates go to an element of each iteration's own."""
+    ends = _ends(updates)
     rest = [
         d
         for d in nest.dependences.carried_by(factored)
-        if d.source.op not in _ends(update) and d.sink.op not in _ends(update)
+        if d.source.op not in ends and d.sink.op not in ends
     ]
     if not rest:
         return LoopKind.PARALLEL

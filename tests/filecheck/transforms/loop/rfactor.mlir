@@ -5,6 +5,7 @@
 // RUN: not stepwell-opt %s -p 'loop-rfactor{loop=strict/k}' 2>&1 | filecheck %s --check-prefix STRICT
 // RUN: not stepwell-opt %s -p 'loop-rfactor{loop=prefix/k}' 2>&1 | filecheck %s --check-prefix PREFIX
 // RUN: not stepwell-opt %s -p 'loop-rfactor{loop=two/k}' 2>&1 | filecheck %s --check-prefix TWO
+// RUN: stepwell-opt %s -p 'loop-rfactor{loop=written_out/k}' | filecheck %s --check-prefix WRITTEN
 
 // ROWS-LABEL: func.func private @rows
 // ROWS-NEXT:   loop.for parallel "i" %i = 0 to 9 {
@@ -26,7 +27,7 @@
 // ROWS-NEXT:       loop.store %s_1, %C[%i]
 // ROWS-NEXT:     }
 // ROWS-NEXT:   }
-// NONE: error: {{.*}}rfactor.mlir:31:3: rfactor("rows/i") is refused: loop 'i' carries no reduction; floating-point additions and products need fastmath<reassoc>
+// NONE: error: {{.*}}rfactor.mlir:32:3: rfactor("rows/i") is refused: loop 'i' carries no reduction; floating-point additions and products need fastmath<reassoc>
 func.func private @rows(%A: memref<9x9xi32>, %C: memref<9xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to 9 {
     loop.for reduction "k" %k = %i - 3 to min(%i + 2, 6) step 2 {
@@ -101,7 +102,7 @@ func.func private @scalar(%A: memref<9x9xi32>, %C: memref<9xi32>) attributes {st
   func.return
 }
 
-// STRICT: error: {{.*}}rfactor.mlir:106:3: rfactor("strict/k") is refused: the load of '%C' ({{.*}}) must come after the store to '%C' ({{.*}}): flow dependence through '%C' at distance (<); iterations (k=0) and (k=1) would be computed apart; floating-point additions and products need fastmath<reassoc>
+// STRICT: error: {{.*}}rfactor.mlir:107:3: rfactor("strict/k") is refused: the load of '%C' ({{.*}}) must come after the store to '%C' ({{.*}}): flow dependence through '%C' at distance (<); iterations (k=0) and (k=1) would be computed apart; floating-point additions and products need fastmath<reassoc>
 func.func private @strict(%A: memref<9xf32>, %C: memref<f32>) attributes {stepwell.noalias} {
   loop.for serial "k" %k = 0 to 9 {
     %a = loop.load %A[%k] : memref<9xf32>
@@ -112,7 +113,7 @@ func.func private @strict(%A: memref<9xf32>, %C: memref<f32>) attributes {stepwe
   func.return
 }
 
-// PREFIX: error: {{.*}}rfactor.mlir:117:3: rfactor("prefix/k") is refused: the load of '%C' ({{.*}}) must come after the store to '%C' ({{.*}}): flow dependence through '%C' at distance (*); iterations (k=0) and (k=0) would be swapped, since updates are combined after loop 'k'; decompose_reduction or fission moves it out
+// PREFIX: error: {{.*}}rfactor.mlir:118:3: rfactor("prefix/k") is refused: the load of '%C' ({{.*}}) must come after the store to '%C' ({{.*}}): flow dependence through '%C' at distance (*); iterations (k=0) and (k=0) would be swapped, since updates are combined after loop 'k'; decompose_reduction or fission moves it out
 func.func private @prefix(%A: memref<9xi32>, %C: memref<1xi32>) attributes {stepwell.noalias} {
   loop.for serial "k" %k = 0 to 9 {
     %a = loop.load %A[%k] : memref<9xi32>
@@ -125,7 +126,7 @@ func.func private @prefix(%A: memref<9xi32>, %C: memref<1xi32>) attributes {step
   func.return
 }
 
-// TWO: error: {{.*}}rfactor.mlir:130:3: rfactor("two/k") is refused: loop 'k' reduces in 2 places, into '%C', '%D'; name one of them with 'of'
+// TWO: error: {{.*}}rfactor.mlir:131:3: rfactor("two/k") is refused: loop 'k' reduces in 2 places, into '%C', '%D'; name one of them with 'of'
 func.func private @two(%A: memref<9xi32>, %C: memref<1xi32>, %D: memref<1xi32>) attributes {stepwell.noalias} {
   loop.for reduction "k" %k = 0 to 9 {
     %a = loop.load %A[%k] : memref<9xi32>
@@ -135,6 +136,37 @@ func.func private @two(%A: memref<9xi32>, %C: memref<1xi32>, %D: memref<1xi32>) 
     %d = loop.load %D[0] : memref<1xi32>
     %t = arith.minsi %d, %a : i32
     loop.store %t, %D[0] : memref<1xi32>
+  }
+  func.return
+}
+
+// Updates of one buffer by one operator share the partial results, those of several elements too.
+// WRITTEN-LABEL: func.func private @written_out
+// WRITTEN-NEXT:   %C.rf = loop.alloc stack : memref<2x9xi32>
+// WRITTEN:        loop.for parallel "k" %k = 0 to 9 {
+// WRITTEN:          %c = loop.load %C.rf[0, %k]
+// WRITTEN:          loop.store %s, %C.rf[0, %k]
+// WRITTEN:          %d = loop.load %C.rf[0, %k]
+// WRITTEN:          loop.store %t, %C.rf[0, %k]
+// WRITTEN:          %e = loop.load %C.rf[1, %k]
+// WRITTEN:          loop.store %u, %C.rf[1, %k]
+// WRITTEN:        loop.for parallel "C.rf.0" %C_rf = 0 to 2 {
+// WRITTEN-NEXT:     loop.for reduction "k.combine" %k_combine = 0 to 9 {
+// WRITTEN-NEXT:       %1 = loop.load %C[%C_rf]
+// WRITTEN-NEXT:       %2 = loop.load %C.rf[%C_rf, %k_combine]
+func.func private @written_out(%A: memref<9x2xi32>, %C: memref<2xi32>) attributes {stepwell.noalias} {
+  loop.for reduction "k" %k = 0 to 9 {
+    %a = loop.load %A[%k, 0] : memref<9x2xi32>
+    %c = loop.load %C[0] : memref<2xi32>
+    %s = arith.addi %c, %a : i32
+    loop.store %s, %C[0] : memref<2xi32>
+    %b = loop.load %A[%k, 1] : memref<9x2xi32>
+    %d = loop.load %C[0] : memref<2xi32>
+    %t = arith.addi %d, %b : i32
+    loop.store %t, %C[0] : memref<2xi32>
+    %e = loop.load %C[1] : memref<2xi32>
+    %u = arith.addi %e, %b : i32
+    loop.store %u, %C[1] : memref<2xi32>
   }
   func.return
 }
