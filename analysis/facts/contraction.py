@@ -353,12 +353,14 @@ def finished_by(facts: KernelFacts, number: int) -> int | None:
         return None
     if last.shared or any(s.shared for s in facts.statements[nest[-1] + 1 : nest[-1] + 2]):
         return None
-    if len(last.axes) != _rank(result):
+    extents = [facts.statements[number].axes[axis].extent for axis in _moving_axes(result)]
+    if [axis.extent for axis in last.axes] != extents:
         return None
     statements = [facts.statements[n] for n in nest]
     loads = [read for s in statements for read in s.reads if read.buffer == result.buffer]
     is_element_wise = all(s.combiner is None or _updates_each_once(s) for s in statements)
-    return nest[0] if is_element_wise and all(map(_is_in_order, loads)) else None
+    is_whole = all(_rank(load) == len(extents) and _is_in_order(load) for load in loads)
+    return nest[0] if is_element_wise and is_whole else None
 
 
 def _updates_each_once(statement: Statement) -> bool:
@@ -370,6 +372,12 @@ def _updates_each_once(statement: Statement) -> bool:
 def _rank(access: Access) -> int:
     """The dimensions whose subscripts are not numbers."""
     return sum(s is None or any(s.coefficients) for s in access.subscripts)
+
+
+def _moving_axes(access: Access) -> list[int]:
+    """The axes of the subscripts that are not numbers, in their order; none of one that is not affine."""
+    moving = [s.coefficients for s in access.subscripts if s is not None and any(s.coefficients)]
+    return [axis for by in moving for axis, factor in enumerate(by) if factor]
 
 
 def _is_in_order(access: Access) -> bool:

@@ -292,9 +292,11 @@ def reducing(chain: RowChain, c: Contraction, finish: int | None) -> int | None:
                 return None
             continue
         is_sum = chain.is_sum(number) and chain.is_over_elements(number) and statement.reassociates
+        if not is_sum:
+            return None
         reads = [read for read in statement.reads if read.buffer == write.buffer]
         axes = (c.m[-1], c.n[-1]) if finish is None else (chain.depth - 1, chain.depth)
         wanted = [write.dimension_of(axis) for axis in axes]
         mine = [[r.dimension_of(a) for a in (chain.depth - 1, chain.depth)] for r in reads]
-        return number if is_sum and all(dimensions == wanted for dimensions in mine) else None
+        return number if all(dimensions == wanted for dimensions in mine) else None
     return None
