@@ -15,24 +15,7 @@ from .call_site import call_site_text
 from .operators import call, function_named, hint_of
 from .signatures import signature_text
 from .traced import Traced
-
-_REDUCTIONS = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-_IN_PLACE = {
-    "add": "add",
-    "multiply": "multiply",
-    "minimum": "min",
-    "maximum": "max",
-}
-"""What `x.at[key]` has for a ufunc's method `at`."""
-
-_SCANS = {"add": "cumsum", "multiply": "cumprod"}
+from .ufunc_methods import call_method, refused
 
 
 class TracedArray(Traced, ArrayOperators):
@@ -67,31 +50,9 @@ def call_ufunc(
     """What Stepwell has for `ufunc(...)`, `ufunc.reduce(...)` and `ufunc.accumulate(...)`, of which one operand is `shown` so."""
     if method == "__call__" and not kwargs:
         return numpys(ufunc)(*inputs)
-    table = {"reduce": _REDUCTIONS, "accumulate": _SCANS}.get(method, {})
-    own = function_named(table.get(ufunc.__name__, ""))
-    if own is not None and kwargs.keys() <= {"axis", "dtype", "keepdims"}:
-        return own(inputs[0], **{"axis": 0, **kwargs})
-    if method == "outer" and not kwargs and len(inputs) == 2:
-        first, second = inputs
-        return numpys(ufunc)(
-            call("reshape", first, (*np.shape(first), *[1] * np.ndim(second))), second
-        )
-    remedy = "write it with stepwell's functions"
-    if method == "at" and ufunc.__name__ in _IN_PLACE:
-        remedy = f"write x = x.at[indices].{_IN_PLACE[ufunc.__name__]}(values)"
-    elif method == "reduceat":
-        remedy = "write stepwell.cumsum, or x[start:stop].sum() for each part"
-    elif "out" in kwargs:
-        remedy = "use what the function returns: y = stepwell.NAME(x)".replace(
-            "NAME", ufunc.__name__
-        )
-    what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    options = f" with {', '.join(kwargs)}=" if kwargs else ""
-    raise StepwellError(
-        f"found {what}{options} on {shown}, expected a plain call: traced values do not change; "
-        f"{remedy}",
-        where=call_site_text(),
-    )
+    if method == "__call__":
+        raise refused(ufunc.__name__, method, kwargs, shown)
+    return call_method(ufunc.__name__, method, inputs, kwargs, shown)
 
 
 def call_function(

@@ -67,6 +67,7 @@ from .numpy import (
 from .numpy.indexing import getitem
 from .numpy.missing import MISSING
 from .traceable import is_public
+from .ufunc_methods import give_methods
 
 _NN = (
     activations,
@@ -189,6 +190,9 @@ def _name_as_called() -> None:
 
 
 _name_as_called()
+
+
+give_methods(_OF_NUMPY)
 
 
 def public(name: str, others: Iterable[str] = ()) -> Any:

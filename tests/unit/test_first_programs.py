@@ -92,6 +92,10 @@ OTHER_MISTAKES: dict[str, tuple[Any, str]] = {
         traced(lambda x: np.add.at(x, 0, 1)),
         r"write x = x.at\[indices\].add\(values\)",
     ),
+    "a ufunc's at by stepwell's name": (
+        lambda: sw.add.at(X, 0, 1),
+        r"write x = x.at\[indices\].add\(values\)",
+    ),
     "a ufunc's reduceat": (traced(lambda x: np.add.reduceat(x, [0])), "write stepwell.cumsum"),
     "a ufunc's out": (traced(lambda x: np.exp(x, out=x)), r"y = stepwell.exp\(x\)"),
     "a matrix": (lambda: sw.jit(sw.exp)(np.asmatrix(X)), "write @ for products"),
@@ -214,9 +218,17 @@ def test_an_exception_of_the_function_says_that_it_was_traced(function):
     )
 
 
-def test_reductions_and_scans_of_ufuncs_are_ours():
-    def program(x):
-        return np.add.reduce(x), np.maximum.reduce(x, axis=1, keepdims=True), np.add.accumulate(x)
+@pytest.mark.parametrize("names", [np, sw], ids=["numpy's", "stepwell's"])
+def test_reductions_scans_and_outer_products_of_ufuncs_are_ours(names):
+    def program(x, names=names):
+        return (
+            names.add.reduce(x),
+            names.maximum.reduce(x, axis=1, keepdims=True),
+            names.add.accumulate(x),
+            names.minimum.accumulate(x, 1),
+            names.subtract.outer(x[0], x),
+        )
 
-    for found, wanted in zip(sw.jit(program, opt="quick")(X), program(X), strict=True):
+    traced = sw.jit(lambda x: program(x), opt="quick")
+    for found, wanted in zip(traced(X), program(X, np), strict=True):
         np.testing.assert_array_equal(found, wanted)
