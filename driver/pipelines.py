@@ -35,6 +35,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-share-constants",
             "cse",
             "graph-recognize-multiples",
+            "graph-recognize-counts",
             "graph-tile-loops",
             "graph-simplify",
             "graph-reduce-strength",

@@ -24,6 +24,7 @@ from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
 from .families import FAMILIES, Choice
 from .session import Session
+from .updates import write_updates_out
 
 SHOWN = 3
 """Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
@@ -88,6 +89,7 @@ def schedule_with(
     session = Session(module, function)
     try:
         choice.family.schedule(session, choice.plan, facts_of_loops(function), target)
+        write_updates_out(session)
         remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
         return session
     except StepwellError as error:
@@ -104,6 +106,11 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
         session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)
         if session is not None:
             return session
+    session = Session(module, function)
+    write_updates_out(session)
+    if session.steps:
+        remark(function, "wrote out a few steps of what updates computed places")
+        return session
     remark(function, "no rule has a schedule for it", missed=True)
     return None
 
