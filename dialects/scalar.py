@@ -156,12 +156,12 @@ class ScalarBuilder:
         zero = self.constant(0)
         if self.is_unsigned:
             quotient = self._binary(arith.DivUIOp, a, divisor)
-            return self.select(is_zero, zero, quotient)
+            return quotient if is_zero is None else self.select(is_zero, zero, quotient)
         quotient = self._binary(arith.DivSIOp, a, divisor)
         remainder = self._binary(arith.RemSIOp, a, divisor)
         lower = self.sub(quotient, self.constant(1))
         floored = self.select(self._crosses_zero(remainder, divisor), lower, quotient)
-        return self.select(is_zero, zero, floored)
+        return floored if is_zero is None else self.select(is_zero, zero, floored)
 
     def mod(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`numpy.mod`: the sign is the divisor's. On integers x mod 0 is 0."""
@@ -174,8 +174,10 @@ class ScalarBuilder:
         raised = self.add(remainder, divisor)
         return self.select(self._crosses_zero(remainder, divisor), raised, remainder)
 
-    def _safe_divisor(self, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """The divisor with 1 in place of what would trap, and whether it was 0."""
+    def _safe_divisor(self, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue | None]:
+        """The divisor with 1 in place of what would trap, and whether it was 0; None where it is a number that never is."""
+        if _is_harmless_divisor(b):
+            return b, None
         one = self.constant(1)
         is_zero = self.compare("eq", b, self.constant(0))
         if self.is_unsigned:
@@ -403,3 +405,11 @@ class ScalarBuilder:
                 self.emit(arith.IndexCastOp(index, wide)), self.type
             )
         return self.emit(arith.IndexCastOp(index, self.signless))
+
+
+def _is_harmless_divisor(value: SSAValue) -> bool:
+    """Whether a divisor is a number by which every integer can be divided: neither 0 nor -1, which overflows."""
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return False
+    return op.value.value.data not in (0, -1)

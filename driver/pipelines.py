@@ -62,6 +62,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.TE,
         Level.LOOP,
         (
+            "te-sink-into-regions",
             "te-fuse",
             "te-compute-in-loops",
             "te-bufferize",
@@ -97,7 +98,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
-_BEFORE_SHOWING = {Level.TE: ("te-fuse", "te-compute-in-loops")}
+_BEFORE_SHOWING = {Level.TE: ("te-sink-into-regions", "te-fuse", "te-compute-in-loops")}
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 
 _ORDER = tuple(Level)

@@ -52,14 +52,6 @@ class LaneAccesses:
             result = inserted(builder, value, result, lane)
         self.values.bind(op.result, result)
 
-    def load_neighbours(self, op: memref.LoadOp, builder: CoreBuilder) -> None:
-        """A load at computed indices, of which the last one counts the lanes."""
-        *outer, last = op.indices
-        buffer = self.values.scalar.values[op.memref]
-        indices = [self.values.scalar.values[index] for index in outer]
-        indices.append(extract(builder, self.values.vector(builder, last), 0))
-        self.values.bind(op.res, self._vector(builder, buffer, indices, self.values.mask))
-
     def _vector(
         self,
         builder: CoreBuilder,

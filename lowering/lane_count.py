@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
+from ..analysis.neighbours import chosen_loads
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.loop import LoopKind, RunMode, RunModeAttr
@@ -39,45 +40,7 @@ def lane_count(for_op: loop.ForOp) -> int | None:
     count = constant_count(for_op)
     if count is None or not 1 <= count <= MOST_LANES or not _can_run(for_op.body.block):
         return None
-    return None if _has_varying_places(for_op) else count
-
-
-def _has_varying_places(for_op: loop.ForOp) -> bool:
-    """
-    Whether a loop inside may have other iterations in one lane than in the next, or a load at computed indices be of
-    anything but one element or neighbours.
-    """
-    varying: set[SSAValue] = {for_op.induction_variable}
-    for op in for_op.body.walk():
-        if not any(v in varying for v in op.operands):
-            continue
-        if isinstance(op, loop.ForOp):
-            return True
-        if isinstance(op, memref.LoadOp) and not _loads_neighbours(op, varying, for_op):
-            return True
-        varying.update(op.results)
-    return False
-
-
-def _loads_neighbours(load: memref.LoadOp, varying: set[SSAValue], for_op: loop.ForOp) -> bool:
-    """Whether only the last index varies, and is one more in each lane than in the lane before."""
-    if load.memref in varying or any(index in varying for index in load.indices[:-1]):
-        return False
-    if not isinstance(memref_type(load.memref).layout, NoneAttr):
-        return False
-    last, step = load.indices[-1], for_op.step.value.data
-    if last is for_op.induction_variable:
-        return step == 1
-    if not isinstance(last.owner, affine.ApplyOp):
-        return False
-    operands = list(last.owner.mapOperands)
-    linear = linear_form(last.owner.map.data.results[0], len(operands))
-    if linear is None:
-        return False
-    uses = list(zip(linear[0], operands, strict=True))
-    own = sum(by for by, value in uses if value is for_op.induction_variable)
-    others = (v for by, v in uses if by and v is not for_op.induction_variable)
-    return own * step == 1 and not any(value in varying for value in others)
+    return None if chosen_loads(for_op) is None else count
 
 
 def powers_of_two(count: int) -> list[int]:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
+    MemRefType,
     VectorType,
     i1,
     i64,
@@ -45,6 +46,8 @@ class ScalarConverter(Protocol):
     def load_element(self, op: loop.LoadOp, builder: CoreBuilder) -> SSAValue: ...
 
     def is_inside(self, op: loop.LoadOp) -> bool: ...
+
+    def stack_buffer(self, type_: MemRefType[Attribute]) -> SSAValue: ...
 
     def open_for(self, op: loop.ForOp, builder: CoreBuilder) -> CoreBuilder: ...
 

@@ -24,6 +24,7 @@ from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
 from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
+from .lane_choices import load_chosen
 from .lane_count import is_written_out, powers_of_two
 from .lane_values import LaneValues, ScalarConverter, both, extract, inserted, shuffled
 from .reciprocals import may_multiply, shared_reciprocal
@@ -75,6 +76,8 @@ class LaneConverter:
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
         for op in block.ops:
+            if op in self.values.loop.scalars:
+                continue  # loads at computed indices append it
             if type(op) not in _APART:
                 self._elementwise(op, builder)
                 continue
@@ -90,8 +93,8 @@ class LaneConverter:
                     self._if(op, builder)
                 case loop.LoadOp():
                     self.accesses.load(op, builder)
-                case memref.LoadOp() if any(self.values.varies(v) for v in op.indices):
-                    self.accesses.load_neighbours(op, builder)
+                case memref.LoadOp() if op in self.values.loop.chosen:
+                    load_chosen(op, self.values.loop.chosen[op], self.values, builder)
                 case memref.LoadOp():
                     self.scalar.convert_op(op, builder)
                 case loop.StoreOp() if op in self.totals:

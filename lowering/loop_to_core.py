@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
@@ -319,20 +319,25 @@ class FunctionConverter:
     def _alloc(self, op: loop.AllocOp, builder: CoreBuilder, allocated: list[SSAValue]) -> None:
         type_ = op.buffer.type
         if op.scope.data in (loop.Scope.REGISTER, loop.Scope.STACK):
-            # At the start of the function: an alloca inside a loop would grow the stack at each turn. But
-            # iterations that run at once have each their own.
-            place = (
-                _after_allocas(self.parallel[-1])
-                if self.parallel
-                else self.expander.after_constants()
-            )
-            new = memref.AllocaOp(operands=[(), ()], result_types=[type_])
-            Rewriter.insert_op(new, place)
+            buffer = self.stack_buffer(type_)
         else:
             sizes = [self.values[v] for v in op.dynamic_sizes]
-            new = builder.insert(memref.AllocOp(sizes, (), type_))
-            allocated.append(new.memref)
-        self._named(op.buffer, new.memref)
+            buffer = builder.insert(memref.AllocOp(sizes, (), type_)).memref
+            allocated.append(buffer)
+        self._named(op.buffer, buffer)
+
+    def stack_buffer(self, type_: MemRefType[Attribute]) -> SSAValue:
+        """
+        A buffer at the start of the function: an alloca inside a loop would grow the stack at each turn.
+
+        But iterations that run at once have each their own.
+        """
+        place = (
+            _after_allocas(self.parallel[-1]) if self.parallel else self.expander.after_constants()
+        )
+        new = memref.AllocaOp(operands=[(), ()], result_types=[type_])
+        Rewriter.insert_op(new, place)
+        return new.memref
 
     def _free(self, builder: CoreBuilder, allocated: list[SSAValue]) -> None:
         for buffer in reversed(allocated):

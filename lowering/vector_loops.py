@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 
+from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import LaneStores
+from ..analysis.neighbours import ChosenLoad, chosen_loads
 from ..analysis.recurrences import varying_values
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
@@ -40,6 +42,10 @@ class VectorLoop:
     """the running reductions, by the operation that combines and by the store"""
     stores: LaneStores
     """what is known of the stores of all vector loops of the function"""
+    chosen: Mapping[memref.LoadOp, ChosenLoad]
+    """the loads at computed indices that differ from lane to lane"""
+    scalars: Container[Operation]
+    """what computes indices for these loads alone, which need them in few lanes"""
     accesses: dict[Operation, LaneAccess] = field(default_factory=dict[Operation, LaneAccess])
     """those that have been looked at"""
 
@@ -54,6 +60,7 @@ class VectorLoop:
         `updates` are the reductions of the function, `running` the running ones of the loop, `stores` what is known
         of the function's stores.
         """
+        chosen = chosen_loads(for_op) or {}
         return VectorLoop(
             for_op.induction_variable,
             for_op.step.value.data,
@@ -62,6 +69,8 @@ class VectorLoop:
             _reductions(for_op, updates),
             {op: update for update in running for op in (update.combine, update.store)},
             stores,
+            chosen,
+            _only_for(chosen),
         )
 
 
@@ -79,3 +88,19 @@ def _reductions(
         if not any(v in varying for v in update.load.operands_):
             found[update.combine] = update
     return found
+
+
+def _only_for(chosen: Mapping[memref.LoadOp, ChosenLoad]) -> set[Operation]:
+    """What is used by indices of neighbours, and by nothing else."""
+    chains = [op for each in chosen.values() if each.neighbours for op in each.neighbours.chain]
+    found: set[Operation] = {load for load, each in chosen.items() if each.neighbours}
+    grown = True
+    while grown:
+        more = {
+            op
+            for op in chains
+            if op not in found and all(use.operation in found for use in op.results[0].uses)
+        }
+        found |= more
+        grown = bool(more)
+    return found - chosen.keys()
