@@ -259,7 +259,6 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _bits(value: SSAValue) -> int:
     """The bits of an integer; 0 for anything else."""
-    if isinstance(value.type, IndexType):
-        return 64
     type_: Attribute = value.type
-    return bit_width(type_) if isinstance(type_, IntegerType) else 0
+    is_integer = isinstance(type_, IndexType | IntegerType)
+    return bit_width(value.type) if is_integer else 0

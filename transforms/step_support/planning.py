@@ -99,6 +99,9 @@ class StepPass(StepwellPass):
     level_in = Level.LOOP
     level_out = Level.LOOP
 
+    def __post_init__(self) -> None:
+        """Of numbers that are none of the step's the step says so itself, with the loop that it is for."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = [f.name for f in fields(self.step_class)]  # pyright: ignore[reportArgumentType]
         step = self.step_class(**{name: getattr(self, name) for name in names})
