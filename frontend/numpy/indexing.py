@@ -111,7 +111,7 @@ def index_tensor(indices: TensorLike, extent: int) -> Tensor:
 
 
 def _plan(shape: tuple[int, ...], key: Any) -> _Plan:
-    parts = _expanded(key, shape)
+    parts = expanded(key, shape)
     slices: list[slice] = []
     dropped: list[int] = []
     arrays: list[tuple[int, Any]] = []
@@ -216,7 +216,7 @@ def _axes_of(part: Any) -> int:
     return _rank(part) if is_mask(part) else 1
 
 
-def _expanded(key: Any, shape: tuple[int, ...]) -> list[Any]:
+def expanded(key: Any, shape: tuple[int, ...]) -> list[Any]:
     """
     The parts of a key, with what is missing, and what the Ellipsis stands for behind it, written as full slices, and masks
     as arrays of indices.
@@ -225,21 +225,21 @@ def _expanded(key: Any, shape: tuple[int, ...]) -> list[Any]:
     used = sum(map(_axes_of, parts))
     ellipses = [number for number, part in enumerate(parts) if isinstance(part, EllipsisType)]
     if used > rank or len(ellipses) > 1:
-        found = "two Ellipses" if len(ellipses) > 1 else f"{used} indices"
+        what = "two Ellipses" if len(ellipses) > 1 else f"{used} indices"
         raise StepwellError(
-            f"found {found} in a subscript of a tensor of {rank} axes, expected at most "
+            f"found {what} in a subscript of a tensor of {rank} axes, expected at most "
             f"{'one' if len(ellipses) > 1 else rank}; remove some"
         )
     # The Ellipsis stays: even where it stands for no axes, the arrays around it are not side by side.
     at = ellipses[0] + 1 if ellipses else len(parts)
     parts[at:at] = [slice(None)] * (rank - used)
-    expanded: list[Any] = []
+    found: list[Any] = []
     axis = 0
     for part in parts:
         count = _axes_of(part)
-        expanded += _indices_of_mask(part, shape[axis:]) if is_mask(part) else [part]
+        found += _indices_of_mask(part, shape[axis:]) if is_mask(part) else [part]
         axis += count
-    return expanded
+    return found
 
 
 def _integer(part: Any) -> int | None:

@@ -1,13 +1,15 @@
 """
 New arrays with some elements replaced: `x.at[key].set(values)` and its kin, slices that start at traced indices.
 
-What a key names is found by indexing an array of the numbers of all elements with it; known slices without steps are
-padded instead, which is element by element.
+The number of an element that arrays of indices name is computed from them; what other keys name is found by indexing an
+array of the numbers of all elements. Known slices without steps are padded instead, which is element by element.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from math import prod
 from types import EllipsisType
 from typing import Any
 
@@ -23,7 +25,7 @@ from ..traceable import traceable
 from .arguments import integers
 from .counting import iota
 from .elementwise import add, clip, maximum, minimum, multiply, where
-from .indexing import getitem, is_mask, parts_of
+from .indexing import expanded, getitem, index_tensor, is_mask, parts_of
 from .manipulation import broadcast_to, reshape
 from .scatter import scatter_elements
 
@@ -48,11 +50,50 @@ def updated(x: Tensor, key: Any, values: TensorLike, how: str, /) -> Tensor:
         found = _in_slices(x, parts, value, how)
         if found is not None:
             return found
-    numbers = reshape(iota(x.size), x.shape)
-    places = getitem(numbers, key)
+    places = _numbers(x.shape, key)
     written = broadcast_to(_fitting(value, places.shape), places.shape)
     flat = scatter_elements(reshape(x, -1), reshape(places, -1), reshape(written, -1), 0, how)
     return reshape(flat, x.shape)
+
+
+def _numbers(shape: tuple[int, ...], key: Any) -> Tensor:
+    """The numbers, in C order, of the elements that a key names. Raises StepwellError for what is no key."""
+    parts = expanded(key, shape)
+    arrays = [*takewhile(lambda part: not isinstance(part, slice | EllipsisType | None), parts)]
+    rest = parts[len(arrays) :]
+    indices = [
+        cast_to(index_tensor(array, extent), INT64)
+        for array, extent in zip(arrays, shape, strict=False)
+    ]
+    if (
+        not indices
+        or any(not isinstance(part, slice) or part != slice(None) for part in rest)
+        or not _broadcast(indices)
+    ):
+        return getitem(reshape(iota(prod(shape)), shape), key)
+    count = prod(shape[len(arrays) :])
+    number = _moved_inside(indices[0], shape[0])
+    for index, extent in zip(indices[1:], shape[1:], strict=False):
+        number = number * extent + _moved_inside(index, extent)
+    if not rest:
+        return number
+    behind = shape[len(arrays) :]
+    ones = [1] * len(behind)
+    return reshape(number * count, (*number.shape, *ones)) + reshape(iota(count), behind)
+
+
+def _broadcast(tensors: Sequence[Tensor]) -> bool:
+    """Whether the shapes broadcast with one another."""
+    try:
+        np.broadcast_shapes(*(tensor.shape for tensor in tensors))
+    except ValueError:
+        return False
+    return True
+
+
+def _moved_inside(index: Tensor, extent: int) -> Tensor:
+    """Indices into an axis, of which negative ones count from its end, and others out of range are the nearest in range."""
+    return clip(where(index < 0, index + extent, index), 0, max(extent - 1, 0))
 
 
 def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, cast
 
 from ...dialects import graph
@@ -63,6 +64,14 @@ def _broadcast(x: Expr, result: Expr) -> Expr:
     return x.broadcast_to(result.shape)
 
 
+def _is_one_element(x: Expr, result: Expr) -> bool:
+    return is_static(result.shape) and prod(x.shape) == 1
+
+
+def _one_element_broadcast(x: Expr, result: Expr) -> Expr:
+    return (x.reshape(()) if x.shape else x).broadcast_to(result.shape)
+
+
 def _moves_only_ones(x: Expr, perm: Axes) -> bool:
     """Whether the axes with more than one element stay in order: nothing moves in memory."""
     moved = [axis for axis in perm if x.shape[axis] != 1]
@@ -75,6 +84,24 @@ _RESHAPES = tuple(
     Rule(outer, _reshaped, text="reshape(x)", when=_is_static, may_share=True)
     for inner in _RESHAPING
     for outer in (expand_dims(inner, axes=more), squeeze(inner, axes=more))
+)
+
+_OF_ONE_ELEMENT = tuple(
+    Rule(
+        outer,
+        _one_element_broadcast,
+        text="broadcast_to(x)",
+        when=_is_one_element,
+        may_share=True,
+    )
+    for inner in (broadcast_to(x),)
+    for outer in (
+        reshape(inner),
+        expand_dims(inner, axes=more),
+        squeeze(inner, axes=more),
+        transpose(inner, perm=perm),
+        slice_of(inner, starts=starts, stops=stops, steps=steps),
+    )
 )
 
 
@@ -195,6 +222,7 @@ _PADS_AND_SLICES = (
 
 MOVEMENTS = (
     *_RESHAPES,
+    *_OF_ONE_ELEMENT,
     Rule(
         transpose(x, perm=perm),
         _reshaped,

@@ -160,3 +160,20 @@ func.func @gathers(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x2xf32>, tens
   %2 = graph.gather %x, %others axis = 0 : tensor<3x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
   func.return %0, %1, %2 : tensor<4xf32>, tensor<3x2xf32>, tensor<3x4xf32>
 }
+
+// One element in all places is that in places of another shape, too; a row is not.
+// CHECK-LABEL: func.func @one_element_everywhere
+// CHECK-NEXT:    graph.broadcast_to %x : tensor<f32> -> tensor<6xf32>
+// CHECK-NEXT:    %[[ONE:.*]] = graph.reshape %y : tensor<1x1xf32> -> tensor<f32>
+// CHECK-NEXT:    graph.broadcast_to %[[ONE]] : tensor<f32> -> tensor<3x2xf32>
+// CHECK-NEXT:    %[[ROWS:.*]] = graph.broadcast_to %z
+// CHECK-NEXT:    graph.reshape %[[ROWS]]
+func.func @one_element_everywhere(%x: tensor<f32>, %y: tensor<1x1xf32>, %z: tensor<3xf32>) -> (tensor<6xf32>, tensor<3x2xf32>, tensor<6xf32>) {
+  %0 = graph.broadcast_to %x : tensor<f32> -> tensor<2x3xf32>
+  %1 = graph.reshape %0 : tensor<2x3xf32> -> tensor<6xf32>
+  %2 = graph.broadcast_to %y : tensor<1x1xf32> -> tensor<2x3xf32>
+  %3 = graph.transpose %2 perm = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %4 = graph.broadcast_to %z : tensor<3xf32> -> tensor<2x3xf32>
+  %5 = graph.reshape %4 : tensor<2x3xf32> -> tensor<6xf32>
+  func.return %1, %3, %5 : tensor<6xf32>, tensor<3x2xf32>, tensor<6xf32>
+}
