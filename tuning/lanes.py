@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..dialects.loop import LoopKind, StoreOp
+from xdsl.dialects import arith, memref
+from xdsl.ir import SSAValue
+from xdsl.traits import Pure
+
+from ..dialects.dtypes import bit_width, is_element_type
+from ..dialects.loop import ForOp, LoadOp, LoopKind, StoreOp
 from ..transforms.step_support.handles import LoopHandle
 from .session import Session
+
+GATHERED_BITS = 32
+"""The narrowest elements that AVX2, AVX-512 and SVE gather; wider indices take more operations to bring into range."""
+
+LOOKUPS = 4
+"""Steps of lookups that are written out, and operations on elements beside each that do not make lanes worth while."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,34 @@ def _sums(s: Session, block: LoopHandle, lane: LoopHandle) -> list[str]:
 
 
 def vectorize(s: Session, lanes: Iterable[Lanes]) -> None:
-    """Run loops in lanes, those that are there still."""
+    """Run loops in lanes, those that are there still; a few steps at a time those that little but look narrow numbers up."""
     for each in lanes:
-        if not each.loop.is_gone:
+        if each.loop.is_gone:
+            continue
+        if _is_narrow_lookup(each.loop.op):
+            s.unroll(each.loop, LOOKUPS, tail="peel")
+        else:
             s.vectorize(each.loop, each.masked, tail="guard")
+
+
+def _is_narrow_lookup(for_op: ForOp) -> bool:
+    """
+    Whether lanes would be taken apart for each number that is looked up, and put together again, for little work in them.
+
+    No instruction gathers elements of less than 32 bits.
+    """
+    inside = [op for op in for_op.walk() if not isinstance(op, arith.ConstantOp)]
+    widths = [bit_width(op.res.type) for op in inside if isinstance(op, memref.LoadOp)]
+    own = [bit_width(op.result.type) for op in inside if isinstance(op, LoadOp)]
+    is_narrow = (
+        bool(widths) and max(widths) < GATHERED_BITS and max(own, default=0) <= GATHERED_BITS
+    )
+    work = [op for op in inside if op.has_trait(Pure) and any(map(_is_element, op.results))]
+    return is_narrow and len(work) <= LOOKUPS * len(widths)
+
+
+def _is_element(value: SSAValue) -> bool:
+    return is_element_type(value.type)
 
 
 def vectorize_in_blocks(s: Session, loops: Iterable[tuple[LoopHandle, int]]) -> None:

@@ -215,6 +215,8 @@ class NestGrouping:
         if self._is_left_to_loops(other):
             return "loops that read it make its elements of those that are stored"
         needs = second.reads_of(first.results) or first.reads_of(second.results)
+        if not needs and all(map(_is_only_for_loops, (*first.results, *second.results))):
+            return "loops read them, which may compute the elements"
         anchors = {*self._anchors(first), *self._anchors(second)}
         if not needs and not first.is_reduction and len(anchors) > 1:
             return "they finish different reductions"
@@ -255,6 +257,11 @@ def _is_needed_elsewhere(value: SSAValue) -> bool:
         not isinstance(op, te.ComputeOp) or op.parent is not block or value in op.dynamic_extents
         for op in uses
     )
+
+
+def _is_only_for_loops(value: SSAValue) -> bool:
+    """Whether only `te.loops` read a value."""
+    return all(isinstance(use.operation, te.LoopsOp) for use in value.uses)
 
 
 def _is_streamed(nest: Nest, read: te.Read) -> bool:

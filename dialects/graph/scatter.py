@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -17,7 +17,8 @@ from ..dtypes import is_bool, is_float, is_float_dtype, numpy_dtype
 from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
-from ..te.builder import TeBuilder
+from ..te.builder import Access, TeBuilder
+from ..te.index_maps import dims
 from ..te.loop_builder import Index, LoopBuilder
 from .base import GraphOp, Value, graph_op
 from .gather import TupleIndexing, require_indices, require_within
@@ -225,13 +226,12 @@ class ScatterElementsOp(_ScatterOp):
         spread = shape_of(self.updates)
 
         rows = self._rows()
+        if rows and extent:
+            return self._counted(te, rows)
 
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
             indices, updates = sources
             if extent == 0:
-                return
-            if rows:
-                self._count(w, rows, sources, results[0])
                 return
             with w.loops(shape_of(self.indices)) as at:
                 place = [(w.load(indices, at), extent)]
@@ -257,6 +257,32 @@ class ScatterElementsOp(_ScatterOp):
             return 0
         return 1 if is_float(element) or self.reduction.data == "none" else ROWS
 
+    def _counted(self, te: TeBuilder, rows: int) -> SSAValue:
+        """
+        The result where updates are joined in rows. The places in these are computed element by element: where the indices
+        are, in lanes, that is done in lanes too.
+        """
+        (extent,), indices = shape_of(self.operand), tensor_type(self.indices)
+
+        def place(
+            b: ScalarBuilder, iterators: Sequence[SSAValue], elements: Sequence[SSAValue]
+        ) -> SSAValue:
+            number = b.cast_to(elements[0], i64)
+            zero, end = b.constant(0), b.constant(extent)
+            counted = b.select(b.compare("lt", number, zero), b.add(number, end), number)
+            return b.emit(arith.MinUIOp(counted, end))
+
+        type_ = TensorType(i64, indices.get_shape())
+        places = te.compute(type_, [Access(self.indices, dims(len(type_.get_shape())))], place)
+
+        def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
+            self._count(w, rows, sources, results[0])
+
+        (value,) = te.loops(
+            [places, self.updates], [tensor_type(self.operand)], body, inits=[self.operand]
+        )
+        return value
+
     def _count(
         self, w: LoopBuilder, rows: int, sources: Sequence[SSAValue], result: SSAValue
     ) -> None:
@@ -265,7 +291,7 @@ class ScatterElementsOp(_ScatterOp):
 
         So no update tests whether it is in range: the last element of a row is a sentinel.
         """
-        (indices, updates), element = sources, tensor_type(self.operand).get_element_type()
+        (places, updates), element = sources, tensor_type(self.operand).get_element_type()
         (extent,), reduction = shape_of(self.operand), self.reduction.data
         b, place = w.scalar(element), w.index
         spread = [one == 1 for one in shape_of(self.updates)]
@@ -277,12 +303,7 @@ class ScatterElementsOp(_ScatterOp):
             with w.loop("from", 0, extent) as k:
                 w.store(w.load(result, [k]), own, [0, k])
         with w.loops(shape_of(self.indices)) as at:
-            number = place.emit(arith.IndexCastOp(w.load(indices, at), IndexType()))
-            zero, end = place.constant(0), place.constant(extent)
-            counted = place.select(
-                place.compare("lt", number, zero), place.add(number, end), number
-            )
-            slot = place.emit(arith.MinUIOp(counted, end))
+            slot = place.emit(arith.IndexCastOp(w.load(places, at), IndexType()))
             row = 0 if rows == 1 else place.bit_and(at[-1], place.constant(rows - 1))
             update = [0 if one else i for one, i in zip(spread, at, strict=True)]
             new = _joined(b, reduction, w.load(own, [row, slot]), w.load(updates, update))
