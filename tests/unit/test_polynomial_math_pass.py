@@ -200,3 +200,14 @@ def test_from_the_top():
         y = sw.jit(function)(x)
         errors = [error(name, a, b, np.float32) for a, b in zip(x, y, strict=True)]
         assert max(errors) <= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("function", [sw.pow, sw.arctan2])
+def test_operand_that_a_loop_does_not_change(function, dtype):
+    """What is computed of it before the loop gives the same bits as what is computed beside each of the others."""
+    x = np.concatenate([special(dtype), [2.5, -3.0]]).astype(dtype)
+    y = np.resize(np.concatenate([special(dtype), [3.0, -2.0, 0.5]]), 37).astype(dtype)
+    rows = np.repeat(x[:, None], len(y), axis=1), np.repeat(y[None, :], len(x), axis=0)
+    wanted = sw.jit(function)(*rows)
+    np.testing.assert_array_equal(sw.jit(lambda x, y: function(x[:, None], y))(x, y), wanted)

@@ -17,6 +17,7 @@ from ...analysis.operations import operations_in
 from ...errors import StepwellError
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
+from .invariants import move_before_loops, varies_in_part
 from .polynomials.functions import can_expand, expansion
 from .polynomials.idioms import match_idiom
 from .polynomials.lanes import Lanes
@@ -30,7 +31,8 @@ class CoreExpandMathPass(StepwellPass):
     `fp` is the numerical contract. `strict` leaves the functions to the C library, lane by lane on vectors.
     `contract` (default) expands those of f32 and f64, scalars and 1-D vectors, within the bounds of
     polynomials/functions.py. `fast` does so too, but sin, cos and tan are then right within their reach only. What has
-    no polynomial stays as it is, for the C library.
+    no polynomial stays as it is, for the C library. Of a power or another function of two operands, what depends on one
+    that a loop does not change, as the logarithm of the base, is computed before the loop.
 
     Raises StepwellError for an integer power of vectors, and leaves the module as it was.
     """
@@ -67,8 +69,7 @@ def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
         _expand_idiom(op)
     for op in functions:
         if op.parent is not None:
-            b = Lanes(Builder(InsertPoint.before(op)), op.results[0].type)
-            _replace(op, expansion(b, op, everywhere=fp != "fast"))
+            _expand_function(op, fp)
 
 
 def _check_power(op: math.IPowIOp) -> None:
@@ -77,6 +78,25 @@ def _check_power(op: math.IPowIOp) -> None:
             f"found math.ipowi on {op.result.type}, expected integers; unroll the vector first",
             op=op,
         )
+
+
+def _expand_function(op: Operation, fp: FpContract) -> None:
+    before, is_mixed = op.prev_op, varies_in_part(op)
+    b = Lanes(Builder(InsertPoint.before(op)), op.results[0].type)
+    value = expansion(b, op, everywhere=fp != "fast")
+    if is_mixed:
+        move_before_loops(_between(before, op))
+    _replace(op, value)
+
+
+def _between(before: Operation | None, op: Operation) -> list[Operation]:
+    """The operations of a block in front of `op`, back to `before` without it."""
+    found: list[Operation] = []
+    previous = op.prev_op
+    while previous is not before and previous is not None:
+        found.append(previous)
+        previous = previous.prev_op
+    return found[::-1]
 
 
 def _expand_idiom(op: Operation) -> None:

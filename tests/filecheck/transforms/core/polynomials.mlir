@@ -84,3 +84,39 @@ func.func @sigmoid(%x: f32) -> f32 {
   %r = arith.divf %one, %sum : f32
   func.return %r : f32
 }
+
+// -----
+
+// What depends on the base alone, which the loop does not change, is computed before the loop: the divisions of its
+// logarithm are. Of a base that the loop loads, nothing is.
+// CHECK-LABEL: func.func @powers_of_one
+// CHECK-COUNT-2: arith.divf
+// CHECK:         scf.for
+// CHECK-NOT:     arith.divf
+// CHECK:         vector.store
+// CHECK-LABEL: func.func @powers_of_many
+// CHECK-NOT:     arith.divf
+// CHECK:         scf.for
+// CHECK-COUNT-2: arith.divf
+func.func @powers_of_one(%x: vector<8xf64>, %y: memref<80xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c80 = arith.constant 80 : index
+  scf.for %i = %c0 to %c80 step %c8 {
+    %v = vector.load %y[%i] : memref<80xf64>, vector<8xf64>
+    %r = math.powf %x, %v : vector<8xf64>
+    vector.store %r, %y[%i] : memref<80xf64>, vector<8xf64>
+  }
+  func.return
+}
+func.func @powers_of_many(%x: vector<8xf64>, %y: memref<80xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c80 = arith.constant 80 : index
+  scf.for %i = %c0 to %c80 step %c8 {
+    %v = vector.load %y[%i] : memref<80xf64>, vector<8xf64>
+    %r = math.powf %v, %x : vector<8xf64>
+    vector.store %r, %y[%i] : memref<80xf64>, vector<8xf64>
+  }
+  func.return
+}
