@@ -16,6 +16,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from ..cost import CHEAP, is_data_movement, only_selects
+from ..strided_views import Placing, view_behind
 from .nests import Nest, leaves_operand_with
 
 _TRAPPING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
@@ -128,6 +129,26 @@ def is_one_of_equal_slices(nest: Nest) -> bool:
     ]
     is_cut = nest.space.numbers[-1] != tensor_type(read.source).get_shape()[-1]
     return not is_cut and sum(each.result.type == type_ for each in slices) > 1
+
+
+def is_written_in_place(nest: Nest) -> bool:
+    """
+    Whether a nest only moves a tensor that nothing else needs, such that what makes this can write to where the elements
+    go, row by row: the heads of attention, which are the middle axis of its result. Apart it costs nothing, and what
+    makes the tensor keeps the order of its loops.
+    """
+    if not nest.is_movement or nest.points or DYNAMIC_INDEX in nest.space.numbers:
+        return False
+    (read,) = nest.reads
+    if (
+        read.map is None
+        or not read.source.has_one_use()
+        or not isinstance(read.source.owner, te.ComputeOp)
+    ):
+        return False
+    shape, extents = tensor_type(read.source).get_shape(), nest.space.numbers
+    placing = view_behind(read.map, extents, Placing.contiguous(extents), shape)
+    return placing is not None and placing.has_unit_rows(shape)
 
 
 def _is_join_of_computed(nest: Nest) -> bool:

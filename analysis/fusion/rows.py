@@ -22,7 +22,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import bounds, box
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
-from .inlining import is_one_of_equal_slices
+from .inlining import is_one_of_equal_slices, is_written_in_place
 from .nests import Nest
 
 CACHE_SPEEDUP = 4.0
@@ -306,6 +306,8 @@ def refusal(
             return "one has a contraction, and one several results in one nest"
         if any(is_one_of_equal_slices(nest) for nest in nests):
             return "one has a contraction, and one is a view, as other slices of its shape"
+        if any(is_written_in_place(nest) for unit in other for nest in unit):
+            return "one has a contraction, whose chain writes straight to where the other would move it"
     if len(nests) > MAX_NESTS:
         return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
     if not all(map(tensors.is_static, nests)):

@@ -119,15 +119,21 @@ def test_one_of_two_operands_that_are_one_array_is_packed():
     assert re.search(r"^[^}]*loop\.load %k\[", values)
 
 
-def test_heads_that_lie_side_by_side_in_the_rows_of_one_array():
-    """As one product makes queries, keys and values: what each reads is viewed with a dimension for the heads."""
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_heads_that_lie_side_by_side_in_the_rows_of_one_array(batch: tuple[int, ...]):
+    """
+    As one product makes queries, keys and values: what each reads is viewed with a dimension for the heads, and the
+    result is written to where they go.
+    """
     rows, heads, width = 33, 3, 20
-    x = np.random.default_rng(5).standard_normal((rows, 3 * heads * width), F32)
+    x = np.random.default_rng(5).standard_normal((*batch, rows, 3 * heads * width), F32)
 
     def mixed(m: Library, x: Array) -> Array:
-        parts = (x[:, n * heads * width : (n + 1) * heads * width] for n in range(3))
-        split = (m.transpose(m.reshape(part, (rows, heads, width)), (1, 0, 2)) for part in parts)
-        return m.reshape(m.transpose(m.attention(*split), (1, 0, 2)), (rows, heads * width))
+        parts = (x[..., n * heads * width : (n + 1) * heads * width] for n in range(3))
+        split = (
+            m.swapaxes(m.reshape(part, (*batch, rows, heads, width)), -2, -3) for part in parts
+        )
+        return m.reshape(m.swapaxes(m.attention(*split), -2, -3), (*batch, rows, heads * width))
 
     low = sw.jit(lambda x: mixed(STEPWELL, x)).lower(x)
     np.testing.assert_allclose(low.compile(threads=1)(x), mixed(NUMPY, x), rtol=1e-4, atol=2e-5)

@@ -93,6 +93,37 @@ func.func @attention(%q: tensor<2x16x4xf32>, %k: tensor<2x16x4xf32>, %v: tensor<
   func.return %o : tensor<2x16x4xf32>
 }
 
+// Heads that are put side by side: attention writes to where they go, and the order of its loops stays.
+// CHECK-LABEL: func.func @heads(
+// CHECK-NEXT:    %o = te.kernel "qk_max_exp_sum_p_o" (%q_1 = %q, %k_1 = %k, %v_1 = %v)
+// CHECK:         te.kernel "t"
+// CHECK-NOT:     te.kernel
+// CHECK:         func.return
+// WHY: not one kernel, 'qk_max_exp_sum_p_o' and 't': one has a contraction, whose chain writes straight to where the other would move it
+func.func @heads(%q: tensor<2x16x4xf32>, %k: tensor<2x16x4xf32>, %v: tensor<2x16x4xf32>) -> tensor<16x2x4xf32> {
+  %qk = te.compute [%b = 2, %i = 16, %j = 16] add [%d = 4] (%a = %q[%b, %i, %d], %c = %k[%b, %j, %d]) : (tensor<2x16x4xf32>, tensor<2x16x4xf32>) -> tensor<2x16x16xf32> {
+    %p = arith.mulf %a, %c : f32
+    te.yield %p : f32
+  }
+  %max = te.compute [%b = 2, %i = 16] max [%j = 16] (%a = %qk[%b, %i, %j]) : (tensor<2x16x16xf32>) -> tensor<2x16xf32> { te.yield %a : f32 }
+  %exp = te.compute [%b = 2, %i = 16, %j = 16] (%a = %qk[%b, %i, %j], %m = %max[%b, %i]) : (tensor<2x16x16xf32>, tensor<2x16xf32>) -> tensor<2x16x16xf32> {
+    %s = arith.subf %a, %m : f32
+    %e = math.exp %s : f32
+    te.yield %e : f32
+  }
+  %sum = te.compute [%b = 2, %i = 16] add [%j = 16] (%a = %exp[%b, %i, %j]) : (tensor<2x16x16xf32>) -> tensor<2x16xf32> { te.yield %a : f32 }
+  %p = te.compute [%b = 2, %i = 16, %j = 16] (%a = %exp[%b, %i, %j], %s = %sum[%b, %i]) : (tensor<2x16x16xf32>, tensor<2x16xf32>) -> tensor<2x16x16xf32> {
+    %d = arith.divf %a, %s : f32
+    te.yield %d : f32
+  }
+  %o = te.compute [%b = 2, %i = 16, %d = 4] add [%j = 16] (%a = %p[%b, %i, %j], %c = %v[%b, %j, %d]) : (tensor<2x16x16xf32>, tensor<2x16x4xf32>) -> tensor<2x16x4xf32> {
+    %m = arith.mulf %a, %c : f32
+    te.yield %m : f32
+  }
+  %t = te.compute [%i = 16, %b = 2, %d = 4] (%a = %o[%b, %i, %d]) : (tensor<2x16x4xf32>) -> tensor<16x2x4xf32> { te.yield %a : f32 }
+  func.return %t : tensor<16x2x4xf32>
+}
+
 // Two layers: the weights would be read again for each block of rows.
 // CHECK-LABEL: func.func @layers(
 // CHECK:         te.kernel "h" (
