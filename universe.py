@@ -88,6 +88,7 @@ _PASSES: dict[str, str] = {
     "graph-tile-loops": "transforms.graph.tile_loops:GraphTileLoopsPass",
     "graph-simplify": "transforms.graph.simplify:GraphSimplifyPass",
     "graph-recognize-counts": "transforms.graph.recognize_counts:GraphRecognizeCountsPass",
+    "graph-fold-constants": "transforms.graph.fold_constants:GraphFoldConstantsPass",
     "graph-recognize-multiples": "transforms.graph.recognize_multiples:GraphRecognizeMultiplesPass",
     "graph-reduce-strength": "transforms.graph.reduce_strength:GraphReduceStrengthPass",
     "graph-recognize-activations": "transforms.graph.recognize_activations:GraphRecognizeActivationsPass",

@@ -44,6 +44,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-scale-late",
             "graph-sink-transposes",
             "graph-simplify-movement",
+            "graph-fold-constants",
             "graph-flatten-rows",
             "graph-fold-scales",
             "graph-order-products",

@@ -10,6 +10,7 @@ Operands of one operation have one element type; casts are explicit. Extents may
 # Each operation is named here once, by its import.
 # pyright: reportUnusedImport=false
 
+from .affine_view import AffineViewOp
 from .arg_reductions import ArgmaxOp, ArgminOp, ArgReductionOp
 from .base import EVERY, FLOATS, INTEGERS, NUMBERS, GraphDialect, GraphOp, graph_op
 from .binary import (

@@ -15,6 +15,7 @@ from stepwell.dialects.dtypes import ELEMENT_TYPES, bit_width, is_float
 from stepwell.dialects.graph.base import NUMBERS, GraphOp
 from xdsl.dialects.builtin import TensorType, i1, i32, i64
 from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .network_cases import (
     average_pool,
@@ -367,6 +368,23 @@ def _transpose(op: Any, element: Attribute) -> list[Case]:
     return [*cases, case(op, (2, 0, 3), perm=(2, 1, 0))]
 
 
+def _affine_view(op: Any, element: Attribute) -> list[Case]:
+    d0, d1, d2 = map(AffineExpr.dimension, range(3))
+    views = (
+        ((17,), 2, (d0 * 3 + d1,), (5, 3)),
+        ((17,), 1, (d0 * -2 + 16,), (9,)),
+        ((5, 7), 1, (d0, d0 + 2), (5,)),
+        ((5, 7), 3, (d1, d0 + d2), (3, 5, 4)),
+        ((5, 0), 2, (d1, d0), (0, 5)),
+        ((), 1, (), (3,)),
+        ((3,), 0, (AffineExpr.constant(2),), ()),
+    )
+    return [
+        case(op, shape, map_=AffineMap(rank, 0, exprs), shape=result)
+        for shape, rank, exprs, result in views
+    ]
+
+
 def _expand_dims(op: Any, element: Attribute) -> list[Case]:
     places = (((), (0, 1)), ((17,), (1,)), ((3, 5), (0, 2)), ((2, 0), (1,)))
     return [case(op, shape, axes=axes) for shape, axes in places]
@@ -424,6 +442,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.GatherOp: _gather,
     graph.GeluOp: _gelu,
     graph.HardSigmoidOp: _hard_sigmoid,
+    graph.AffineViewOp: _affine_view,
     graph.IotaOp: _iota,
     graph.LayerNormOp: layer_norm,
     graph.LeakyReluOp: _leaky_relu,

@@ -17,6 +17,7 @@ from stepwell.dialects.dtypes import bit_width, is_float
 from stepwell.dialects.graph.base import FLOATS, INTEGERS, NUMBERS, GraphOp, shape_of
 from xdsl.dialects.builtin import TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .random_layers import (
     batch_norm,
@@ -225,6 +226,22 @@ def _slice(pool: Pool) -> GraphOp:
     return graph.SliceOp(x, [_random_slice(pool.rng, extent) for extent in shape_of(x)])
 
 
+def _affine_view(pool: Pool) -> GraphOp:
+    """Windows along one axis, whose extent is at least 1."""
+    rng = pool.rng
+    x = pool.pick(COMPUTED_TYPES, lambda shape: bool(shape) and 0 not in shape)
+    shape = shape_of(x)
+    axis = rng.randrange(len(shape))
+    span = rng.randint(1, min(shape[axis], 3))
+    step = rng.randint(1, 3)
+    dims = [AffineExpr.dimension(number) for number in range(len(shape) + 1)]
+    map_ = AffineMap(
+        len(dims), 0, (*dims[:axis], dims[axis] * step + dims[-1], *dims[axis + 1 : -1])
+    )
+    places = (shape[axis] - span) // step + 1
+    return graph.AffineViewOp(x, map_, (*shape[:axis], places, *shape[axis + 1 :], span))
+
+
 def _pad(pool: Pool) -> GraphOp:
     rng = pool.rng
     x = pool.pick(COMPUTED_TYPES)
@@ -415,6 +432,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ExpandDimsOp: _expand_dims,
     graph.DynamicUpdateSliceOp: _dynamic_update_slice,
     graph.FillMultiplesOp: _fill_multiples,
+    graph.AffineViewOp: _affine_view,
     graph.FftOp: _fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,

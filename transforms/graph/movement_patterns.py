@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -12,17 +11,13 @@ from ...dialects.graph import (
     ConvOp,
     ElementwiseOp,
     ExpandDimsOp,
-    GatherOp,
     PadOp,
     ReductionOp,
-    ReshapeOp,
     SliceOp,
     SortOp,
     SplitOp,
     SqueezeOp,
 )
-from ...dialects.graph.base import constant_array
-from ...dialects.graph.gather import nearest_in_range
 from ...dialects.graph.radix_sort import sort_steps
 from ...dialects.graph.selection import selection_steps
 from ...dialects.graph.shapes import broadcast, is_static
@@ -157,31 +152,6 @@ class PadIntoConvolution(RewritePattern):
         )
         padded.location = op.location
         rewriter.replace(op, padded)
-
-
-class GatherOfProgression(RewritePattern):
-    """gather(x, [1, 3, 5]) → slice(x), for indices that are one number or go up or down by the same step"""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
-        found = constant_array(op.indices)
-        shape, axis = shape_of(op.operand), op.axis.value.data
-        if found is None or found.size == 0 or not is_static(shape):
-            return
-        indices = nearest_in_range(found.reshape(-1), shape[axis])
-        first = int(indices[0])
-        step = int(indices[1]) - first if len(indices) > 1 else 1
-        if step == 0 or not np.array_equal(indices, first + step * np.arange(len(indices))):
-            return
-        end = first + step * len(indices)
-        slices = [slice(None)] * len(shape)
-        slices[axis] = slice(first, end if end >= 0 else None, step)
-        remark(op, "rewrote gather(x, [first, first + step, ...]) → slice(x)")
-        part = SliceOp(op.operand, slices)
-        reshaped = ReshapeOp(part, shape_of(op.result))
-        part.location = reshaped.location = op.location
-        reshaped.result.name_hint = op.result.name_hint
-        rewriter.replace(op, [part, reshaped])
 
 
 class SliceOfSort(RewritePattern):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr
 from ...dialects.graph.shapes import is_static
+from .affine_gathers import GatherNdOfAffine, GatherOfAffine
 from .functions import (
     broadcast_to,
     expand_dims,
@@ -28,7 +29,6 @@ from .movement_patterns import (
     BroadcastIntoElementwise,
     ConcatOfConcat,
     ConcatOfParts,
-    GatherOfProgression,
     PadIntoConvolution,
     ReductionOfSameElements,
     SliceOfConcat,
@@ -248,6 +248,7 @@ class GraphSimplifyMovementPass(EquationsPass):
         SliceOfConcat(),
         PadIntoConvolution(),
         ReductionOfSameElements(),
-        GatherOfProgression(),
+        GatherOfAffine(),
+        GatherNdOfAffine(),
         SliceOfSort(),
     )

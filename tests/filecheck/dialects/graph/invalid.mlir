@@ -334,3 +334,24 @@ func.func @window_padding(%x: tensor<9xf32>) {
   %r = graph.max_pool %x window = [3] strides = [1] dilations = [1] low = [0] high = [8388608] : tensor<9xf32> -> tensor<8388615xf32>
   func.return
 }
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found map (d0) -> (d0) for a view of rank 2 of a tensor of rank 1, expected a dimension for each axis of the result and an index for each of the operand; write these
+func.func @view_rank(%x: tensor<9xf32>) {
+  %r = graph.affine_view %x map = affine_map<(d0) -> (d0)> : tensor<9xf32> -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found index (d0 mod 2), expected a sum of dimensions times numbers; write such a sum
+func.func @view_index(%x: tensor<9xf32>) {
+  %r = graph.affine_view %x map = affine_map<(d0) -> (d0 mod 2)> : tensor<9xf32> -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// CHECK: invalid.mlir:{{[0-9]+:[0-9]+}}: found indices from -1 to 9 for axis 0 of extent 9, expected ones inside; make the result smaller
+func.func @view_reach(%x: tensor<9xf32>) {
+  %r = graph.affine_view %x map = affine_map<(d0, d1) -> (d0 * 4 - d1 + 1)> : tensor<9xf32> -> tensor<3x3xf32>
+  func.return
+}

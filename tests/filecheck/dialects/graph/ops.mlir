@@ -65,6 +65,8 @@ func.func @axes(%x: tensor<2x3xf32>, %s: tensor<3xf32>) {
 func.func @movement(%x: tensor<2x3xf32>, %d: tensor<?x?xf32>, %i: tensor<4xi64>, %ie: tensor<1x4xi64>, %nd: tensor<5x2xi64>) {
   // CHECK-NEXT: %a = graph.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
   %a = graph.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
+  // CHECK-NEXT: %v = graph.affine_view %x map = affine_map<(d0, d1) -> (0, (d0 + (d1 * 2)))> : tensor<2x3xf32> -> tensor<1x2xf32>
+  %v = graph.affine_view %x map = affine_map<(d0, d1) -> (0, d0 + d1 * 2)> : tensor<2x3xf32> -> tensor<1x2xf32>
   // CHECK-NEXT: %b = graph.transpose %x perm = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
   %b = graph.transpose %x perm = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
   // CHECK-NEXT: %c = graph.expand_dims %x axes = [0, 3] : tensor<2x3xf32> -> tensor<1x2x3x1xf32>

@@ -177,3 +177,47 @@ func.func @one_element_everywhere(%x: tensor<f32>, %y: tensor<1x1xf32>, %z: tens
   %5 = graph.reshape %4 : tensor<2x3xf32> -> tensor<6xf32>
   func.return %1, %3, %5 : tensor<6xf32>, tensor<3x2xf32>, tensor<6xf32>
 }
+
+// Frames: indices that are affine in their position, found through sums, products with numbers and new axes.
+// CHECK-LABEL: func.func @frames
+// CHECK-NEXT:    %r = graph.affine_view %x map = affine_map<(d0, d1) -> (((d0 * 2) + d1))> : tensor<9xf32> -> tensor<4x3xf32>
+// CHECK-NEXT:    func.return %r
+func.func @frames(%x: tensor<9xf32>) -> tensor<4x3xf32> {
+  %two = graph.constant dense<2> : tensor<i64>
+  %i = graph.iota axis = 0 : tensor<4xi64>
+  %starts = graph.mul %i, %two : tensor<4xi64>, tensor<i64> -> tensor<4xi64>
+  %rows = graph.expand_dims %starts axes = [1] : tensor<4xi64> -> tensor<4x1xi64>
+  %j = graph.iota axis = 0 : tensor<3xi64>
+  %places = graph.add %rows, %j : tensor<4x1xi64>, tensor<3xi64> -> tensor<4x3xi64>
+  %r = graph.gather %x, %places axis = 0 : tensor<9xf32>, tensor<4x3xi64> -> tensor<4x3xf32>
+  func.return %r : tensor<4x3xf32>
+}
+
+
+// A diagonal, by tuples.
+// CHECK-LABEL: func.func @diagonal
+// CHECK-NEXT:    %r = graph.affine_view %x map = affine_map<(d0) -> (d0, (d0 + 1))> : tensor<3x4xf32> -> tensor<3xf32>
+func.func @diagonal(%x: tensor<3x4xf32>) -> tensor<3xf32> {
+  %places = graph.constant dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>
+  %r = graph.gather_nd %x, %places batch_dims = 0 : tensor<3x4xf32>, tensor<3x2xi64> -> tensor<3xf32>
+  func.return %r : tensor<3xf32>
+}
+
+
+// Out of range, where indices are moved to the nearest, and wrapping, they are not affine.
+// CHECK-LABEL: func.func @not_affine
+// CHECK-COUNT-2: graph.gather
+func.func @not_affine(%x: tensor<9xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
+  %i = graph.iota axis = 0 : tensor<4x3xi64>
+  %j = graph.iota axis = 1 : tensor<4x3xi64>
+  %four = graph.constant dense<4> : tensor<i64>
+  %rows = graph.mul %i, %four : tensor<4x3xi64>, tensor<i64> -> tensor<4x3xi64>
+  %places = graph.add %rows, %j : tensor<4x3xi64>, tensor<4x3xi64> -> tensor<4x3xi64>
+  %0 = graph.gather %x, %places axis = 0 : tensor<9xf32>, tensor<4x3xi64> -> tensor<4x3xf32>
+  %k = graph.iota axis = 0 : tensor<4xi8>
+  %hundred = graph.constant dense<100> : tensor<i8>
+  %wrapped = graph.mul %k, %hundred : tensor<4xi8>, tensor<i8> -> tensor<4xi8>
+  %wide = graph.cast %wrapped : tensor<4xi8> -> tensor<4xi32>
+  %1 = graph.gather %x, %wide axis = 0 : tensor<9xf32>, tensor<4xi32> -> tensor<4xf32>
+  func.return %0, %1 : tensor<4x3xf32>, tensor<4xf32>
+}
