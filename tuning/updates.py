@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from xdsl.dialects import memref
+from xdsl.ir import Operation
 
 from ..dialects import loop
 from .session import Session
@@ -19,8 +22,11 @@ MOST_OPERATIONS = 64
 
 def write_updates_out(s: Session) -> None:
     """Write out a few steps of innermost loops that store at computed places. Raises the Refusal of a step."""
-    found = [op for op in s.nest.function.walk() if isinstance(op, loop.ForOp) and _is_updating(op)]
-    for for_op in found:
+    loops = [op for op in s.nest.function.walk() if isinstance(op, loop.ForOp)]
+    names = Counter(for_op.loop_name.data for for_op in loops)
+    for for_op in loops:
+        if names[for_op.loop_name.data] > 1 or not _is_updating(for_op):
+            continue  # a step of one of several loops of a name would not say which
         s.unroll(s.handle(for_op), STEPS, tail="peel")
 
 
@@ -31,4 +37,13 @@ def _is_updating(for_op: loop.ForOp) -> bool:
         return False
     if loop.UNROLLED in for_op.attributes or any(op.regions for op in body):
         return False
-    return any(isinstance(op, memref.StoreOp) for op in body)
+    return any(isinstance(op, memref.StoreOp) and _is_computed_in(for_op, op) for op in body)
+
+
+def _is_computed_in(for_op: loop.ForOp, store: memref.StoreOp) -> bool:
+    """
+    Whether each iteration computes where it stores. Where it stores to the next place along an axis, of a row that is
+    computed outside, LLVM has lanes for it.
+    """
+    body = for_op.body.block
+    return any(isinstance(i.owner, Operation) and i.owner.parent is body for i in store.indices)

@@ -78,3 +78,14 @@ def test_a_long_vector_is_crossed_out_in_steps_and_not_in_tiles() -> None:
         return sw.fori_loop(2, 101, cross_out, x)
 
     assert "fill_multiples" in sieve.lower(np.ones(20_000, bool)).as_text("te")
+
+
+def test_stores_along_a_row_are_no_updates_of_computed_places():
+    """The loops of a triangular solve have one name; what stores to the next place of a row stays for lanes."""
+    rng = np.random.default_rng(0)
+    matrix, right = rng.normal(size=(9, 9)) + 9 * np.eye(9), rng.normal(size=(9, 17))
+    low = sw.jit(lambda a, b: sw.linalg.solve(a, b)).lower(matrix, right)
+    np.testing.assert_allclose(
+        low.compile(threads=1)(matrix, right), np.linalg.solve(matrix, right)
+    )
+    assert 'loop.for serial "column" %column = 0 to 17' in low.as_text("loop")
