@@ -34,11 +34,11 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 @lru_cache(maxsize=1024)
 def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
     """
-    A plan takes its arithmetic at least: once the next one's is more than the `n` best take in all, these are known.
+    A plan takes the arithmetic of whole tiles at least: once the next one's is more than the `n` best take in all, these are known.
     """
     model = Model(c, target)
     bounded = sorted(
-        ((model.arithmetic(plan), plan) for plan in _plans(c, model)), key=lambda pair: pair[0]
+        ((model.least(plan), plan) for plan in _plans(c, model)), key=lambda pair: pair[0]
     )
     found: list[tuple[float, ConvolutionPlan]] = []
     for least, plan in bounded:

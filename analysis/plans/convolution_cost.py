@@ -59,6 +59,8 @@ class Model:
         self.left, self.right = (
             {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
         )
+        self._is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
+        """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
         self.near_2, self.unhidden = kept_bytes(self.core.cache(2)), unhidden_part(target)
         self.terms = c.extent(c.k)
@@ -111,7 +113,7 @@ class Model:
                 ("arithmetic", computing),
                 ("from L2", self._from_l2(plan, computing)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing()),
+                ("writing", self._writing(plan, computing)),
                 ("packing weights", self._packing(plan)),
                 ("copying the image", self._copying(plan)),
             ]
@@ -133,8 +135,21 @@ class Model:
                 cycles += count * self._tile_cycles(plan, sizes)
         return alone * cycles / self.clock
 
-    def _tile_cycles(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
+    def least(self, plan: ConvolutionPlan) -> float:
+        """
+        Seconds that the arithmetic takes at least: those of as many whole tiles as make up the result. An element of a
+        smaller tile takes no less; but its last vectors may be fuller, which finish elements.
+        """
+        sizes = {axis: min(size, self.extents[axis]) for axis, size in plan.tile}
+        tiles = prod(self.extents[axis] / sizes.get(axis, 1) for axis in self.c.parallel)
+        return tiles * self._tile_cycles(plan, sizes, finishing=0.0) / self.clock
+
+    def _tile_cycles(
+        self, plan: ConvolutionPlan, sizes: dict[int, int], finishing: float | None = None
+    ) -> float:
+        """Cycles of a tile of some sizes, of which an element is finished in so many additions."""
         core, c = self.core, self.c
+        finishing = self.finishing if finishing is None else finishing
         vectors = -(-sizes[plan.lanes] // self.lanes)
         rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
         operands = [self._loads(sizes, plan, access) for access in (c.left, c.right)]
@@ -145,16 +160,15 @@ class Model:
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)
-        if (
-            c.stride(c.result, plan.lanes) != 1
-        ):  # the tile is transposed in registers and finished then, or stored by elements
-            across = {axis: size for axis, size in sizes.items() if c.stride(c.result, axis) == 1}
-            shuffles = log2(max(self.lanes, 2))
-            each = shuffles if prod(across.values()) > 1 else LANE_BY_LANE * self.lanes
-            ending += rows * vectors * each
-            elements = prod(across.values())
-            wasted = -(-elements // self.lanes) - elements / self.lanes
-            ending += sizes[plan.lanes] * wasted * self.finishing / core.fma_ports
+        if self._is_along[plan.lanes]:
+            return self.terms * step + ending
+        # The tile is transposed in registers and finished then, or stored by elements.
+        elements = prod(size for axis, size in sizes.items() if self._is_along[axis])
+        shuffles = log2(max(self.lanes, 2))
+        each = shuffles if elements > 1 else LANE_BY_LANE * self.lanes
+        ending += rows * vectors * each
+        wasted = -(-elements // self.lanes) - elements / self.lanes
+        ending += sizes[plan.lanes] * wasted * finishing / core.fma_ports
         return self.terms * step + ending
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
@@ -180,6 +194,13 @@ class Model:
         at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
         (`contraction_cost.py`), and more where it takes longer than the arithmetic.
         """
+        coming, is_foreseen = self._coming(plan)
+        if not is_foreseen:
+            return (max(coming, computing) + coming - computing) / 2
+        return max(0.0, coming - computing) + self.unhidden * coming
+
+    def _coming(self, plan: ConvolutionPlan) -> tuple[float, bool]:
+        """Seconds in which operands come from beyond L2, and whether prefetchers follow the image."""
         c = self.c
         weights = self._bytes(c.right)
         blocks = prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.n)
@@ -197,10 +218,8 @@ class Model:
         is_far = image + block > self.near_2
         image *= blocks if is_far else 1
         if is_far and self._places(plan) > STREAMS:
-            coming = image / self._unforeseen_rate(plan)
-            return (max(coming, computing) + coming - computing) / 2
-        coming = (moved + image) / self._beyond_l2()
-        return max(0.0, coming - computing) + self.unhidden * coming
+            return image / self._unforeseen_rate(plan), False
+        return (moved + image) / self._beyond_l2(), True
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
@@ -223,9 +242,16 @@ class Model:
         is_cached = last.level > 2 and size <= last.bytes // last.shared_by
         return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
 
-    def _writing(self) -> float:
-        """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
-        return 2 * self._bytes(self.c.result) / self._beyond_l2() if self.result_is_far else 0.0
+    def _writing(self, plan: ConvolutionPlan, computing: float) -> float:
+        """
+        Seconds in which a result that does not stay in L2 comes from beyond it and goes there, without those of the
+        arithmetic that waits for no operands: the result is asked for ahead, and nothing waits for what is stored.
+        """
+        if not self.result_is_far:
+            return 0.0
+        coming, _ = self._coming(plan)
+        moving = 2 * self._bytes(self.c.result) / self._beyond_l2()
+        return max(0.0, moving - max(0.0, computing - coming))
 
     @property
     def result_is_far(self) -> bool:

@@ -9,8 +9,8 @@ Accelerators", MICRO 2016, who call this the reuse model.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -26,6 +26,12 @@ from .threads import PARALLEL_WORK, TEAM_SECONDS
 
 ROWS = 2
 """The axis of images that strips are cut along: the first one that windows move along."""
+
+LEAST_GAIN = 0.1
+"""
+The part of the layers' time that strips are predicted to save at least: they are kernels of their own for the compiler,
+and predictions err by as much.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,13 @@ class Part:
         """How many rows of the image are read."""
         return self.high - self.low
 
+    @property
+    def with_border(self) -> Part:
+        """The same of an image that has the rows of padding as rows of zeros."""
+        return replace(
+            self, low=self.low - self.before, high=self.high + self.after, before=0, after=0
+        )
+
 
 Strip = tuple[Part, ...]
 """A part for each layer of a chain."""
@@ -107,24 +120,43 @@ def strips_of(layers: Sequence[Layer], rows: int) -> tuple[Strip, ...] | None:
     """
     The strips in which the last layer has so many rows, the last strip as many as are left. None where a strip would
     need no new row of a layer.
+
+    Of every other layer all strips but the first compute equally many rows, so that one kernel does: as many as one of
+    them needs at most, so that some rows are computed again where others need fewer.
     """
-    found: list[Strip] = []
-    done = [0] * len(layers)
-    for first in range(0, layers[-1].rows, rows):
-        needed = min(first + rows, layers[-1].rows)
-        parts: list[Part] = []
-        for number in reversed(range(len(layers))):
-            if needed <= done[number]:
-                return None
-            # What lies before the first row that anything reads is left out.
-            start = max(done[number], parts[-1].low) if parts else done[number]
-            part = rows_read(layers[number].conv, start, needed)
-            if part is None:
-                return None
-            parts.append(part)
-            done[number], needed = needed, part.high
-        found.append(tuple(reversed(parts)))
-    return tuple(found)
+    number, final = len(layers) - 1, layers[-1].rows
+    firsts = list(range(0, final, rows))
+    ends = [min(first + rows, final) for first in firsts]
+    found: list[list[Part]] = []
+    while True:
+        parts = [
+            rows_read(layers[number].conv, first, end)
+            for first, end in zip(firsts, ends, strict=True)
+        ]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        found.append(known)
+        if number == 0:
+            return tuple(zip(*reversed(found), strict=True))
+        number -= 1
+        bounds = _rows_of_strips(known)
+        if bounds is None:
+            return None
+        firsts, ends = bounds
+
+
+def _rows_of_strips(behind: Sequence[Part]) -> tuple[list[int], list[int]] | None:
+    """Of which rows of a layer to which each strip computes, for these parts of the layer behind; None as above."""
+    # What lies before the first row that anything reads is left out.
+    done = [0, *(part.high for part in behind)]
+    new = [part.high - max(at, part.low) for at, part in zip(done, behind, strict=False)]
+    if min(new) <= 0:
+        return None
+    first, *others = behind
+    most = max(new[1:], default=new[0])
+    starts = [max(0, part.high - most) for part in others]
+    return [min(first.low, max(0, first.high - most)), *starts], [part.high for part in behind]
 
 
 def choose(chain: Sequence[Layer], target: Target, threads: int = 1) -> list[StripsPlan]:
@@ -157,7 +189,7 @@ class _Costs:
     def __init__(self, target: Target, threads: int):
         self.target, self.threads = target, threads
         self.near = kept_bytes(target.core.cache(2))
-        self.known: dict[tuple[ConvOp, int, int, int], float | None] = {}
+        self.known: dict[Hashable, float | None] = {}
 
     def stays_near(self, image: SSAValue) -> bool:
         """Whether an image as a whole stays in the second-level cache."""
@@ -169,7 +201,8 @@ class _Costs:
         return None if part is None else self._seconds(layer.conv, part)
 
     def _seconds(self, conv: ConvOp, part: Part) -> float | None:
-        key = conv, part.read, part.before, part.after
+        types = tensor_type(conv.image), tensor_type(conv.weights)
+        key = types, tuple(conv.window), conv.groups, part.read, part.before, part.after
         if key not in self.known:
             rows = convolution_of_rows(conv, part, None)
             cost = predicted_alone(rows, {1}, self.target)
@@ -183,20 +216,22 @@ class _Costs:
         return seconds / self.threads + TEAM_SECONDS if is_shared else seconds
 
     def best(self, layers: Sequence[Layer]) -> StripsPlan | None:
-        """The plan of the fewest strips that fit the second-level cache; None where the layers do as they are."""
-        apart = [self.whole(layer) for layer in layers]
-        if None in apart or all(self.stays_near(layer.result) for layer in layers[:-1]):
+        """
+        The plan of the fewest strips that fit the second-level cache; None where the layers do as they are. Where one of
+        the images between stays near as a whole, the layers before it and those behind it are chains of their own.
+        """
+        if any(self.stays_near(layer.result) for layer in layers[:-1]):
             return None
         for rows in self._sizes(layers[-1].rows):
             strips = strips_of(layers, rows)
             if strips is None:
                 return None
             if max(self._live(layers, strip) for strip in strips) <= self.near:
+                apart = sum(self.whole(layer) or 0.0 for layer in layers)
                 seconds = self._strip_by_strip(layers, strips)
-                if seconds is None:
+                if seconds is None or seconds > (1 - LEAST_GAIN) * apart:
                     return None
-                total = sum(time for time in apart if time is not None)
-                return StripsPlan(tuple(layers), strips, seconds, total)
+                return StripsPlan(tuple(layers), strips, seconds, apart)
         return None
 
     def _sizes(self, rows: int) -> Iterator[int]:
@@ -233,8 +268,8 @@ class _Costs:
         rates = self.target.rates
         seconds = 0.0
         for strip in strips:
-            for layer, part in zip(layers, strip, strict=True):
-                one = self._seconds(layer.conv, part)
+            for number, (layer, part) in enumerate(zip(layers, strip, strict=True)):
+                one = self._seconds(layer.conv, part.with_border if number else part)
                 if one is None:
                     return None
                 seconds += one

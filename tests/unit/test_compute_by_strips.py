@@ -115,15 +115,29 @@ def test_rows_are_those_that_windows_reach(window, rows, data):
     assert (part.low - part.before, part.high + part.after) == (min(places), max(places) + 1)
 
 
-def test_threads_that_strips_are_too_short_for_leave_layers_whole():
-    expand, depthwise = array(96, 16, 1, 1), array(96, 1, 3, 3)
+def inverted_residual():
+    expand, depthwise, project = array(144, 24, 1, 1), array(144, 1, 3, 3), array(24, 144, 1, 1)
 
     def function(x):
-        y = sw.nn.relu(sw.conv(x, expand))
-        return sw.conv(y, depthwise, stride=2, padding=1, groups=96)
+        y = sw.conv(sw.nn.relu(sw.conv(x, expand)), depthwise, padding=1, groups=144)
+        return sw.conv(y, project)
 
-    module = sw.jit(function).lower(array(1, 16, 112, 112)).module("graph")
-    target = Target.of("zen4")
+    return sw.jit(function).lower(array(1, 24, 56, 56)).module("graph")
+
+
+def test_all_strips_but_the_first_are_alike():
+    module = inverted_residual()
+    (plan,) = choose(chain_of(module), Target.of("sapphire-rapids"))
+    rewrite(plan)
+    convolutions = [op for op in module.walk() if isinstance(op, ConvOp)]
+    kinds = [(op.image.type, op.result.type, *op.window) for op in convolutions]
+    assert len(kinds) == 3 * len(plan.strips) and len(set(kinds)) == 4
+    assert len(set(kinds[3:])) == 3
+
+
+def test_threads_that_strips_are_too_short_for_leave_layers_whole():
+    module = inverted_residual()
+    target = Target.of("sapphire-rapids")
     (plan,) = choose(chain_of(module), target)
     assert plan.seconds < plan.apart
-    assert not choose(chain_of(module), target, threads=2)
+    assert not choose(chain_of(module), target, threads=8)

@@ -21,7 +21,7 @@ from ...analysis.plans.strips import (
     choose,
     convolution_of_rows,
 )
-from ...dialects.graph import ConcatOp, ConvOp, GraphOp, SliceOp
+from ...dialects.graph import ConcatOp, ConvOp, GraphOp, PadOp, SliceOp
 from ...dialects.graph.expressions import built_before
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
@@ -96,19 +96,15 @@ def rewrite(plan: StripsPlan) -> None:
     images: list[tuple[SSAValue, int]] = [(layer.result, 0) for layer in plan.layers]
     """of each layer the rows that the last strip had, and the number of the first of them"""
     results: list[SSAValue] = []
-    for number, strip in enumerate(plan.strips):
-        image, start = plan.layers[0].conv.image, 0
+    for strip in plan.strips:
+        image = _rows(builder, plan.layers[0].conv.image, strip[0].low, strip[0].high)
         for at, (layer, part) in enumerate(zip(plan.layers, strip, strict=True)):
-            rows = _rows(builder, image, part.low - start, part.high - start)
-            computed, first = _computed(builder, layer, part, rows), part.first
-            behind = strip[at + 1] if at + 1 < len(strip) else None
-            if number and behind is not None and behind.low < part.first:
-                before, start = images[at]
-                kept = _rows(builder, before, behind.low - start, part.first - start)
-                computed = builder.insert(ConcatOp([kept, computed], ROWS)).result
-                first = behind.low
-            computed.name_hint = layer.result.name_hint
-            image, start = images[at] = computed, first
+            image = _computed(builder, layer, part.with_border if at else part, image)
+            if at + 1 < len(strip):
+                behind = strip[at + 1]
+                image = _with_kept(builder, image, part, images[at], behind)
+                images[at] = image, behind.low - behind.before
+            image.name_hint = layer.result.name_hint
         results.append(image)
     joined = builder.insert(ConcatOp(results, ROWS)).result
     joined.name_hint = plan.layers[-1].result.name_hint
@@ -116,6 +112,26 @@ def rewrite(plan: StripsPlan) -> None:
     for layer in reversed(plan.layers):
         for op in (*reversed(layer.finishing), layer.conv):
             Rewriter.erase_op(op)
+
+
+def _with_kept(
+    builder: Builder, computed: SSAValue, part: Part, before: tuple[SSAValue, int], behind: Part
+) -> SSAValue:
+    """
+    The rows that a part of the layer behind reads, with its border: those that are computed now, the ones before them
+    from the last strip's image, and zeros. With the border among the rows all strips do with one kernel.
+    """
+    image, first = before
+    skipped = max(behind.low - part.first, 0)
+    rows = _rows(builder, computed, skipped, behind.high - part.first)
+    if behind.low < part.first:
+        kept = _rows(builder, image, behind.low - first, part.first - first)
+        rows = builder.insert(ConcatOp([kept, rows], ROWS)).result
+    if not behind.before and not behind.after:
+        return rows
+    low, high = ([0] * len(shape_of(rows)) for _ in range(2))
+    low[ROWS], high[ROWS] = behind.before, behind.after
+    return builder.insert(PadOp(rows, low, high)).result
 
 
 def _rows(builder: Builder, value: SSAValue, first: int, end: int) -> SSAValue:
