@@ -140,23 +140,26 @@ class LaneAccesses:
         element = memref_type(buffer).element_type
         if access.is_contiguous:
             indices = self._subscripts(op, builder)
-            value = self.values.vector(builder, op.value)
             if self.values.mask is not None and self._is_private(op):
+                value = self.values.vector(builder, op.value)
                 # Unlike a masked store this leaves a buffer in registers.
                 old = builder.emit(vector.LoadOp, (buffer, *indices), self.values.type_of(element))
                 value = builder.emit(VectorSelectOp, (self.values.mask, value, old), old.type)
                 builder.append(vector.StoreOp, (value, buffer, *indices), PLAIN)
-            elif self.values.mask is None:
-                hint = NONTEMPORAL if op.is_nontemporal else PLAIN
-                builder.append(vector.StoreOp, (value, buffer, *indices), hint)
             else:
-                masked = (buffer, *indices, self.values.mask, value)
-                builder.append(vector.MaskedStoreOp, masked)
+                self._store_vector(op, builder, buffer, indices)
             return
         group = self.values.loop.stores.groups.get(op)
         if group is not None:
             if op is group.last:
                 self._store_group(group, builder)
+            return
+        place = strided_place(op, self.values, builder) if access.varies else None
+        if place is not None and place.apart == 1 and not place.is_reversed:
+            # As of a column that is a matrix of its own: the dimensions behind have one element.
+            exprs = (*place.outer, place.last)
+            indices = [self.values.expand(builder, e, place.operands) for e in exprs]
+            self._store_vector(op, builder, place.buffer, indices)
             return
         if not access.varies and not self.values.varies(op.value):
             condition = None if self.values.mask is None else any_lane(builder, self.values.mask)
@@ -176,6 +179,22 @@ class LaneAccesses:
             )
             with self.values.in_lane(builder, lane, access.operands):
                 self._store_where(op, value, builder, condition)
+
+    def _store_vector(
+        self,
+        op: loop.StoreOp,
+        builder: CoreBuilder,
+        buffer: SSAValue,
+        indices: Sequence[SSAValue],
+    ) -> None:
+        """Store the lanes that run as neighbours, from an index on."""
+        value = self.values.vector(builder, op.value)
+        if self.values.mask is None:
+            hint = NONTEMPORAL if op.is_nontemporal else PLAIN
+            builder.append(vector.StoreOp, (value, buffer, *indices), hint)
+        else:
+            masked = (buffer, *indices, self.values.mask, value)
+            builder.append(vector.MaskedStoreOp, masked)
 
     def store_one(self, op: loop.StoreOp, value: SSAValue, builder: CoreBuilder) -> None:
         """A scalar to the element that all lanes store to."""
