@@ -66,6 +66,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-sink-into-regions",
             "te-fuse",
             "te-compute-in-loops",
+            "te-merge-loops",
             "te-bufferize",
             "te-expand",
             "te-collapse",
@@ -99,7 +100,9 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
-_BEFORE_SHOWING = {Level.TE: ("te-sink-into-regions", "te-fuse", "te-compute-in-loops")}
+_BEFORE_SHOWING = {
+    Level.TE: ("te-sink-into-regions", "te-fuse", "te-compute-in-loops", "te-merge-loops")
+}
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 
 _ORDER = tuple(Level)

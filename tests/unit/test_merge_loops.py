@@ -1,0 +1,64 @@
+"""Running sums side by side: kernels of loops over as many steps are one, and others stay apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+
+Program = Callable[[Any, Any, Any], Any]
+
+TOGETHER: dict[str, Program] = {
+    "of one array": lambda xp, x, y: (xp.cumsum(x, -1), xp.cumsum(x * x, -1)),
+    "of two": lambda xp, x, y: xp.cumsum(x, -1) - xp.cumsum(y, -1),
+    "of three kinds": lambda xp, x, y: (
+        xp.cumsum(x, -1), xp.cumprod(y, -1), xp.maximum.accumulate(x, -1),
+    ),
+    "of something dear": lambda xp, x, y: (xp.cumsum(xp.exp(x), -1), xp.cumsum(xp.exp(y), -1)),
+}  # fmt: skip
+APART: dict[str, Program] = {
+    "one after the other": lambda xp, x, y: xp.cumsum(xp.cumsum(x, -1) * y, -1),
+    "of different lengths": lambda xp, x, y: (xp.cumsum(x, -1), xp.cumsum(y[..., :-1], -1)),
+}
+
+
+def kernels_with_sums(program: Program, *given: Any) -> int:
+    text = sw.jit(lambda x, y: program(sw, x, y)).lower(*given).as_text("te")
+    return sum(line.strip().startswith("%") and "te.loops" in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (33,), (5, 7), (9, 3)])
+@pytest.mark.parametrize("name", [*TOGETHER, *APART])
+def test_as_numpy(name: str, shape: tuple[int, ...]):
+    program = (TOGETHER | APART)[name]
+    x, y = np.random.default_rng(0).random((2, *shape)) + 0.5
+    found, wanted = sw.jit(lambda x, y: program(sw, x, y))(x, y), program(np, x, y)
+    for one, other in (
+        zip(np.atleast_2d(found), np.atleast_2d(wanted), strict=True)
+        if not (isinstance(wanted, tuple))
+        else zip(found, wanted, strict=True)
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_one_kernel(name: str):
+    assert kernels_with_sums(TOGETHER[name], np.ones(33), np.ones(33)) == 1
+
+
+@pytest.mark.parametrize("name", APART)
+def test_several_kernels(name: str):
+    assert kernels_with_sums(APART[name], np.ones(33), np.ones(33)) == 2
+
+
+def test_blocks_that_are_computed_ahead():
+    program = TOGETHER["of something dear"]
+    x, y = np.random.default_rng(0).random((2, 2063))
+    for found, wanted in zip(
+        sw.jit(lambda x, y: program(sw, x, y))(x, y), program(np, x, y), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert kernels_with_sums(program, x, y) == 1
