@@ -182,8 +182,12 @@ def check_random_nest(seed: int, steps: Callable[[Random, str], Sequence[Step]])
     check(text, steps(random, random.choice(nest.loops)))
 
 
+EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 33)
+"""Whole and ragged numbers of tiles and vectors, and neighbours of powers of two."""
+
+
 def check_extents(
-    program: str, *steps: Step, extents: Sequence[int] = tuple(range(1, 34)), native: bool = True
+    program: str, *steps: Step, extents: Sequence[int] = EXTENTS, native: bool = True
 ) -> None:
     """
     Apply the steps to `program` with every extent put for `{n}`, and run it before and after.

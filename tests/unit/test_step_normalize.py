@@ -51,7 +51,7 @@ def test_simplify_keeps_the_numbers_of_iterations() -> None:
     assert simplified == applied(program, Split("f/i", 4), cut, Simplify("f"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     def steps(random: Random, name: str) -> list[Step]:

@@ -108,7 +108,7 @@ def test_where_conditions_begin_and_cease_to_hold(condition: str, interior: str)
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     def steps(random: Random, name: str) -> list[Step]:

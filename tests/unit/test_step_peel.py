@@ -25,7 +25,7 @@ def test_nothing_to_peel() -> None:
     assert "negative" in reason(COPY.replace("{n}", "9"), Peel("f/i", front=-1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     check_random_nest(

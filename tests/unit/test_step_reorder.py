@@ -219,7 +219,7 @@ def test_a_loop_inside_of_an_opaque_operation_is_refused() -> None:
     assert "it stands inside of 'scf.if'" in reason(program, Reorder("f/i", ("j", "i")))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     random = Random(seed)

@@ -123,7 +123,7 @@ def test_values_that_are_not_affine_are_left_alone() -> None:
     assert "max(0, %m) to min(9, %m + 4)" in text and "%m - 1 >= 0" in text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     def steps(random: Random, name: str) -> list[Step]:

@@ -104,7 +104,7 @@ def test_names_that_are_taken_are_refused() -> None:
     assert "there is a loop 'y' already" in reason(program, Split("f/i", 4, outer="y", inner="y"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     check_random_nest(

@@ -65,7 +65,7 @@ def test_a_stencil_is_tiled_once_it_is_skewed() -> None:
     check_extents(program, Skew("f/j", "i"), Tile("f/i", (3, 4)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     random = Random(seed)

@@ -23,6 +23,7 @@ def test_extents(loop: str, tail: str) -> None:
     check_extents(MATMUL, UnrollAndJam(f"f/{loop}", 3, tail), extents=(1, 2, 3, 4, 7, 8, 33))
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("tail", ["guard", "peel"])
 @pytest.mark.parametrize(
     "bounds",
@@ -118,7 +119,7 @@ def test_without_a_loop_inside() -> None:
     assert "has no loop in its body" in reason(TRIANGLE.replace("{n}", "9"), UnrollAndJam("f/j", 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_random_nests(seed: int) -> None:
     random = Random(seed)

@@ -197,9 +197,9 @@ def test_keeps_random_functions() -> None:
         tail = random.choice(("peel", "peel", "guard", "perfect", "pad"))
         return Vectorize(f"f/{name}", random.choice((0, 2, 3, 4, 8)), tail)
 
-    legal, refused = check_random(mark, range(100))
-    assert legal > 40
-    assert refused > 40
+    legal, refused = check_random(mark, range(40))
+    assert legal > 12
+    assert refused > 12
 
 
 def test_every_vector_loop_has_a_constant_trip_count() -> None:
