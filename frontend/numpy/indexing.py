@@ -99,15 +99,17 @@ def index_tensor(indices: TensorLike, extent: int) -> Tensor:
             f"found indices of {dtype or type(indices).__name__}, expected integers; convert them, or select "
             "by a condition with stepwell.where"
         )
+    is_taken = dtype.kind == "i" and dtype.itemsize >= 4
     if isinstance(indices, Tensor):
-        return cast_to(indices, np.dtype(np.int32)) if dtype.itemsize == 1 else indices
+        wide = INT64 if dtype.itemsize >= 4 else np.dtype(np.int32)
+        return indices if is_taken else cast_to(indices, wide)
     array = np.asarray(indices).astype(np.int64)
     if array.size and not (-extent <= array.min() and array.max() < extent):
         raise StepwellError(
             f"found index {array.min() if array.min() < -extent else array.max()} for an axis of extent "
             f"{extent}, expected {-extent} to {extent - 1}"
         )
-    return as_tensor(indices if dtype.itemsize > 2 else array, INT64)
+    return as_tensor(indices if is_taken else array, INT64)
 
 
 def _plan(shape: tuple[int, ...], key: Any) -> _Plan:

@@ -224,3 +224,14 @@ def test_traced_keys_that_have_no_shape():
         sw.jit(lambda x: x[x > 0]).lower(x)
     with pytest.raises(sw.StepwellError, match=r"use stepwell.dynamic_slice\(x, starts, sizes\)"):
         sw.jit(lambda x, i: x[i : i + 2]).lower(x, np.int64(1))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "uint32", "uint64"])
+def test_indices_of_every_width(dtype):
+    x, key = np.arange(200.0), np.array([0, 120, 3, 3], dtype)
+    expected = x.copy()
+    np.add.at(expected, key, 1)
+    found = interpreted(lambda x, key: (x[key], sw.take(x, key), x.at[key].add(1)), x, key)
+    for one, other in zip(found, (x[key], x[key], expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(sw.take(x, key), x[key])

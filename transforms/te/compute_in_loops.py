@@ -76,6 +76,14 @@ def _only_compute(value: SSAValue) -> tuple[te.KernelOp, te.ComputeOp] | None:
 
 
 def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
+    """Compute in the loops what they read: first what is computed at its loads, since blocks cut the loops around these."""
+    kernel, loops = _compute_some(kernel, loops, may_be_ahead=False)
+    _compute_some(kernel, loops, may_be_ahead=True)
+
+
+def _compute_some(
+    kernel: te.KernelOp, loops: te.LoopsOp, *, may_be_ahead: bool
+) -> tuple[te.KernelOp, te.LoopsOp]:
     number = 0
     while number < len(loops.sources):
         passed = _passed(kernel, loops.sources[number])
@@ -90,9 +98,13 @@ def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
         plan = plan_operand(loops, number, compute)
         if isinstance(plan, ComputedOperand) and not _is_worth_it(plan, passed, kernel):
             plan = "others need it too"
+        if isinstance(plan, ComputedOperand) and plan.ahead is not None and not may_be_ahead:
+            number += 1
+            continue
         if isinstance(plan, str):
             one, other = producer.kernel_name.data, kernel.kernel_name.data
-            remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
+            if may_be_ahead:
+                remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
             number += 1
             continue
         _straighten(producer, compute)
@@ -100,6 +112,7 @@ def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
         if not passed.uses:
             producer.detach()
             producer.erase()
+    return kernel, loops
 
 
 def _passed(kernel: te.KernelOp, source: SSAValue) -> SSAValue | None:

@@ -27,3 +27,18 @@ func.func @both(%x: tensor<8192xi64>, %w: tensor<8192xf64>, %one: tensor<1xi64>,
   %s = graph.scatter_elements %zero, %x, %w axis = 0 reduction = "add" : tensor<9xf64>, tensor<8192xi64>, tensor<8192xf64> -> tensor<9xf64>
   func.return %r, %s : tensor<9xi64>, tensor<9xf64>
 }
+
+// What is computed at its loads is one kernel with them too, though the places are computed ahead.
+// CHECK-LABEL: func.func @weights
+// CHECK:         te.kernel "scatter_elements"
+// CHECK-NOT:     te.kernel
+// CHECK:           loop.for parallel "i.ahead"
+// CHECK:           loop.for serial "i" %
+// CHECK:             arith.extf
+// CHECK:         func.return
+func.func @weights(%x: tensor<8192xf64>, %w: tensor<8192xf32>, %none: tensor<9xf64>) -> tensor<9xf64> {
+  %bin = graph.equal_bins %x first = 0.0 : f64 last = 1.0 : f64 bins = 9 : tensor<8192xf64> -> tensor<8192xi64>
+  %wide = graph.cast %w : tensor<8192xf32> -> tensor<8192xf64>
+  %r = graph.scatter_elements %none, %bin, %wide axis = 0 reduction = "add" : tensor<9xf64>, tensor<8192xi64>, tensor<8192xf64> -> tensor<9xf64>
+  func.return %r : tensor<9xf64>
+}
