@@ -111,6 +111,7 @@ _PASSES: dict[str, str] = {
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",
+    "te-consume-in-loops": "transforms.te.consume_in_loops:TeConsumeInLoopsPass",
     "te-merge-loops": "transforms.te.merge_loops:TeMergeLoopsPass",
     "te-sink-into-regions": "transforms.te.sink_into_regions:TeSinkIntoRegionsPass",
     "te-inline-in-loops": "transforms.te.inline_in_loops:TeInlineInLoopsPass",

@@ -67,6 +67,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-fuse",
             "te-compute-in-loops",
             "te-merge-loops",
+            "te-consume-in-loops",
             "te-bufferize",
             "te-expand",
             "te-collapse",
@@ -101,7 +102,13 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 )
 
 _BEFORE_SHOWING = {
-    Level.TE: ("te-sink-into-regions", "te-fuse", "te-compute-in-loops", "te-merge-loops")
+    Level.TE: (
+        "te-sink-into-regions",
+        "te-fuse",
+        "te-compute-in-loops",
+        "te-merge-loops",
+        "te-consume-in-loops",
+    )
 }
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 

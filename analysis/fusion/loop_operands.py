@@ -53,7 +53,7 @@ def plan_operand(loops: te.LoopsOp, number: int, compute: te.ComputeOp) -> Compu
     if not all(isinstance(op, loop.LoadOp) for op in loads):
         return "the loops read it at computed indices"
     found = tuple(op for op in loads if isinstance(op, loop.LoadOp))
-    times = [_runs(op, loops) for op in found]
+    times = [runs_in(op, loops) for op in found]
     known = [count for count in times if count is not None]
     elements = prod(tensor_type(loops.sources[number]).get_shape())
     if len(known) < len(times) or sum(known) > elements:
@@ -77,7 +77,7 @@ def _why_not_element(compute: te.ComputeOp) -> str | None:
     return None
 
 
-def _runs(op: Operation, loops: te.LoopsOp) -> int | None:
+def runs_in(op: Operation, loops: te.LoopsOp) -> int | None:
     """How often an operation of loops runs; None where that depends on values."""
     count, around = 1, op.parent_op()
     while around is not loops:

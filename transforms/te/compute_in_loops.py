@@ -8,30 +8,28 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, memref, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    IndexType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     TensorType,
 )
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.cost import is_data_movement
 from ...analysis.fusion.loop_operands import ComputedOperand, block_size, plan_operand
 from ...analysis.levels import Level
 from ...dialects import loop, te
-from ...dialects.affine_bounds import guards_within
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import axis_names
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from .elements import ElementWriter
 
 
 class TeComputeInLoopsPass(StepwellPass):
@@ -254,7 +252,7 @@ def _computing(
             MemRefType(type_.get_element_type(), type_.get_shape()), position
         )
         buffers[value].name_hint = value.name_hint
-    writer = _Writer(compute, buffers)
+    writer = ElementWriter(compute, buffers)
     loads = [load for load in block.walk() if isinstance(load, loop.LoadOp)]
     loads = [load for load in loads if load.buffer is mapping[plan.source]]
     if plan.ahead is None:
@@ -280,7 +278,7 @@ def _erase(load: loop.LoadOp) -> None:
     load.erase()
 
 
-def _compute_ahead(block: Block, load: loop.LoadOp, writer: _Writer) -> None:
+def _compute_ahead(block: Block, load: loop.LoadOp, writer: ElementWriter) -> None:
     """
     Compute what a load reads a block of steps ahead.
 
@@ -311,7 +309,7 @@ class _Ahead:
     steps: loop.ForOp
     load: loop.LoadOp
     ahead: SSAValue
-    writer: _Writer
+    writer: ElementWriter
 
     def write(self, builder: Builder, block: SSAValue | None, first: int, size: int) -> None:
         """Append so many steps: those of a block, or those from `first` on."""
@@ -361,71 +359,3 @@ def _inside(op: loop.ForOp) -> Builder:
     last = op.body.block.last_op
     assert last is not None
     return Builder(InsertPoint.before(last))
-
-
-class _Writer:
-    """Writes elements of a compute into loops, `buffers` being what it reads there."""
-
-    def __init__(self, compute: te.ComputeOp, buffers: dict[SSAValue, SSAValue]):
-        self.compute, self.buffers = compute, buffers
-
-    @property
-    def name(self) -> str | None:
-        return self.compute.result.name_hint
-
-    def element(self, builder: Builder, map_: AffineMap, operands: Sequence[SSAValue]) -> SSAValue:
-        """The element at subscripts."""
-        compute, mapping = self.compute, dict[SSAValue, SSAValue]()
-        for arg, read in zip(compute.read_args, compute.reads, strict=True):
-            buffer = self.buffers[read.source]
-            if read.map is None:
-                mapping[arg] = buffer
-                continue
-            mapping[arg] = self._read(builder, read, map_, operands)
-            mapping[arg].name_hint = arg.name_hint
-        for arg, expr in zip(compute.iterator_args, map_.results, strict=True):
-            if arg.uses:
-                mapping[arg] = _index(builder, map_, expr, operands)
-        for op in compute.body.block.ops:
-            if isinstance(op, te.YieldOp):
-                break
-            if isinstance(op, tensor.ExtractOp):
-                indices = [mapping[index] for index in op.indices]
-                load = memref.LoadOp.get(mapping[op.tensor], indices)
-                mapping[op.result] = builder.insert(load).res
-            else:
-                builder.insert(op.clone(mapping))
-        return mapping[compute.yielded[0]]
-
-    def _read(
-        self, builder: Builder, read: te.Read, map_: AffineMap, operands: Sequence[SSAValue]
-    ) -> SSAValue:
-        """What the element at subscripts reads of an operand, or the pad outside of that."""
-        assert read.map is not None
-        load = loop.LoadOp(self.buffers[read.source], read.map.compose(map_), operands)
-        guards: list[AffineExpr] = []
-        if read.pad is not None:
-            shape = tensor_type(read.source).get_shape()
-            guards = guards_within(read.map.results, shape, self.compute.static_extents)
-        if read.pad is None or not guards:
-            return builder.insert(load).result
-        pad = arith.ConstantOp(read.pad)
-        inside, outside = Block([load, loop.YieldOp(load.result)]), Block([pad])
-        outside.add_op(loop.YieldOp(pad.result))
-        exprs = [guard.replace_dims_and_symbols(map_.results, []) for guard in guards]
-        conditions = [loop.at_least_zero(expr) for expr in exprs]
-        regions = Region(inside), Region(outside)
-        guarded = loop.IfOp(conditions, operands, *regions, [load.result.type])
-        return builder.insert(guarded).outputs[0]
-
-
-def _index(
-    builder: Builder, map_: AffineMap, expr: AffineExpr, operands: Sequence[SSAValue]
-) -> SSAValue:
-    """A subscript as a value."""
-    if isinstance(expr, AffineDimExpr):
-        return operands[expr.position]
-    if isinstance(expr, AffineConstantExpr):
-        return builder.insert(arith.ConstantOp(IntegerAttr(expr.value, IndexType()))).result
-    of_one = AffineMapAttr(AffineMap(map_.num_dims, 0, (expr,)))
-    return builder.insert(affine.ApplyOp(operands, of_one)).result

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in, operations_of
 from ...dialects import loop, te
+from ...dialects.dtypes import is_float
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -40,11 +41,11 @@ class TeMergeLoopsPass(StepwellPass):
         kernels = [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]
         waiting: list[te.KernelOp] = []
         for kernel in kernels:
-            found = _Waiting.of(kernel)
+            found = Waiting.of(kernel)
             if found is None:
                 continue
             for number, before in enumerate(waiting):
-                other = _Waiting.of(before)
+                other = Waiting.of(before)
                 assert other is not None
                 plan = plan_merge(other, found)
                 if isinstance(plan, str):
@@ -58,22 +59,25 @@ class TeMergeLoopsPass(StepwellPass):
 
 
 @dataclass(frozen=True)
-class _Waiting:
+class Waiting:
     """A kernel of nothing but loops whose steps need what those before them left in registers."""
 
     kernel: te.KernelOp
     loops: te.LoopsOp
     states: int
+    has_floats: bool
+    """whether steps wait for floats: what else they join is joined in lanes"""
 
     @staticmethod
-    def of(kernel: te.KernelOp) -> _Waiting | None:
+    def of(kernel: te.KernelOp) -> Waiting | None:
         loops, *rest = kernel.body.block.ops
         is_alone = len(rest) == 1 and isinstance(rest[0], te.YieldOp)
         if not isinstance(loops, te.LoopsOp) or not is_alone or kernel.destinations or loops.inits:
             return None
         cells = [op for op in loops.body.walk() if isinstance(op, loop.AllocOp)]
-        states = sum(_is_state(op) for op in cells)
-        return _Waiting(kernel, loops, states) if states else None
+        states = [op.buffer.type.element_type for op in cells if _is_state(op)]
+        has_floats = any(map(is_float, states))
+        return Waiting(kernel, loops, len(states), has_floats) if states else None
 
 
 def _is_state(alloc: loop.AllocOp) -> bool:
@@ -90,8 +94,8 @@ def _is_state(alloc: loop.AllocOp) -> bool:
 class MergePlan:
     """Two kernels, of which the first stands before the second, and where both can stand as one."""
 
-    one: _Waiting
-    other: _Waiting
+    one: Waiting
+    other: Waiting
     place: te.KernelOp
 
     def apply(self) -> te.KernelOp:
@@ -133,7 +137,7 @@ def _number(arg: SSAValue) -> int:
     return owner.args.index(arg)
 
 
-def plan_merge(one: _Waiting, other: _Waiting) -> MergePlan | str:
+def plan_merge(one: Waiting, other: Waiting) -> MergePlan | str:
     """How two kernels are one, of which the first stands before the second; or why they are not."""
     if one.kernel.parent is not other.kernel.parent:
         return "they stand in different blocks"
@@ -142,7 +146,7 @@ def plan_merge(one: _Waiting, other: _Waiting) -> MergePlan | str:
     same: dict[SSAValue, SSAValue] = {}
     if not _are_alike(one.loops.body.block, other.loops.body.block, same):
         return "their loops have different bounds"
-    if all(_is_before(value, one.kernel) for value in other.kernel.inputs):
+    if all(is_before(value, one.kernel) for value in other.kernel.inputs):
         return MergePlan(one, other, one.kernel)
     if all(
         _is_after(use.operation, other.kernel) for value in one.kernel.outputs for use in value.uses
@@ -151,7 +155,7 @@ def plan_merge(one: _Waiting, other: _Waiting) -> MergePlan | str:
     return "what stands between them needs the one and is needed by the other"
 
 
-def _is_before(value: SSAValue, kernel: te.KernelOp) -> bool:
+def is_before(value: SSAValue, kernel: te.KernelOp) -> bool:
     """Whether a value that an operation after a kernel uses is there before the kernel."""
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not kernel.parent:
