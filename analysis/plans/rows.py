@@ -178,7 +178,7 @@ def short_loops(facts: KernelFacts) -> tuple[tuple[int, tuple[int, ...]], ...]:
     for group in groups_of(facts):
         statement = facts.statements[group[0]]
         extents = statement.extents
-        if extents is None:
+        if extents is None or 0 in extents:
             return ()
         copies, axes, is_inside = len(group), list[int](), True
         for axis in reversed(range(len(extents))):

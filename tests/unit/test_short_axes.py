@@ -94,3 +94,9 @@ func.func private @f(%X: memref<400x3xf32>, %Y: memref<400xf32> {stepwell.result
     plan = best_plan(text)
     assert plan.written == ((1, (1,)),)
     assert [nest.statements for nest in plan.nests] == [(0, 1, 2, 3)]
+
+
+def test_a_product_of_nothing_is_zero():
+    """A loop without iterations is not written out: there is no copy that others could be like."""
+    found = sw.jit(lambda a, b: a @ b)(np.zeros(0, np.uint32), np.zeros((0, 31), np.uint32))
+    np.testing.assert_array_equal(found, np.zeros(31, np.uint32))
