@@ -97,6 +97,7 @@ _PASSES: dict[str, str] = {
     "graph-sink-transposes": "transforms.graph.sink_transposes:GraphSinkTransposesPass",
     "graph-flatten-rows": "transforms.graph.flatten_rows:GraphFlattenRowsPass",
     "graph-scale-late": "transforms.graph.scale_late:GraphScaleLatePass",
+    "graph-scatter-in-any-order": "transforms.graph.scatter_in_any_order:GraphScatterInAnyOrderPass",
     "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",

@@ -48,6 +48,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-flatten-rows",
             "graph-fold-scales",
             "graph-order-products",
+            "graph-scatter-in-any-order",
             "graph-merge-products",
             "graph-extend-narrow-floats",
             "graph-normalize-late",

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, TensorType, UnitAttr, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..dtypes import is_bool, is_float, is_float_dtype, numpy_dtype
@@ -168,8 +168,8 @@ class ScatterElementsOp(_ScatterOp):
     """
     A copy of the operand with updates written along an axis where indices say (ONNX ScatterElements,
     `torch.scatter`): `r[i[n, m], m] = u[n, m]` for axis 0. Negative indices count from the end; one out of range writes
-    nothing. Updates of one element are joined in row-major order, by `reduction` with what is there. Along an axis of
-    extent 1 one update is for all indices.
+    nothing. Updates of one element are joined in row-major order, by `reduction` with what is there, or with `any_order`
+    in any. Along an axis of extent 1 one update is for all indices.
 
         %r = graph.scatter_elements %x, %i, %u axis = 0 reduction = "add"
             : tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
@@ -178,8 +178,10 @@ class ScatterElementsOp(_ScatterOp):
     name = "graph.scatter_elements"
 
     axis = prop_def(IntegerAttr.constr(i64))
+    any_order = opt_prop_def(UnitAttr)
     assembly_format = (
-        "$operand `,` $indices `,` $updates `axis` `=` $axis `reduction` `=` $reduction attr-dict "
+        "$operand `,` $indices `,` $updates `axis` `=` $axis `reduction` `=` $reduction "
+        "(`any_order` $any_order^)? attr-dict "
         "`:` type($operand) `,` type($indices) `,` type($updates) `->` type($result)"
     )
 
@@ -245,8 +247,7 @@ class ScatterElementsOp(_ScatterOp):
         """
         In how many rows of their own updates of a short vector are joined; 0 where they are joined in the result.
 
-        An update of an element waits for the one before it of the same element. Where their order does not matter, which
-        it does in sums of floats, those that follow one another take turns between rows, and do not wait.
+        An update of an element waits for the one before it of the same element. Where their order does not matter, those that follow one another take turns between rows, and do not wait.
         """
         type_ = tensor_type(self.operand)
         shape, updates = type_.get_shape(), element_count(shape_of(self.indices))
@@ -255,7 +256,8 @@ class ScatterElementsOp(_ScatterOp):
             return 0
         if updates < UPDATES_AN_ELEMENT * shape[0]:
             return 0
-        return 1 if is_float(element) or self.reduction.data == "none" else ROWS
+        in_order = is_float(element) and self.any_order is None
+        return 1 if in_order or self.reduction.data == "none" else ROWS
 
     def _counted(self, te: TeBuilder, rows: int) -> SSAValue:
         """
