@@ -106,13 +106,26 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
         session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)
         if session is not None:
             return session
-    session = Session(module, function)
-    write_updates_out(session)
-    if session.steps:
-        remark(function, "wrote out a few steps of what updates computed places")
-        return session
-    remark(function, "no rule has a schedule for it", missed=True)
-    return None
+    session = _of_updates(module, function)
+    if session is None:
+        remark(function, "no rule has a schedule for it", missed=True)
+    return session
+
+
+def _of_updates(module: ModuleOp, function: func.FuncOp) -> Session | None:
+    """Write out what updates computed places alone; None, and the function as it was, when there is none or a step is refused."""
+    before, session = function.body.clone(), Session(module, function)
+    try:
+        write_updates_out(session)
+    except StepwellError as error:
+        remark(function, f"updates: {error.message}", missed=True)
+        function.detach_region(function.body)
+        function.add_region(before)
+        return None
+    if not session.steps:
+        return None
+    remark(function, "wrote out a few steps of what updates computed places")
+    return session
 
 
 def _by_plans(
