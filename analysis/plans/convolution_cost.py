@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import log2, prod
 
@@ -58,6 +59,9 @@ class Model:
         self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
         self.left, self.right = (
             {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
+        )
+        self._moving_left, self._moving_right = (
+            frozenset(a for a in self.extents if one.moves_along(a)) for one in (c.left, c.right)
         )
         self._is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
         """of each axis whether neighbours along it are neighbours in the result's memory"""
@@ -219,7 +223,7 @@ class Model:
         image *= blocks if is_far else 1
         if is_far and self._places(plan) > STREAMS:
             return image / self._unforeseen_rate(plan), False
-        return (moved + image) / self._beyond_l2(), True
+        return (moved + image) / self._beyond_l2, True
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
@@ -235,6 +239,7 @@ class Model:
         _, run = self._pieces(plan, self.c.left, ())
         return ahead * max(run, self.core.cache(1).line_bytes) / L3_SECONDS
 
+    @cached_property
     def _beyond_l2(self) -> float:
         """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
         last = self.core.caches[-1]
@@ -250,16 +255,16 @@ class Model:
         if not self.result_is_far:
             return 0.0
         coming, _ = self._coming(plan)
-        moving = 2 * self._bytes(self.c.result) / self._beyond_l2()
+        moving = 2 * self._bytes(self.c.result) / self._beyond_l2
         return max(0.0, moving - max(0.0, computing - coming))
 
-    @property
+    @cached_property
     def result_is_far(self) -> bool:
         """Whether a result, with what it is finished with, leaves L2 between calls."""
         size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
         return size + self._bytes(self.c.left) + self._bytes(self.c.right) > self.near_2
 
-    @property
+    @cached_property
     def weights_are_far(self) -> bool:
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them then."""
         return self.result_is_far and self._bytes(self.c.right) > self._bytes(self.c.left)
@@ -292,8 +297,9 @@ class Model:
         self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
     ) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
-        sizes = {axis: size for axis, size in plan.tile if access.moves_along(axis)}
-        sizes |= {axis: self.extents[axis] for axis in summed if access.moves_along(axis)}
+        moving = self._moving(access)
+        sizes = {axis: size for axis, size in plan.tile if axis in moving}
+        sizes |= {axis: self.extents[axis] for axis in summed if axis in moving}
         bytes_ = self.c.facts.element_bytes(access)
         if plan.packs and access == self.c.right:
             return 1, prod(sizes.values()) * bytes_
@@ -307,6 +313,10 @@ class Model:
             else:
                 count *= size
         return count, run
+
+    def _moving(self, access: Access) -> frozenset[int]:
+        """The axes along which an operand is read elsewhere."""
+        return self._moving_right if access is self.c.right else self._moving_left
 
     def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
         """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""

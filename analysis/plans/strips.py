@@ -163,24 +163,40 @@ def choose(chain: Sequence[Layer], target: Target, threads: int = 1) -> list[Str
     """
     The plans for layers that follow one another, by which all of them are predicted to take least time on so many
     threads; of those that no plan has each is computed as a whole.
+
+    Where an image between stays near as a whole, the layers before it and those behind it are chains of their own.
     """
     costs = _Costs(target, threads)
-    if all(costs.stays_near(layer.result) for layer in chain[:-1]):
-        return []
+    plans: list[StripsPlan] = []
+    first = 0
+    for end, layer in enumerate(chain, 1):
+        if end == len(chain) or costs.stays_near(layer.result):
+            plans += _choose(chain[first:end], costs)
+            first = end
+    return plans
+
+
+def _choose(chain: Sequence[Layer], costs: _Costs) -> Sequence[StripsPlan]:
+    """The same where no image between stays near. All layers are computed by strips if these save time, else some."""
+    if len(chain) < 2:
+        return ()
+    together = costs.best(chain)
+    if together is not None or len(chain) == 2:
+        return () if together is None else (together,)
     least: list[tuple[float, tuple[StripsPlan, ...]]] = [(0.0, ())]
     for end in range(1, len(chain) + 1):
         alone = costs.whole(chain[end - 1])
         if alone is None:
-            return []  # no family plans it
+            return ()  # no family plans it
         seconds, plans = least[-1]
         best = seconds + alone, plans
-        for first in range(end - 1):
+        for first in range(max(0, end + 1 - len(chain)), end - 1):
             plan = costs.best(chain[first:end])
             seconds, plans = least[first]
             if plan is not None and seconds + plan.seconds < best[0]:
                 best = seconds + plan.seconds, (*plans, plan)
         least.append(best)
-    return list(least[-1][1])
+    return least[-1][1]
 
 
 class _Costs:
@@ -216,22 +232,19 @@ class _Costs:
         return seconds / self.threads + TEAM_SECONDS if is_shared else seconds
 
     def best(self, layers: Sequence[Layer]) -> StripsPlan | None:
-        """
-        The plan of the fewest strips that fit the second-level cache; None where the layers do as they are. Where one of
-        the images between stays near as a whole, the layers before it and those behind it are chains of their own.
-        """
-        if any(self.stays_near(layer.result) for layer in layers[:-1]):
-            return None
+        """The plan of the fewest strips that fit the second-level cache; None where the layers do as they are."""
         for rows in self._sizes(layers[-1].rows):
             strips = strips_of(layers, rows)
             if strips is None:
                 return None
             if max(self._live(layers, strip) for strip in strips) <= self.near:
-                apart = sum(self.whole(layer) or 0.0 for layer in layers)
+                apart = [time for time in map(self.whole, layers) if time is not None]
+                if len(apart) < len(layers):
+                    return None  # no family plans one of them
                 seconds = self._strip_by_strip(layers, strips)
-                if seconds is None or seconds > (1 - LEAST_GAIN) * apart:
+                if seconds is None or seconds > (1 - LEAST_GAIN) * sum(apart):
                     return None
-                return StripsPlan(tuple(layers), strips, seconds, apart)
+                return StripsPlan(tuple(layers), strips, seconds, sum(apart))
         return None
 
     def _sizes(self, rows: int) -> Iterator[int]:
