@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from importlib import import_module
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
 from .engine import NativeCode, aligned_empty
 from .executable import Executable
+from .in_threads import in_threads
 
 if TYPE_CHECKING:
     from ..targets.target import Target
@@ -72,13 +74,18 @@ class ProgramPlace(NamedTuple):
         if data is None:
             return None
         record = json.loads(data)
-        external: dict[str, np.ndarray] = {}
         until_loaded = frozenset[str](record["until_loaded"])
-        for name, constant in record["constants"].items():
-            array = self._constant(constant, is_kept=name not in until_loaded)
-            if array is None:
-                return None
-            external[name] = array
+        constants: dict[str, dict[str, Any]] = record["constants"]
+
+        def array_of(name: str) -> np.ndarray | None:
+            return self._constant(constants[name], is_kept=name not in until_loaded)
+
+        # Most of the time goes to whether the bytes are those that were written; the most of them first.
+        names = sorted(constants, key=lambda name: -prod(constants[name]["shape"]))
+        arrays = dict(zip(names, in_threads(array_of, names), strict=True))
+        external = {name: array for name in constants if (array := arrays[name]) is not None}
+        if len(external) < len(constants):
+            return None
         source = LLVMText(
             record["text"],
             external,

@@ -1,0 +1,51 @@
+"""One function called with many things in threads, for work that goes on without the interpreter: reading and hashing."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Thread
+from typing import TypeVar
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+def in_threads(function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> list[ResultT]:
+    """
+    The result for each item, in their order, computed here and in as many threads as this process has other processors.
+
+    An error ends the work, and the first one is raised here, once all threads have ended.
+    """
+    left = deque(enumerate(items))
+    results: dict[int, ResultT] = {}
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        while not errors:
+            try:
+                number, item = left.popleft()
+            except IndexError:
+                return
+            try:
+                results[number] = function(item)
+            except BaseException as error:  # raised below, in the thread that asked
+                errors.append(error)
+
+    threads = [Thread(target=work) for _ in range(min(_processors(), len(items)) - 1)]
+    for thread in threads:
+        thread.start()
+    work()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [results[number] for number in range(len(items))]
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
