@@ -14,9 +14,9 @@ from xdsl.irdl import operand_def, result_def
 from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, memref_type, shape_of, tensor_type
 from ..te.builder import TeBuilder
-from ..te.loop_builder import Cell, LoopBuilder
+from ..te.loop_builder import Cell, Index, LoopBuilder
 from .base import GraphOp, Value, graph_op
-from .matrix_loops import exchange
+from .matrix_loops import LEAST_ROWS, TOGETHER, exchange, subtract_rows
 from .shapes import element_count, require_square
 
 
@@ -29,8 +29,8 @@ class LuOp(GraphOp, DefinedInTe):
 
         %packed, %order, %sign = graph.lu %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>, tensor<2x3xi64>, tensor<2xf32>
 
-    Elimination with partial pivoting (Golub and Van Loan, Matrix Computations, algorithm 3.4.1). A singular matrix has a
-    0 on the diagonal of the upper one.
+    Elimination with partial pivoting (Golub and Van Loan, Matrix Computations, algorithm 3.4.1), a few columns at a time.
+    A singular matrix has a 0 on the diagonal of the upper one.
     """
 
     name = "graph.lu"
@@ -92,16 +92,28 @@ class LuOp(GraphOp, DefinedInTe):
                     with w.loop("column", 0, size) as column:
                         w.store(w.load(x, [*lane, row, column]), packed, [*lane, row, column])
                 exchanges = w.cell(element, real.constant(1), "sign")
-                with w.loop("k", 0, size) as k:
-                    following = w.index.add(k, w.index.constant(1))
-                    pivot = self._pivot_row(w, packed, lane, k, following)
-                    is_swapped = w.index.compare("ne", pivot, k)
-                    with w.when("swapped", is_swapped):
-                        exchanges.set(real.neg(exchanges.get()))
-                        exchange(w, order, [*lane, k], [*lane, pivot])
-                        with w.loop("swap", 0, size) as column:
-                            exchange(w, packed, [*lane, k, column], [*lane, pivot, column])
-                    _eliminate(w, packed, lane, k, following)
+
+                def eliminate(first: Index, last: Index) -> None:
+                    with w.loop("k", first, last) as k:
+                        following = w.index.add(k, w.index.constant(1))
+                        pivot = self._pivot_row(w, packed, lane, k, following)
+                        is_swapped = w.index.compare("ne", pivot, k)
+                        with w.when("swapped", is_swapped):
+                            exchanges.set(real.neg(exchanges.get()))
+                            exchange(w, order, [*lane, k], [*lane, pivot])
+                            with w.loop("swap", 0, size) as column:
+                                exchange(w, packed, [*lane, k, column], [*lane, pivot, column])
+                        _eliminate(w, packed, lane, (k, following), last)
+
+                if size < LEAST_ROWS:
+                    eliminate(0, size)
+                else:
+                    with w.loop("block", 0, -(-size // TOGETHER)) as block:
+                        first = w.index.mul(block, w.index.constant(TOGETHER))
+                        behind = w.index.add(first, w.index.constant(TOGETHER))
+                        last = w.index.minimum(behind, w.index.constant(size))
+                        eliminate(first, last)
+                        _take_block(w, packed, lane, first, last)
                 w.store(exchanges.get(), sign, lane)
 
         types = [tensor_type(result) for result in self.results]
@@ -135,9 +147,17 @@ class LuOp(GraphOp, DefinedInTe):
 
 
 def _eliminate(
-    w: LoopBuilder, matrix: SSAValue, lane: Sequence[SSAValue], k: SSAValue, following: SSAValue
+    w: LoopBuilder,
+    matrix: SSAValue,
+    lane: Sequence[SSAValue],
+    place: tuple[SSAValue, SSAValue],
+    last: Index,
 ) -> None:
-    """Take multiples of row `k` from those below, and keep the multiples in column `k`."""
+    """
+    Take multiples of a row from those below, in the columns of its block alone, and keep the multiples in the column of
+    its pivot. The place is the number of the row, and the next one.
+    """
+    k, following = place
     type_ = memref_type(matrix)
     size, real = type_.get_shape()[-1], w.scalar(type_.get_element_type())
     chosen = w.load(matrix, [*lane, k, k])
@@ -147,7 +167,27 @@ def _eliminate(
     with w.loop("below", following, size) as row:
         factor = real.div(w.load(matrix, [*lane, row, k]), divisor)
         w.store(factor, matrix, [*lane, row, k])
-        with w.loop("right", following, size) as column:
+        with w.loop("right", following, last) as column:
             taken = real.mul(factor, w.load(matrix, [*lane, k, column]))
             rest = real.sub(w.load(matrix, [*lane, row, column]), taken)
             w.store(rest, matrix, [*lane, row, column])
+
+
+def _take_block(
+    w: LoopBuilder,
+    matrix: SSAValue,
+    lane: Sequence[SSAValue],
+    first: SSAValue,
+    last: SSAValue,
+) -> None:
+    """Take multiples of the rows of a block from those below, in the columns behind it."""
+    size = memref_type(matrix).get_shape()[-1]
+    with w.loop("below", w.index.add(first, w.index.constant(1)), size) as row:
+        subtract_rows(
+            w,
+            (matrix, [*lane, row]),
+            lambda n: (matrix, [*lane, n]),
+            lambda n: w.load(matrix, [*lane, row, n]),
+            (first, w.index.minimum(row, last)),
+            (last, size),
+        )

@@ -13,10 +13,12 @@ from xdsl.irdl import operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array, DefinedInTe
-from ..shaped import Tensor, shape_of, tensor_type
+from ..scalar import ScalarBuilder
+from ..shaped import Tensor, memref_type, shape_of, tensor_type
 from ..te.builder import TeBuilder
 from ..te.loop_builder import LoopBuilder
 from .base import GraphOp, Value, graph_op
+from .matrix_loops import LEAST_ROWS, real_of, subtract_rows
 from .shapes import element_count, is_static, require_square, shape_text
 
 
@@ -28,8 +30,8 @@ class CholeskyOp(GraphOp, DefinedInTe):
 
         %r = graph.cholesky %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
 
-    Column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1). Where the matrix is not positive definite
-    the column that shows it is NaN, and what follows from it.
+    Column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1), that of a
+    large matrix as a row of the transpose, whose elements lie side by side. Where the matrix is not positive definite the column that shows it is NaN, and what follows from it.
     """
 
     name = "graph.cholesky"
@@ -64,24 +66,16 @@ class CholeskyOp(GraphOp, DefinedInTe):
 
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
             (x,), (lower,) = sources, results
-            real = w.scalar(real_type)
+            by_rows = size >= LEAST_ROWS
+            upper = w.scratch(real_type, (size, size), "upper") if by_rows else None
             with w.loops(batch) as lane:
                 with w.loops((size, size), ("row", "column")) as at:
-                    w.store(real.constant(0), lower, [*lane, *at])
+                    w.store(w.scalar(real_type).constant(0), lower, [*lane, *at])
                 with w.loop("k", 0, size) as k:
-                    rest = w.cell(real_type, w.load(x, [*lane, k, k]), "rest")
-                    with w.loop("left", 0, k) as column:
-                        other = w.load(lower, [*lane, k, column])
-                        rest.set(real.sub(rest.get(), real.mul(other, other)))
-                    is_positive = real.compare("gt", rest.get(), real.constant(0))
-                    root = real.sqrt(real.select(is_positive, rest.get(), real.constant(nan)))
-                    w.store(root, lower, [*lane, k, k])
-                    with w.loop("below", w.index.add(k, w.index.constant(1)), size) as row:
-                        total = w.cell(real_type, w.load(x, [*lane, row, k]), "total")
-                        with w.loop("left", 0, k) as column:
-                            pair = [w.load(lower, [*lane, at, column]) for at in (row, k)]
-                            total.set(real.sub(total.get(), real.mul(*pair)))
-                        w.store(real.div(total.get(), root), lower, [*lane, row, k])
+                    if upper is None:
+                        _column_by_dots(w, x, lower, lane, k)
+                    else:
+                        _column_by_rows(w, x, lower, upper, lane, k)
 
         (value,) = te.loops([self.operand], [tensor_type(self.result)], body)
         return value
@@ -90,6 +84,59 @@ class CholeskyOp(GraphOp, DefinedInTe):
         """A third of the cube of the extent, for each matrix."""
         count = element_count(shape_of(self.operand))
         return None if count is None else count * shape_of(self.operand)[-1] // 3
+
+
+def _root(real: ScalarBuilder, rest: SSAValue) -> SSAValue:
+    """The square root, NaN where there is no positive one."""
+    is_positive = real.compare("gt", rest, real.constant(0))
+    return real.sqrt(real.select(is_positive, rest, real.constant(nan)))
+
+
+def _column_by_dots(
+    w: LoopBuilder, x: SSAValue, lower: SSAValue, lane: Sequence[SSAValue], k: SSAValue
+) -> None:
+    """Column k of the factor, each element less the product of the parts of two rows that are known."""
+    real, size = real_of(w, x), memref_type(x).get_shape()[-1]
+    rest = w.cell(real.type, w.load(x, [*lane, k, k]), "rest")
+    with w.loop("left", 0, k) as column:
+        other = w.load(lower, [*lane, k, column])
+        rest.set(real.sub(rest.get(), real.mul(other, other)))
+    root = _root(real, rest.get())
+    w.store(root, lower, [*lane, k, k])
+    with w.loop("below", w.index.add(k, w.index.constant(1)), size) as row:
+        total = w.cell(real.type, w.load(x, [*lane, row, k]), "total")
+        with w.loop("left", 0, k) as column:
+            pair = [w.load(lower, [*lane, at, column]) for at in (row, k)]
+            total.set(real.sub(total.get(), real.mul(*pair)))
+        w.store(real.div(total.get(), root), lower, [*lane, row, k])
+
+
+def _column_by_rows(
+    w: LoopBuilder,
+    x: SSAValue,
+    lower: SSAValue,
+    upper: SSAValue,
+    lane: Sequence[SSAValue],
+    k: SSAValue,
+) -> None:
+    """Column k of the factor as row k of its transpose, from which multiples of the rows above are taken."""
+    real, size = real_of(w, x), memref_type(x).get_shape()[-1]
+    with w.loop("column", k, size) as column:
+        w.store(w.load(x, [*lane, column, k]), upper, [k, column])
+    subtract_rows(
+        w,
+        (upper, [k]),
+        lambda n: (upper, [n]),
+        lambda n: w.load(upper, [n, k]),
+        (0, k),
+        (k, size),
+    )
+    root = _root(real, w.load(upper, [k, k]))
+    with w.loop("below", k, size) as row:
+        element = real.div(w.load(upper, [k, row]), root)
+        w.store(element, upper, [k, row])
+        w.store(element, lower, [*lane, row, k])
+    w.store(root, lower, [*lane, k, k])
 
 
 @graph_op
@@ -162,12 +209,14 @@ class TriangularSolveOp(GraphOp, DefinedInTe):
                     first, last = index.add(row, index.constant(1)), size
                 with w.loop("column", 0, columns) as column:
                     w.store(w.load(right, [*lane, row, column]), x, [*lane, row, column])
-                with w.loop("known", first, last) as known:
-                    factor = w.load(matrix, [*lane, row, known])
-                    with w.loop("column", 0, columns) as column:
-                        taken = real.mul(factor, w.load(x, [*lane, known, column]))
-                        rest = real.sub(w.load(x, [*lane, row, column]), taken)
-                        w.store(rest, x, [*lane, row, column])
+                subtract_rows(
+                    w,
+                    (x, [*lane, row]),
+                    lambda n: (x, [*lane, n]),
+                    lambda n: w.load(matrix, [*lane, row, n]),
+                    (first, last),
+                    (0, columns),
+                )
                 if self.unit is None:
                     divisor = w.load(matrix, [*lane, row, row])
                     with w.loop("column", 0, columns) as column:

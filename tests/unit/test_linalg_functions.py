@@ -138,3 +138,17 @@ def test_mistakes_are_one_line():
         sw.linalg.tensorsolve(np.zeros((2, 3)), np.zeros(2))
     with pytest.raises(sw.StepwellError, match=r"found shape \[2, 3\] and ind 1 in tensorinv"):
         sw.linalg.tensorinv(np.zeros((2, 3)), 1)
+
+
+@pytest.mark.parametrize("size", [19, 20, 21, 33])
+def test_rows_taken_several_at_a_time(size: int):
+    """Whole blocks of rows and what is left of them, in a batch."""
+    rng = np.random.default_rng(size)
+    a, b = rng.normal(size=(2, size, size)), rng.normal(size=(2, size, 3))
+    s = a @ np.swapaxes(a, -1, -2) + size * np.eye(size)
+    factor, solved, det = sw.jit(
+        lambda s, a, b: (sw.linalg.cholesky(s), sw.linalg.solve(a, b), sw.linalg.det(a))
+    )(s, a, b)
+    np.testing.assert_allclose(factor, np.linalg.cholesky(s), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(a @ solved, b, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(det, np.linalg.det(a), rtol=1e-9)
