@@ -117,7 +117,7 @@ class Model:
                 ("arithmetic", computing),
                 ("from L2", self._from_l2(plan, computing)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing(plan, computing)),
+                ("writing", self._writing()),
                 ("packing weights", self._packing(plan)),
                 ("copying the image", self._copying(plan)),
             ]
@@ -247,16 +247,9 @@ class Model:
         is_cached = last.level > 2 and size <= last.bytes // last.shared_by
         return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
 
-    def _writing(self, plan: ConvolutionPlan, computing: float) -> float:
-        """
-        Seconds in which a result that does not stay in L2 comes from beyond it and goes there, without those of the
-        arithmetic that waits for no operands: the result is asked for ahead, and nothing waits for what is stored.
-        """
-        if not self.result_is_far:
-            return 0.0
-        coming, _ = self._coming(plan)
-        moving = 2 * self._bytes(self.c.result) / self._beyond_l2
-        return max(0.0, moving - max(0.0, computing - coming))
+    def _writing(self) -> float:
+        """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
+        return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
 
     @cached_property
     def result_is_far(self) -> bool:

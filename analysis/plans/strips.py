@@ -20,7 +20,7 @@ from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp
 from ...dialects.shaped import shape_of, tensor_type
 from ...targets.target import Target
-from .cost import kept_bytes, time_text
+from .cost import Cost, kept_bytes, time_text
 from .operation_cost import predicted_alone
 from .threads import PARALLEL_WORK, TEAM_SECONDS
 
@@ -223,7 +223,9 @@ class _Costs:
             rows = convolution_of_rows(conv, part, None)
             cost = predicted_alone(rows, {1}, self.target)
             work = rows.multiply_adds() or 0
-            self.known[key] = None if cost is None else self._on_threads(cost.seconds, work)
+            self.known[key] = (
+                None if cost is None else self._on_threads(_beside_arithmetic(cost), work)
+            )
         return self.known[key]
 
     def _on_threads(self, seconds: float, work: int) -> float:
@@ -290,6 +292,16 @@ class _Costs:
         ends = (layers[0].conv.image, layers[-1].result)
         far = [_row_bytes(end) * shape_of(end)[ROWS] for end in ends if not self.stays_near(end)]
         return seconds + sum(far) / rates.beyond_l2.at(self.threads, self.target.cores)
+
+
+def _beside_arithmetic(cost: Cost) -> float:
+    """
+    Seconds of a kernel whose result goes to memory while it computes: it is asked for ahead, and nothing waits for what
+    is stored. The terms of a cost, which compare plans that write as much, have both one after the other.
+    """
+    terms = dict(cost.terms)
+    writing = sum(seconds for name, seconds in cost.terms if name.startswith("writing"))
+    return cost.seconds - min(writing, terms.get("arithmetic", 0.0))
 
 
 def convolution_of_rows(conv: ConvOp, part: Part, image: SSAValue | None) -> ConvOp:
