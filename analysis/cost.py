@@ -11,7 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop, te
 from ..dialects.combiner import Combiner
 from ..dialects.interfaces import HasCost
+from ..dialects.shaped import tensor_type
 from ..dialects.upstream.arith import RemFOp
+from .interleaved import MOST_APART
 
 CHEAP = 4.0
 """A body up to this cost is recomputed by several readers rather than stored and loaded again."""
@@ -161,7 +163,10 @@ def reduces_windows(compute: te.ComputeOp) -> bool:
 
 
 def sums_few_terms(compute: te.ComputeOp) -> bool:
-    """Whether each of many results is a reduction of so few terms that these may be written out."""
+    """
+    Whether each of several results is a reduction of so few terms that these may be written out, with the results in
+    lanes: the terms of neighbouring results are not too far apart in memory for that.
+    """
     count, extents = len(compute.parallel), compute.extents.get_values()
     terms, results = extents[count:], extents[:count]
     if not terms or any(combiner.is_arg for combiner in compute.combiners):
@@ -169,8 +174,23 @@ def sums_few_terms(compute: te.ComputeOp) -> bool:
     return (
         all(extent > 0 for extent in extents)
         and prod(terms) <= WRITTEN_OUT
-        and prod(results) >= SCHEDULED_MULTIPLY_ADDS
+        and max(results, default=0) >= WRITTEN_OUT
+        and all(_apart(compute, read) <= MOST_APART for read in compute.reads)
     )
+
+
+def _apart(compute: te.ComputeOp, read: te.Read) -> int:
+    """
+    The elements of an operand from one parallel iteration to the next, at least: what its dimensions after the last one that a
+    parallel iterator moves hold together. 1 where none is moved so, or is not known to be.
+    """
+    shape, count = tensor_type(read.source).get_shape(), len(compute.parallel)
+    if read.map is None or DYNAMIC_INDEX in shape:
+        return 1
+    moved = [
+        n for n, expr in enumerate(read.map.results) if any(d < count for d in expr.used_dims())
+    ]
+    return prod(shape[moved[-1] + 1 :]) if moved else 1
 
 
 def reads_behind(value: SSAValue, compute: te.ComputeOp) -> set[SSAValue]:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.cost import sums_few_terms
 from stepwell.analysis.facts import facts_of_loops, written_out
 from stepwell.analysis.plans import rows
 from stepwell.analysis.plans.rows_plan import RowsPlan
+from stepwell.dialects import te
 from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
 from xdsl.dialects import func
@@ -100,3 +102,33 @@ def test_a_product_of_nothing_is_zero():
     """A loop without iterations is not written out: there is no copy that others could be like."""
     found = sw.jit(lambda a, b: a @ b)(np.zeros(0, np.uint32), np.zeros((0, 31), np.uint32))
     np.testing.assert_array_equal(found, np.zeros(31, np.uint32))
+
+
+def distances(np, points):
+    """What is made of a short sum, and what is made of that along the short axis."""
+    far = (points**2).sum(axis=1)
+    return points * np.exp(-far)[:, None]
+
+
+@pytest.mark.parametrize("shape", [(15, 3), (16, 3), (33, 2), (100, 8), (100, 9)])
+def test_sums_of_few_terms(shape: tuple[int, int]):
+    points = np.random.default_rng(2).normal(size=shape)
+    found = sw.jit(lambda x: distances(sw, x))(points)
+    np.testing.assert_allclose(found, distances(np, points), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "is_written_out"),
+    [
+        ((16, 3), 1, True),
+        ((15, 3), 1, False),  # too few results
+        ((100, 8), 1, True),
+        ((100, 9), 1, False),  # terms of neighbouring results are too far apart
+        ((9, 100), 0, True),
+        ((17, 100), 0, False),  # too many terms
+    ],
+)
+def test_which_sums_are_written_out(shape: tuple[int, int], axis: int, is_written_out: bool):
+    text = sw.jit(lambda x: (x**2).sum(axis=axis)).lower(np.ones(shape)).as_text("te")
+    (compute,) = [op for op in parse_text(text, "f").walk() if isinstance(op, te.ComputeOp)]
+    assert sums_few_terms(compute) == is_written_out
