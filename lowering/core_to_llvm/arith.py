@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ...analysis.float_ranges import FloatRange, float_range
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
 from ...dialects.upstream.llvm import (
@@ -277,10 +278,30 @@ def _saturating(is_unsigned: bool) -> Handler:
     """Float to integer: values out of range give the nearest end, NaN gives 0."""
 
     def convert(e: Emitter, op: Operation) -> None:
-        source = e.value(op.operands[0])
-        e.bind(op.results[0], _saturated(e, source, result_type(op), is_unsigned))
+        source, to = e.value(op.operands[0]), result_type(op)
+        fits = _fits(float_range(op.operands[0]), bits_of(to), is_unsigned)
+        truncated = _truncated if fits else _saturated
+        e.bind(op.results[0], truncated(e, source, to, is_unsigned))
 
     return convert
+
+
+def _fits(found: FloatRange | None, bits: int, unsigned: bool) -> bool:
+    """Whether all that is in a range is, without its fraction, an integer of so many bits."""
+    if found is None:
+        return False
+    low, high = (0.0, 2.0**bits) if unsigned else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
+    # Where ones are far apart, nothing is between an end and what is beyond it by one.
+    return low - 1 < found.low and found.high < high
+
+
+def _truncated(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
+    """What is in range, by the signed conversion to 32 bits, which takes one instruction, where the result has fewer."""
+    bits = bits_of(to)
+    if bits < 32:
+        wide = e.emit(FPToSIOp, (x,), with_element(to, IntegerType(32)))
+        return e.emit(llvm.TruncOp, (wide,), to)
+    return e.emit(FPToUIOp if unsigned else FPToSIOp, (x,), to)
 
 
 def _saturated(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:

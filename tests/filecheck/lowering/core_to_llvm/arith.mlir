@@ -71,6 +71,27 @@ func.func @casts(%a: f32, %b: i8) {
 
 // -----
 
+// What is in range is converted to a signed integer of 32 bits, and cut off.
+// CHECK-LABEL: llvm.func @casts_in_range
+// CHECK:         %[[SCALED:.*]] = llvm.fmul
+// CHECK-NEXT:    %[[WIDE:.*]] = llvm.fptosi %[[SCALED]] : vector<8xf32> to vector<8xi32>
+// CHECK-NEXT:    llvm.trunc %[[WIDE]] : vector<8xi32> to vector<8xi8>
+// It is not where a byte may be doubled.
+// CHECK:         llvm.fadd
+// CHECK:         llvm.fcmp
+// CHECK:         llvm.fptoui
+func.func @casts_in_range(%a: vector<8xi8>) {
+  %0 = arith.uitofp %a : vector<8xi8> to vector<8xf32>
+  %1 = arith.constant dense<0.5> : vector<8xf32>
+  %2 = arith.mulf %0, %1 : vector<8xf32>
+  %3 = arith.fptoui %2 : vector<8xf32> to vector<8xi8>
+  %4 = arith.addf %0, %0 : vector<8xf32>
+  %5 = arith.fptoui %4 : vector<8xf32> to vector<8xi8>
+  func.return
+}
+
+// -----
+
 // Constants that are equal are one, at the top.
 // CHECK-LABEL: llvm.func @constants
 // CHECK-NEXT:    %c7 = llvm.mlir.constant(7) : i64
