@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
@@ -70,11 +70,8 @@ def _of_constant(op: Operation) -> FloatRange | None:
     return FloatRange(min(values), max(values)) if values and all(map(isfinite, values)) else None
 
 
-def _of_integer(op: Operation) -> FloatRange | None:
-    type_ = get_element_type_or_self(op.operands[0].type)
-    if not isinstance(type_, IntegerType):
-        return None
-    bits = type_.width.data
+def _of_integer(op: Operation) -> FloatRange:
+    bits = bit_width(get_element_type_or_self(op.operands[0].type))
     if op.name == "arith.uitofp":
         return FloatRange(0.0, 2.0**bits - 1)
     return FloatRange(-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))

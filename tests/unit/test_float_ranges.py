@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.float_ranges import float_range
+from stepwell.analysis.float_ranges import FloatRange, float_range
 from stepwell.frontend.text import parse_text
 from xdsl.dialects import func
 
@@ -39,7 +39,7 @@ def random_expression(rng: Random, float_: str) -> tuple[str, np.ndarray]:
     return f"func.func @f(%a: i8, %b: i8) -> {float_} {{\n{body}\n}}", values[-1]
 
 
-def returned_range(text: str):
+def returned_range(text: str) -> FloatRange | None:
     function = next(op for op in parse_text(text, "f").ops if isinstance(op, func.FuncOp))
     last = function.body.block.last_op
     assert last is not None
