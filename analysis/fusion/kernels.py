@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
@@ -10,23 +11,29 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects import te
 from ..plans.cost import time_text
+from .factors import can_factor, factored
 from .grouping import NestGrouping
 from .inlining import is_one_of_equal_slices, why_not_one, why_stored
 from .nests import Nest, identity
 from .plan import Boundary, FusionPlan, KernelPlan
-from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal
+from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal, shared_rows
 
 Seconds: TypeAlias = Callable[[KernelPlan], float | None]
 """The predicted time of a kernel; None where there is no prediction."""
 
 
 def plan_fusion(
-    block: Block, caches: Caches = DEFAULT_CACHES, seconds: Seconds = lambda _: None
+    block: Block,
+    caches: Caches = DEFAULT_CACHES,
+    seconds: Seconds = lambda _: None,
+    *,
+    reassociates: bool = True,
 ) -> FusionPlan:
     """
     What becomes of the computes of a block; kernels that are formed already stay as they are.
 
     `seconds` weighs whether operands of a product are computed in its kernel, which they are not where it is None.
+    `reassociates` says whether sums of floats may be added up in another order.
     """
     grouping = NestGrouping(block)
     grouping.fuse()
@@ -35,7 +42,7 @@ def plan_fusion(
     kernels.join_rows(contractions=False)
     kernels.join_rows(contractions=True)
     kernels.join_operands()
-    return kernels.plan()
+    return replace(kernels.plan(), factored=kernels.factored(reassociates))
 
 
 class _KernelGrouping:
@@ -198,6 +205,32 @@ class _KernelGrouping:
                 units, others, self.caches, self._tensors, contractions=contractions
             )
         return self._asked[asked] or self.graph.why_apart(one, other)
+
+    # Reductions over all axes.
+
+    def factored(self, reassociates: bool) -> tuple[te.ComputeOp, ...]:
+        """The reductions that are better done row by row first, in the chains that make their operands."""
+        return tuple(
+            root
+            for nest in self.number
+            if can_factor(nest, reassociates) and self._tensors.is_static(nest)
+            for root in (nest.roots if self._reduces_rows_of_others(nest) else ())
+        )
+
+    def _reduces_rows_of_others(self, nest: Nest) -> bool:
+        """Whether a chain that goes by rows already would take in what a nest makes of each of its rows."""
+        by_rows, other = factored(nest), self.graph.group(self.number[nest])
+        for one in dict.fromkeys(self.graph.group(self.number[s]) for s in self.sources[nest]):
+            units = self._units[one]
+            chain = [each for unit in units for each in unit]
+            if one == other or not any(each.is_reduction for each in chain):
+                continue
+            rows = shared_rows(chain, self._tensors)
+            is_alike = rows == shared_rows([*chain, by_rows], self._tensors)
+            why_apart = refusal(units, [(by_rows,)], self.caches, self._tensors)
+            if is_alike and (why_apart or self.graph.why_apart(one, other)) is None:
+                return True
+        return False
 
     # The plan.
 

@@ -353,6 +353,14 @@ class Nest:
         return self._factors() is not None
 
     @property
+    def uses_again(self) -> bool:
+        """
+        Whether it is a contraction in which elements are used for several others: all but sums of products of two rows,
+        each of which belongs to the result's row as in other reductions.
+        """
+        return any(self.sides)
+
+    @property
     def is_matrix_product(self) -> bool:
         """Whether, moreover, each of the operands has parallel iterators that the other has not."""
         return all(self.sides)

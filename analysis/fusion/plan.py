@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import te
 from .nests import Nest
 
 
@@ -44,6 +45,11 @@ class FusionPlan:
 
     order: tuple[KernelPlan | Operation, ...]
     boundaries: tuple[Boundary, ...]
+    factored: tuple[te.ComputeOp, ...] = ()
+    """
+    Reductions over all axes whose operands a chain of rows makes: it can reduce its rows before they are stored, and
+    what is left is a number for each row. They are to be written so, and the block to be planned again.
+    """
 
     @property
     def kernels(self) -> tuple[KernelPlan, ...]:

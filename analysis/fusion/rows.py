@@ -189,7 +189,7 @@ def _fewer_transfers(
         Part(value): number for number, unit in enumerate(units) for value in unit[-1].stored
     }
     nests = {nest for unit in units for nest in unit}
-    contracting = [any(nest.is_contraction for nest in unit) for unit in units]
+    contracting = [any(nest.uses_again for nest in unit) for unit in units]
     fewer: dict[Part, int] = {}
     for value in dict.fromkeys(value for access in accesses for value in access.rows):
         users = [number for number, access in enumerate(accesses) if value in access.rows]
@@ -299,7 +299,7 @@ def refusal(
         return "neither has a reduction"
     if any(combiner.is_arg for anchor in anchors for combiner in anchor.combiners):
         return "an arg-reduction has a kernel of its own"
-    if any(anchor.is_contraction for anchor in anchors):
+    if any(anchor.uses_again for anchor in anchors):
         if not contractions:
             return "one has a contraction"
         if any(len(nest.stored) > 1 for nest in nests):

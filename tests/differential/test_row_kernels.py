@@ -17,6 +17,7 @@ from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.runtime.jit import compile_module
+from stepwell.transforms.te.rfactor import rfactor
 
 from .test_te_lowering import Agreement, agree_at_every_stage
 
@@ -125,6 +126,32 @@ def test_a_chain_is_one_kernel(name: str, fp: str):
     expected = reference(*inputs)
     results = expected if isinstance(expected, tuple) else (expected,)
     agree_at_every_stage(text, inputs, [r.astype(F32) for r in results], PIPELINE, fp)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (5, 1), (17, 3), (33, 7), (3, 5, 4)])
+def test_a_reduction_of_rows_first_is_the_same(shape: tuple[int, ...]):
+    """Sums and extremes over all, also of products with another operand; and what is undone is as it was."""
+    axes = ", ".join(f"%i{n} = {extent}" for n, extent in enumerate(shape))
+    own = ", ".join(f"%i{n}" for n in range(len(shape)))
+    type_ = f"tensor<{'x'.join(map(str, shape))}xf32>"
+    text = f"""
+func.func @main(%x: {type_}, %y: {type_}) -> (tensor<f32>, tensor<f32>) {{
+  %sum, %max = te.compute [] add, max [{axes}] (%a = %x[{own}], %b = %y[{own}]) : ({type_}, {type_}) -> (tensor<f32>, tensor<f32>) {{
+    %p = arith.mulf %a, %b : f32
+    te.yield %p, %b : f32, f32
+  }}
+  func.return %sum, %max : tensor<f32>, tensor<f32>
+}}"""
+    module = parse_text(text)
+    (compute,) = (op for op in module.walk() if isinstance(op, te.ComputeOp))
+    before = str(module)
+    rfactor(compute).undo()
+    assert str(module) == before
+    rfactor(compute).finish()
+    module.verify()
+    x, y = inputs = [normals(np.random.default_rng(n), *shape) for n in range(2)]
+    for one, other in zip(interpret(module, inputs), ((x * y).sum(), y.max()), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 def test_layers_are_kernels_of_their_own():

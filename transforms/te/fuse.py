@@ -28,15 +28,18 @@ from ...analysis.fusion import (
 from ...analysis.fusion.structure import plan_structure
 from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
+from ...analysis.plans.cost import time_text
 from ...analysis.plans.kernel_cost import predicted
 from ...dialects import te
 from ...dialects.control_flow import ControlFlow
 from ...dialects.copies import copy_of
 from ...dialects.shaped import tensor_type
 from ...targets.target import Target
+from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .expand import expand_body
+from .rfactor import rfactor
 
 
 @dataclass(frozen=True)
@@ -49,23 +52,53 @@ class TeFusePass(StepwellPass):
     attention, is one kernel when that saves traffic (analysis/fusion/rows.py has the formula). `block_bytes` is
     what a block of rows may take, such as the second-level cache; `cache_bytes` is the last-level cache. An operand
     of a product of matrices is computed in its kernel, while it is packed, when that is predicted to take less time on
-    `target`.
+    `target`. A reduction over all axes of what such a chain makes is one of its rows first where that is predicted to be
+    faster, which changes the order of a sum; `fp=strict` keeps that of floats.
     """
 
     name = "te-fuse"
     level_in = Level.TE
     level_out = Level.TE
+    numerics = "reassociates"
 
     block_bytes: int = Caches.block
     cache_bytes: int = Caches.last_level
     target: str | Target = "host"
+    fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         caches = Caches(self.block_bytes, self.cache_bytes)
         for function in op.ops:
             if isinstance(function, func.FuncOp):
                 for block in _blocks_of_computes(function):
-                    fuse(block, plan_fusion(block, caches, self._seconds))
+                    fuse(block, self._plan(block, caches))
+
+    def _plan(self, block: Block, caches: Caches) -> FusionPlan:
+        """The plan of a block, in which reductions are written by rows first where that is predicted to take less time."""
+        any_order = fp_contract(self.fp) != "strict"
+        plan = plan_fusion(block, caches, self._seconds, reassociates=any_order)
+        if not plan.factored:
+            return plan
+        before = {_roots(kernel): kernel for kernel in plan.kernels}
+        apart = {roots: self._seconds(kernel) or 0.0 for roots, kernel in before.items()}
+        factored = [rfactor(compute) for compute in plan.factored]
+        other = plan_fusion(block, caches, self._seconds, reassociates=any_order)
+        after = {_roots(kernel): kernel for kernel in other.kernels}
+        seconds = sum(self._seconds(after[roots]) or 0.0 for roots in after.keys() - before.keys())
+        stored = sum(apart[roots] for roots in before.keys() - after.keys())
+        times = f"predicted to take {time_text(seconds)}, not so {time_text(stored)}"
+        is_gain = seconds < stored
+        for each in factored:
+            if is_gain:
+                remark(
+                    each.rows, f"reduced row by row first, with what makes its operands: {times}"
+                )
+                each.finish()
+            else:
+                each.undo()
+                message = f"not reduced row by row first, with what makes its operands: {times}"
+                remark(each.compute, message, missed=True)
+        return other if is_gain else plan
 
     def _seconds(self, plan: KernelPlan) -> float | None:
         """What a kernel would take on the target: it is made, looked at and dropped."""
@@ -75,6 +108,11 @@ class TeFusePass(StepwellPass):
         cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
         kernel.erase()
         return cost and cost.seconds
+
+
+def _roots(plan: KernelPlan) -> frozenset[te.ComputeOp]:
+    """The computes whose results a kernel stores or passes on, which say which kernel it is."""
+    return frozenset(root for nest in plan.nests for root in nest.roots)
 
 
 def _blocks_of_computes(op: Operation) -> Iterator[Block]:

@@ -171,3 +171,19 @@ func.func @refused(%x: tensor<1x6xf32>, %y: tensor<4x6xf32>) -> (tensor<1x6xf32>
   }
   func.return %b, %d, %f : tensor<1x6xf32>, tensor<4x6xf32>, tensor<4xi64>
 }
+
+// Sums of products of two rows use no element twice: they go by rows as other reductions, beside nests of several results.
+// CHECK-LABEL: func.func @products_of_rows(
+// CHECK-NEXT:    %up, %down, %dot = te.kernel "up_down_dot"
+func.func @products_of_rows(%x: tensor<400x3xf32>) -> (tensor<400x3xf32>, tensor<400x3xf32>, tensor<400xf32>) {
+  %up, %down = te.compute [%i = 400, %j = 3] (%a = %x[%i, %j]) : (tensor<400x3xf32>) -> (tensor<400x3xf32>, tensor<400x3xf32>) {
+    %e = math.exp %a : f32
+    %n = math.sin %a : f32
+    te.yield %e, %n : f32, f32
+  }
+  %dot = te.compute [%i = 400] add [%j = 3] (%a = %up[%i, %j], %b = %down[%i, %j]) : (tensor<400x3xf32>, tensor<400x3xf32>) -> tensor<400xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %up, %down, %dot : tensor<400x3xf32>, tensor<400x3xf32>, tensor<400xf32>
+}
