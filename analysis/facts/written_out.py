@@ -25,8 +25,9 @@ def written_out(facts: KernelFacts, short: Mapping[int, tuple[int, ...]]) -> Ker
     """
     The facts with short loops written out, after loop distribution and without the loops of one iteration.
 
-    What sets a sum to its start is then in the loops of its terms. `short` are axes, by the first of the statements that share all of their loops, whose extents are numbers and whose
-    loops go innermost first. A read under a condition that holds in all iterations then, or in none, loses it or is gone.
+    What sets a sum to its start is then in the loops of its terms. `short` are axes, by the first of the statements that
+    share all of their loops, whose extents are numbers and whose loops go innermost first. A read under a condition that
+    holds in all iterations then, or in none, loses it or is gone.
     """
     facts = distributed(facts)
     statements: list[Statement] = []
