@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -80,14 +81,14 @@ class TeFusePass(StepwellPass):
         if not plan.factored:
             return plan
         before = {_roots(kernel): kernel for kernel in plan.kernels}
-        apart = {roots: self._seconds(kernel) or 0.0 for roots, kernel in before.items()}
+        apart = {roots: self._seconds(kernel) for roots, kernel in before.items()}
         factored = [rfactor(compute) for compute in plan.factored]
         other = plan_fusion(block, caches, self._seconds, reassociates=any_order)
         after = {_roots(kernel): kernel for kernel in other.kernels}
-        seconds = sum(self._seconds(after[roots]) or 0.0 for roots in after.keys() - before.keys())
-        stored = sum(apart[roots] for roots in before.keys() - after.keys())
+        seconds = _sum(self._seconds(after[roots]) for roots in after.keys() - before.keys())
+        stored = _sum(apart[roots] for roots in before.keys() - after.keys())
         times = f"predicted to take {time_text(seconds)}, not so {time_text(stored)}"
-        is_gain = seconds < stored
+        is_gain = seconds < stored < inf
         for each in factored:
             if is_gain:
                 remark(
@@ -108,6 +109,11 @@ class TeFusePass(StepwellPass):
         cost = predicted(facts_of_kernel(kernel), Target.of(self.target))
         kernel.erase()
         return cost and cost.seconds
+
+
+def _sum(predicted: Iterable[float | None]) -> float:
+    """The time of several kernels: endless where one has no prediction, so that nothing is said to gain by it."""
+    return sum(inf if seconds is None else seconds for seconds in predicted)
 
 
 def _roots(plan: KernelPlan) -> frozenset[te.ComputeOp]:
