@@ -68,15 +68,20 @@ class TeFusePass(StepwellPass):
     fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        caches = Caches(self.block_bytes, self.cache_bytes)
+        caches, any_order = (
+            Caches(self.block_bytes, self.cache_bytes),
+            fp_contract(self.fp) != "strict",
+        )
         for function in op.ops:
             if isinstance(function, func.FuncOp):
                 for block in _blocks_of_computes(function):
-                    fuse(block, self._plan(block, caches))
+                    fuse(block, self._plan(block, caches, any_order))
 
-    def _plan(self, block: Block, caches: Caches) -> FusionPlan:
-        """The plan of a block, in which reductions are written by rows first where that is predicted to take less time."""
-        any_order = fp_contract(self.fp) != "strict"
+    def _plan(self, block: Block, caches: Caches, any_order: bool) -> FusionPlan:
+        """
+        The plan of a block, in which reductions are written by rows first where that is predicted to take less time;
+        `any_order` says whether sums of floats may be.
+        """
         plan = plan_fusion(block, caches, self._seconds, reassociates=any_order)
         if not plan.factored:
             return plan
