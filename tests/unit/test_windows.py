@@ -51,3 +51,15 @@ def test_pooling(height, width, size, stride, pad, dilation):
     found = sw.jit(lambda x: sw.max_pool(x, (size, size), stride, pad, dilation))(x)
     under = windows(x, size, stride, pad, dilation, -np.inf)
     np.testing.assert_array_equal(found, under.max((-2, -1)))
+
+
+def test_squares_that_wait_for_memory_are_gone_through_with_the_least_arithmetic():
+    """All plans wait as long: the shuffles of one column serve the next."""
+
+    def shrunk(x):
+        return x.reshape(160, 4, 160, 4).mean(axis=(1, 3))
+
+    x = RNG.random((640, 640), np.float32)
+    np.testing.assert_allclose(sw.jit(shrunk)(x), shrunk(x), rtol=1e-5)
+    large = sw.jit(lambda x: x.reshape(512, 4, 512, 4).mean(axis=(1, 3)), target="sapphire-rapids")
+    assert "axes 2, 3 of the window" in large.lower(np.zeros((2048, 2048), np.float32)).plan()

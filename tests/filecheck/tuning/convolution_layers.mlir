@@ -24,7 +24,7 @@
 // SPR: grouped.
 // SPR-NEXT: chosen windows: tile 19x16 of the result, axes 5 of the window written out, copies strips of the image with their border;
 // SPR: depthwise.
-// SPR-NEXT: chosen windows: tile 10x16 of the result, axes 4, 3 of the window written out, copies the image with its border;
+// SPR-NEXT: chosen windows: tile 10x32 of the result, axes 3 of the window written out, copies the image with its border;
 
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, prefetches the result;
