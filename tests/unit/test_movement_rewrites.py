@@ -42,6 +42,13 @@ def reduced(x: Expr, draw) -> Expr:
     return x.made(op(x.value, axes, draw(st.booleans())))
 
 
+def repeated(x: Expr, draw) -> Expr:
+    """Broadcast along axes of one element and new ones, and reduced along any."""
+    shape = [draw(st.integers(1, 3)) if n == 1 else n for n in x.shape]
+    whole = x.broadcast_to([*draw(st.lists(st.integers(1, 3), max_size=1)), *shape])
+    return reduced(whole, draw)
+
+
 def sliced(x: Expr, draw) -> Expr:
     return x[[draw(st.slices(extent)) for extent in x.shape]]
 
@@ -81,6 +88,7 @@ def gathered(x: Expr, draw) -> Expr:
 
 STEPS = (
     gathered,
+    repeated,
     *(transposed, transposed, reshaped, expanded, squeezed, reduced, sliced, sliced),
     *(padded, split_and_joined, joined, added, lambda x, draw: relu(x)),
 )

@@ -18,6 +18,7 @@ from ...dialects.graph import (
     SplitOp,
     SqueezeOp,
 )
+from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.radix_sort import sort_steps
 from ...dialects.graph.selection import selection_steps
 from ...dialects.graph.shapes import broadcast, is_static
@@ -101,6 +102,33 @@ class SliceOfConcat(RewritePattern):
                 rewriter.replace(op, sliced)
                 return
             offset += extent
+
+
+class ReductionOfBroadcast(RewritePattern):
+    """
+    sum(broadcast_to(x)) → broadcast_to(sum(x)), where axes that are not reduced repeat x: each sum is computed once
+
+    Before: the sum of each row of `broadcast_to(x) : tensor<3xf32> -> tensor<2x3xf32>`. After: the sum of x, twice.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not isinstance(op, ReductionOp) or not isinstance(op.operand.owner, BroadcastToOp):
+            return
+        source, shape = op.operand.owner.operand, tuple(shape_of(op.operand))
+        own = (*(1,) * (len(shape) - len(shape_of(source))), *shape_of(source))
+        if not is_static(shape) or not is_static(own):
+            return
+        axes = op.axis_tuple
+        # Along the axes that are reduced, elements stay repeated: they count as often as they are there.
+        once = tuple(n if axis in axes else own[axis] for axis, n in enumerate(shape))
+        if once == shape:
+            return
+        remark(op, "rewrote a reduction of broadcast elements → broadcast_to(reduction)")
+        x = Expr(source, built_before(op)).reshape(own).broadcast_to(once)
+        reduced = x.made(type(op)(x.value, axes, keepdims=True))
+        kept = tuple(1 if axis in axes else n for axis, n in enumerate(shape))
+        whole = reduced.broadcast_to(kept).reshape(shape_of(op.result))
+        rewriter.replace(op, [], [whole.value])
 
 
 class ReductionOfSameElements(RewritePattern):

@@ -24,6 +24,22 @@ func.func @reductions(%x: tensor<2x3x4xf32>) -> (tensor<2x1x1xf32>, tensor<3x2xf
   func.return %1, %3 : tensor<2x1x1xf32>, tensor<3x2xf32>
 }
 
+// What axes repeat that are not reduced is reduced once; along those that are, it counts as often as it is there.
+// CHECK-LABEL: func.func @reductions_of_repeated
+// CHECK-NEXT:    %[[ROW:.*]] = graph.reshape %x
+// CHECK-NEXT:    %[[SUM:.*]] = graph.sum %[[ROW]] axes = [1] keepdims : tensor<1x3xf32> -> tensor<1x1xf32>
+// CHECK-NEXT:    %[[ONE:.*]] = graph.reshape %[[SUM]]
+// CHECK-NEXT:    graph.broadcast_to %[[ONE]] : tensor<f32> -> tensor<4xf32>
+// CHECK-NEXT:    %[[ALL:.*]] = graph.broadcast_to %y : tensor<2x1xf32> -> tensor<2x5xf32>
+// CHECK-NEXT:    graph.sum %[[ALL]] axes = [1] : tensor<2x5xf32> -> tensor<2xf32>
+func.func @reductions_of_repeated(%x: tensor<3xf32>, %y: tensor<2x1xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
+  %0 = graph.broadcast_to %x : tensor<3xf32> -> tensor<4x3xf32>
+  %1 = graph.sum %0 axes = [1] : tensor<4x3xf32> -> tensor<4xf32>
+  %2 = graph.broadcast_to %y : tensor<2x1xf32> -> tensor<2x5xf32>
+  %3 = graph.sum %2 axes = [1] : tensor<2x5xf32> -> tensor<2xf32>
+  func.return %1, %3 : tensor<4xf32>, tensor<2xf32>
+}
+
 // With keepdims and without, the same elements are added up once.
 // CHECK-LABEL: func.func @reduced_once
 // CHECK-NEXT:    %[[ONCE:.*]] = graph.mean %x axes = [0] : tensor<3x4xf32> -> tensor<4xf32>
