@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from typing import cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
-from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f64
+from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
@@ -37,34 +38,60 @@ _LEAST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}
 """By bits of a float: no result below is rounded by more than this, nor flushed to zero from further away."""
 
 
-def float_range(value: SSAValue, deepest: int = DEEPEST) -> FloatRange | None:
-    """The numbers between which a float is, in each lane; None where that is not known, or it may be no number."""
-    op = value.owner
-    if not isinstance(op, Operation) or not deepest:
-        return None
-    match op.name:
-        case "arith.constant":
-            return _of_constant(op)
-        case "vector.broadcast":
-            return float_range(op.operands[0], deepest - 1)
-        case "arith.uitofp" | "arith.sitofp":
-            return _rounded(_of_integer(op), value.type)
-        case "arith.mulf" | "arith.addf" | "arith.subf" if _is_as_written(op):
-            left = float_range(op.operands[0], deepest - 1)
-            right = None if left is None else float_range(op.operands[1], deepest - 1)
-            if left is None or right is None:
-                return None
-            return _rounded(_COMBINED[op.name](left, right), value.type)
-        case _:
+class FloatRanges:
+    """What is found once of each value; an operation may stand for many ways to the values behind it."""
+
+    def __init__(self) -> None:
+        self._found: dict[SSAValue, FloatRange | None] = {}
+
+    def of(self, value: SSAValue, deepest: int = DEEPEST) -> FloatRange | None:
+        """The numbers between which a float is, in each lane; None where that is not known, or it may be no number."""
+        if value not in self._found:
+            self._found[value] = self._of(value, deepest)
+        return self._found[value]
+
+    def _of(self, value: SSAValue, deepest: int) -> FloatRange | None:
+        op = value.owner
+        if not isinstance(op, Operation) or not deepest:
             return None
+        match op.name:
+            case "arith.constant":
+                return constant_range(value)
+            case "vector.broadcast":
+                return self.of(op.operands[0], deepest - 1)
+            case "arith.uitofp" | "arith.sitofp":
+                return _rounded(_of_integer(op), value.type)
+            case "arith.mulf" | "arith.addf" | "arith.subf" | "arith.divf" | "math.fma":
+                return _rounded(self._computed(op, deepest - 1), value.type)
+            case "arith.maximumf" | "arith.minimumf":
+                return self._computed(op, deepest - 1)
+            case _:
+                return None
+
+    def _computed(self, op: Operation, deepest: int) -> FloatRange | None:
+        """Between which numbers the exact result of an operation is."""
+        if not _is_as_written(op):
+            return None
+        operands: list[FloatRange] = []
+        for operand in op.operands:
+            found = self.of(operand, deepest)
+            if found is None:
+                return None
+            operands.append(found)
+        return _COMBINED[op.name](*operands)
 
 
-def _of_constant(op: Operation) -> FloatRange | None:
-    number = op.attributes.get("value", op.properties.get("value"))
-    if isinstance(number, FloatAttr):
-        values = [number.value.data]
-    elif isinstance(number, DenseIntOrFPElementsAttr):
-        values = [float(each) for each in number.get_values()]
+def constant_range(value: SSAValue) -> FloatRange | None:
+    """Between which numbers the lanes of a constant are; None of other values, and where one is not finite."""
+    op = value.owner
+    if isinstance(op, vector.BroadcastOp):
+        return constant_range(op.source)
+    if not isinstance(op, arith.ConstantOp):
+        return None
+    if isinstance(op.value, FloatAttr):
+        values = [op.value.value.data]
+    elif isinstance(op.value, DenseIntOrFPElementsAttr):
+        values = [float(cast(float, each)) for each in op.value.get_values()]
     else:
         return None
     return FloatRange(min(values), max(values)) if values and all(map(isfinite, values)) else None
@@ -82,8 +109,10 @@ def _is_as_written(op: Operation) -> bool:
     Whether it is computed in the order that is written: fused with another or not, its result is in the range then. Sums
     in another order may leave it on the way.
     """
-    assert isinstance(op, arith.MulfOp | arith.AddfOp | arith.SubfOp)
-    return set(op.fastmath.data) <= {FastMathFlag.ALLOW_CONTRACT}
+    flags = op.properties.get("fastmath")
+    return not isinstance(flags, FastMathAttrBase) or set(flags.data) <= {
+        FastMathFlag.ALLOW_CONTRACT
+    }
 
 
 def _product(a: FloatRange, b: FloatRange) -> FloatRange:
@@ -91,23 +120,59 @@ def _product(a: FloatRange, b: FloatRange) -> FloatRange:
     return FloatRange(min(ends), max(ends))
 
 
-_COMBINED: dict[str, Callable[[FloatRange, FloatRange], FloatRange]] = {
+def _sum(a: FloatRange, b: FloatRange) -> FloatRange:
+    return FloatRange(a.low + b.low, a.high + b.high)
+
+
+def _quotient(a: FloatRange, b: FloatRange) -> FloatRange | None:
+    if b.low <= 0 <= b.high:
+        return None
+    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return FloatRange(min(ends), max(ends))
+
+
+def _difference(a: FloatRange, b: FloatRange) -> FloatRange:
+    return FloatRange(a.low - b.high, a.high - b.low)
+
+
+def _greater(a: FloatRange, b: FloatRange) -> FloatRange:
+    return FloatRange(max(a.low, b.low), max(a.high, b.high))
+
+
+def _smaller(a: FloatRange, b: FloatRange) -> FloatRange:
+    return FloatRange(min(a.low, b.low), min(a.high, b.high))
+
+
+def _product_and_sum(a: FloatRange, b: FloatRange, c: FloatRange) -> FloatRange:
+    return _sum(_outward(_product(a, b), f64), c)
+
+
+_COMBINED: dict[str, Callable[..., FloatRange | None]] = {
     "arith.mulf": _product,
-    "arith.addf": lambda a, b: FloatRange(a.low + b.low, a.high + b.high),
-    "arith.subf": lambda a, b: FloatRange(a.low - b.high, a.high - b.low),
+    "arith.addf": _sum,
+    "arith.subf": _difference,
+    "arith.divf": _quotient,
+    "arith.maximumf": _greater,
+    "arith.minimumf": _smaller,
+    "math.fma": _product_and_sum,
 }
 
 
+def _outward(exact: FloatRange, to: Attribute) -> FloatRange:
+    """
+    What is between these numbers after it is rounded to a float of a type. The ends are rounded themselves here, by half
+    a unit in the last place of doubles at most.
+    """
+    unit, least = 2.0 ** (2 - significand_bits(to)), _LEAST[bit_width(to)]
+    return FloatRange(
+        exact.low - abs(exact.low) * unit - least, exact.high + abs(exact.high) * unit + least
+    )
+
+
 def _rounded(exact: FloatRange | None, to: Attribute) -> FloatRange | None:
-    """
-    What is between these numbers after it is rounded to a float of a type; None where that may be infinite. The ends
-    are rounded themselves here, by half a unit in the last place of doubles at most.
-    """
-    type_ = get_element_type_or_self(to)
+    """What is between these numbers after it is rounded to a float of a type; None where that may be infinite."""
     if exact is None:
         return None
-    bits = bit_width(type_)
-    unit, least = 2.0 ** (2 - significand_bits(type_)), _LEAST[bits]
-    low = exact.low - abs(exact.low) * unit - least
-    high = exact.high + abs(exact.high) * unit + least
-    return FloatRange(low, high) if -_GREATEST[bits] < low and high < _GREATEST[bits] else None
+    type_ = get_element_type_or_self(to)
+    found, greatest = _outward(exact, type_), _GREATEST[bit_width(type_)]
+    return found if -greatest < found.low and found.high < greatest else None

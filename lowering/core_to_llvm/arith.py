@@ -24,10 +24,11 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from ...analysis.float_ranges import FloatRange, float_range
+from ...analysis.float_ranges import FloatRange, constant_range
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
 from ...dialects.upstream.llvm import (
@@ -182,6 +183,21 @@ def intrinsic(name: str) -> Handler:
     return convert
 
 
+def _extreme(name: str) -> Handler:
+    """The greater or the smaller of two floats, NaN where one is; that takes more instructions, and is not asked where neither can be."""
+
+    def convert(e: Emitter, op: Operation) -> None:
+        type_ = result_type(op)
+        flags = fastmath_of(op)
+        if FastMathFlag.NO_NANS not in flags.data and e.ranges.of(op.results[0]) is not None:
+            flags = llvm.FastMathAttr([*flags.data, FastMathFlag.NO_NANS])
+        result = e.call_intrinsic(f"{name}.{mangled(type_)}", e.values(op.operands), type_, flags)
+        assert result is not None
+        e.bind(op.results[0], result)
+
+    return convert
+
+
 def _convert_cmpi(e: Emitter, op: Operation) -> None:
     assert isinstance(op, arith.CmpiOp | VectorCmpiOp)
     properties = {"predicate": op.predicate}
@@ -278,10 +294,12 @@ def _saturating(is_unsigned: bool) -> Handler:
     """Float to integer: values out of range give the nearest end, NaN gives 0."""
 
     def convert(e: Emitter, op: Operation) -> None:
-        source, to = e.value(op.operands[0]), result_type(op)
-        fits = _fits(float_range(op.operands[0]), bits_of(to), is_unsigned)
-        truncated = _truncated if fits else _saturated
-        e.bind(op.results[0], truncated(e, source, to, is_unsigned))
+        source, to = op.operands[0], result_type(op)
+        bits = bits_of(to)
+        if not _fits(e.ranges.of(source), bits, is_unsigned):
+            source = _without_clips(source, bits, is_unsigned)
+        truncated = _truncated if _fits(e.ranges.of(source), bits, is_unsigned) else _saturated
+        e.bind(op.results[0], truncated(e, e.value(source), to, is_unsigned))
 
     return convert
 
@@ -290,9 +308,28 @@ def _fits(found: FloatRange | None, bits: int, unsigned: bool) -> bool:
     """Whether all that is in a range is, without its fraction, an integer of so many bits."""
     if found is None:
         return False
-    low, high = (0.0, 2.0**bits) if unsigned else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
+    low, high = _ends(bits, unsigned)
     # Where ones are far apart, nothing is between an end and what is beyond it by one.
-    return low - 1 < found.low and found.high < high
+    return low - 1 < found.low and found.high < high + 1
+
+
+def _ends(bits: int, unsigned: bool) -> tuple[int, int]:
+    """The least and the greatest integer of so many bits."""
+    return (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def _without_clips(value: SSAValue, bits: int, unsigned: bool) -> SSAValue:
+    """A value before maxima and minima with constants that leave to a cast what it cuts off anyway; NaN goes through all."""
+    low, high = _ends(bits, unsigned)
+    while isinstance(op := value.owner, arith.MaximumfOp | arith.MinimumfOp):
+        bound, other = constant_range(op.rhs), op.lhs
+        if bound is None:
+            bound, other = constant_range(op.lhs), op.rhs
+        is_maximum = isinstance(op, arith.MaximumfOp)
+        if bound is None or not (bound.high <= low if is_maximum else bound.low >= high):
+            return value
+        value = other
+    return value
 
 
 def _truncated(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAValue:
@@ -311,24 +348,29 @@ def _saturated(e: Emitter, x: SSAValue, to: Attribute, unsigned: bool) -> SSAVal
 
     Where the greatest integer is no float, the greatest float below it is clamped to, and what is beyond it chosen.
     """
-    bits, precision = bits_of(to), _PRECISION[bits_of(x.type)]
-    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    precision = _PRECISION[bits_of(x.type)]
+    low, high = _ends(bits_of(to), unsigned)
     magnitude = high.bit_length()
     is_exact = magnitude <= precision
     greatest = high if is_exact else high + 1 - (1 << (magnitude - precision))
     lanes = with_element(to, i1)
 
-    def chosen(predicate: str, bound: float, if_true: SSAValue, if_false: SSAValue) -> SSAValue:
+    def chosen(
+        predicate: str, compared: SSAValue, bound: float, if_true: SSAValue, if_false: SSAValue
+    ) -> SSAValue:
         number = float_constant(e, float(bound), x.type)
-        holds = _compared(e, predicate, x, number, lanes)
+        holds = _compared(e, predicate, compared, number, lanes)
         return select(e, holds, if_true, if_false, if_true.type)
 
-    clamped = chosen("ogt", low, x, float_constant(e, float(low), x.type))
-    clamped = chosen("ogt", greatest, float_constant(e, float(greatest), x.type), clamped)
-    result = e.emit(FPToUIOp if unsigned else FPToSIOp, (clamped,), to)
+    # Of this form each is one instruction, and what is no number becomes the lower end.
+    clamped = chosen("ogt", x, low, x, float_constant(e, float(low), x.type))
+    clamped = chosen("olt", clamped, greatest, clamped, float_constant(e, float(greatest), x.type))
+    result = _truncated(e, clamped, to, unsigned)
     if not is_exact:
         most = integer_constant(e, high if not unsigned else -1, to)
-        result = chosen("ogt", greatest, most, result)
+        result = chosen("ogt", x, greatest, most, result)
+    if low == 0:
+        return result
     is_number = _compared(e, "ord", x, x, lanes)
     return select(e, is_number, result, integer_constant(e, 0, to), to)
 
@@ -433,8 +475,8 @@ ARITH: _Table = {
     arith.MinSIOp: intrinsic("llvm.smin"),
     arith.MaxUIOp: intrinsic("llvm.umax"),
     arith.MinUIOp: intrinsic("llvm.umin"),
-    arith.MaximumfOp: intrinsic("llvm.maximum"),
-    arith.MinimumfOp: intrinsic("llvm.minimum"),
+    arith.MaximumfOp: _extreme("llvm.maximum"),
+    arith.MinimumfOp: _extreme("llvm.minimum"),
     arith.MaxnumfOp: intrinsic("llvm.maxnum"),
     arith.MinnumfOp: intrinsic("llvm.minnum"),
     arith.CmpiOp: _convert_cmpi,

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...analysis.float_ranges import FloatRanges
 from ...dialects.leaf_operations import append_leaf, leaf
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
@@ -101,6 +102,8 @@ class Emitter:
         """What is known of the pointers among the function's arguments, as parameter attributes."""
         self.numbers: dict[SSAValue, int] = {}
         """The integer constants among the values of the old function."""
+        self.ranges = FloatRanges()
+        """Between which numbers its floats are."""
         self._values: dict[SSAValue, SSAValue] = {}
         self._memrefs: dict[SSAValue, MemRefValue] = {}
         self._constants: dict[tuple[int, Attribute], SSAValue] = {}

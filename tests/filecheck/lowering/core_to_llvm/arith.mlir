@@ -56,10 +56,16 @@ func.func @remainder(%a: vector<8xf32>, %b: vector<8xf32>) -> vector<8xf32> {
 
 // Casts to integers saturate; those from unsigned ones of 64 bits are `uitofp`.
 // CHECK-LABEL: llvm.func @casts
-// CHECK:         %[[INT:.*]] = llvm.fptosi %{{.*}} : f32 to i8
+// CHECK:         %[[INT:.*]] = llvm.trunc %{{.*}} : i32 to i8
 // CHECK-NEXT:    %[[NUMBER:.*]] = llvm.fcmp "ord" %a, %a : f32
 // CHECK:         llvm.select %[[NUMBER]], %[[INT]], %{{.*}}
-// CHECK:         llvm.fptoui %{{.*}} : f32 to i8
+// What is no number is the least one, 0, after the first choice.
+// CHECK:         llvm.fcmp "ogt" %a
+// CHECK:         %[[LOW:.*]] = llvm.select
+// CHECK:         llvm.fcmp "olt" %[[LOW]]
+// CHECK:         llvm.select
+// CHECK-NEXT:    llvm.fptosi
+// CHECK-NEXT:    llvm.trunc
 // CHECK:         %[[WIDE:.*]] = llvm.zext %b : i8 to i32
 // CHECK-NEXT:    llvm.sitofp %[[WIDE]] : i32 to f32
 func.func @casts(%a: f32, %b: i8) {
@@ -79,7 +85,6 @@ func.func @casts(%a: f32, %b: i8) {
 // It is not where a byte may be doubled.
 // CHECK:         llvm.fadd
 // CHECK:         llvm.fcmp
-// CHECK:         llvm.fptoui
 func.func @casts_in_range(%a: vector<8xi8>) {
   %0 = arith.uitofp %a : vector<8xi8> to vector<8xf32>
   %1 = arith.constant dense<0.5> : vector<8xf32>
@@ -87,6 +92,32 @@ func.func @casts_in_range(%a: vector<8xi8>) {
   %3 = arith.fptoui %2 : vector<8xf32> to vector<8xi8>
   %4 = arith.addf %0, %0 : vector<8xf32>
   %5 = arith.fptoui %4 : vector<8xf32> to vector<8xi8>
+  func.return
+}
+
+// -----
+
+// A cast cuts off what is clipped to its own ends; other ends stay, and do not ask for NaN where there is none.
+// CHECK-LABEL: llvm.func @clipped_casts
+// CHECK:         llvm.fcmp "ogt" %a
+// CHECK:         llvm.trunc
+// CHECK:         "llvm.minimum.f32"(%a, %{{.*}}) : (f32, f32) -> f32
+// CHECK:         %[[MORE:.*]] = llvm.call_intrinsic "llvm.maximum.f32"({{.*}}) {fastmathFlags = #llvm.fastmath<nnan>}
+// CHECK-NEXT:    %[[LESS:.*]] = llvm.call_intrinsic "llvm.minimum.f32"(%[[MORE]], {{.*}}) {fastmathFlags = #llvm.fastmath<nnan>}
+// CHECK-NEXT:    llvm.fptosi %[[LESS]] : f32 to i32
+func.func @clipped_casts(%a: f32, %b: i16) {
+  %low = arith.constant 0.0 : f32
+  %high = arith.constant 255.0 : f32
+  %less = arith.constant 200.0 : f32
+  %0 = arith.maximumf %a, %low : f32
+  %1 = arith.minimumf %high, %0 : f32
+  %2 = arith.fptoui %1 : f32 to i8
+  %3 = arith.minimumf %a, %less : f32
+  %4 = arith.fptoui %3 : f32 to i8
+  %5 = arith.sitofp %b : i16 to f32
+  %6 = arith.maximumf %5, %low : f32
+  %7 = arith.minimumf %6, %less : f32
+  %8 = arith.fptoui %7 : f32 to i8
   func.return
 }
 
