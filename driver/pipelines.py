@@ -69,6 +69,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-compute-in-loops",
             "te-merge-loops",
             "te-consume-in-loops",
+            "te-narrow-steps",
             "te-bufferize",
             "te-expand",
             "te-collapse",
@@ -83,6 +84,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.CORE,
         (
             "apply-schedule",
+            "loop-narrow",
             "loop-outline-packing",
             "loop-plan-memory",
             "convert-loop-to-core",
@@ -109,6 +111,7 @@ _BEFORE_SHOWING = {
         "te-compute-in-loops",
         "te-merge-loops",
         "te-consume-in-loops",
+        "te-narrow-steps",
     )
 }
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""

@@ -12,19 +12,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     DictionaryAttr,
     FunctionType,
+    IndexType,
     ModuleOp,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.buffer_checks import check_kernel_buffers
@@ -118,7 +121,7 @@ class _Module:
             visibility="private",
             arg_attrs=marks,
         )
-        function.attributes |= op.attributes
+        function.attributes |= {k: v for k, v in op.attributes.items() if k != loop.NEEDED}
         function.location = op.location
         self.op.body.block.insert_op_before(function, before)
         builder = Builder(InsertPoint.at_end(block))
@@ -137,7 +140,15 @@ class _Module:
     def _argument_attributes(self, op: te.KernelOp, passed: SSAValue) -> DictionaryAttr:
         """The attributes of the argument of a kernel's function for which a buffer is passed."""
         if passed in op.destinations:
-            return DictionaryAttr({loop.RESULT: loop.MARK})
+            marks: dict[str, Attribute] = {loop.RESULT: loop.MARK}
+            needed = op.attributes.get(loop.NEEDED)
+            if isinstance(needed, ArrayAttr):
+                maps = cast(ArrayAttr[AffineMapAttr], needed)
+                own = zip(op.destinations, maps.data, strict=False)
+                marks |= {loop.NEEDED: map_ for buffer, map_ in own if buffer is passed}
+            return DictionaryAttr(marks)
+        if isinstance(passed.type, IndexType) and loop.NEEDED in op.attributes:
+            return DictionaryAttr({loop.STEP: loop.MARK})
         is_constant = constant_global(passed, self._globals) is not None
         return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
 

@@ -206,6 +206,7 @@ class _Reader:
             home,
             home is Home.RESULT and self._is_passed_on(value),
             _depth(value) if home is Home.SCRATCH else 0,
+            loop.NEEDED in self._marks(value).data,
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
@@ -226,11 +227,18 @@ class _Reader:
             return Home.CONSTANT
         if not isinstance(value, BlockArgument):
             return Home.SCRATCH
-        attributes = self.function.arg_attrs
-        own = DictionaryAttr({}) if attributes is None else attributes.data[value.index]
-        if loop.CONSTANT in own.data:
+        marks = self._marks(value).data
+        if loop.CONSTANT in marks:
             return Home.CONSTANT
-        return Home.RESULT if loop.RESULT in own.data else Home.ARGUMENT
+        return Home.RESULT if loop.RESULT in marks else Home.ARGUMENT
+
+    def _marks(self, value: SSAValue) -> DictionaryAttr:
+        """The attributes of an argument; none of what is no argument."""
+        attributes = self.function.arg_attrs
+        if attributes is None or value.owner is not self.function.body.block:
+            return DictionaryAttr({})
+        assert isinstance(value, BlockArgument)
+        return attributes.data[value.index]
 
 
 @dataclass(frozen=True)

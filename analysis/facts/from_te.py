@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...dialects import te
+from ...dialects import loop, te
 from ...dialects.affine_bounds import bounds, box, linear_form
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
@@ -81,7 +81,10 @@ class _Reader:
         )
         self.numbers[value] = len(self.buffers)
         element = type_.get_element_type()
-        self.buffers.append(BufferFacts(shape, strides, element, home, is_passed_on))
+        in_part = home is Home.RESULT and loop.NEEDED in self.kernel.attributes
+        self.buffers.append(
+            BufferFacts(shape, strides, element, home, is_passed_on, is_needed_in_part=in_part)
+        )
         return self.numbers[value]
 
     def _number(self, value: SSAValue) -> int:

@@ -69,8 +69,9 @@ class BufferFacts:
     """
     A buffer: its shape and strides in elements, its element type, where it lives.
 
-    A result `is_passed_on` when the program keeps it for its other kernels only. A scratch buffer at a `depth` is
-    allocated inside of so many loops: each of their iterations has its own.
+    A result `is_passed_on` when the program keeps it for its other kernels only, and `is_needed_in_part` when what is
+    needed of it differs between the steps of a loop. A scratch buffer at a `depth` is allocated inside of so many loops:
+    each of their iterations has its own.
     """
 
     shape: tuple[Extent, ...]
@@ -79,6 +80,7 @@ class BufferFacts:
     home: Home
     is_passed_on: bool = False
     depth: int = 0
+    is_needed_in_part: bool = False
 
     @cached_property
     def element_bytes(self) -> int:

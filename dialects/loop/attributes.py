@@ -81,3 +81,13 @@ for the registers there are.
 """
 
 MARK = UnitAttr()
+
+NEEDED = "stepwell.needed"
+"""
+What is needed of results in a step of a loop: an argument's map from the number of the step to the least and the greatest
+index along the first axis, the second and so on. Other elements need not be written. Of a kernel at te: such a map for
+each result.
+"""
+
+STEP = "stepwell.step"
+"""Argument attribute: the number of the step of the loop in which the function is called."""

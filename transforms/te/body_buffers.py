@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    IndexType,
     TensorType,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -44,6 +45,8 @@ class BodyBufferizer:
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
     """where tensors are that enter a region"""
     around: Surroundings = field(default_factory=Surroundings)
+    step: SSAValue | None = None
+    """the number of the step, in the body of a loop that counts them"""
 
     @property
     def builder(self) -> Builder:
@@ -130,7 +133,14 @@ class BodyBufferizer:
                 reason = self.plan.apart[value]
                 remark(op, f"'{op.kernel_name.data}' is not in place: {reason}", missed=True)
         outputs = [self.buffer_of(value) for value in op.outputs]
-        self._insert_kernel(op, op.kernel_name.data, inputs, outputs, op.detach_region(op.body))
+        name, body = op.kernel_name.data, op.detach_region(op.body)
+        needed = op.attributes.get(loop.NEEDED) if self.step is not None else None
+        if self.step is not None and needed is not None:
+            inputs.append(self.step)
+            body.block.insert_arg(IndexType(), len(body.block.args)).name_hint = "step"
+        kernel = self._insert_kernel(op, name, inputs, outputs, body)
+        if needed is not None:
+            kernel.attributes[loop.NEEDED] = needed
 
     def _straightened(self, arg: BlockArgument, value: SSAValue) -> SSAValue | None:
         """The view through which a kernel reads an operand without divisions, where the plan has one."""
@@ -155,8 +165,8 @@ class BodyBufferizer:
         inputs: Sequence[SSAValue],
         outputs: Sequence[SSAValue],
         body: Region,
-    ) -> None:
-        """Append a kernel over these buffers, and scalars."""
+    ) -> te.KernelOp:
+        """Append a kernel over these buffers, and scalars; all that it writes is needed."""
         buffers = [*inputs]
         for constant in te.tensor_constants(body.block):
             # An argument, so that kernels that differ in their constants alone are equal.
@@ -173,8 +183,9 @@ class BodyBufferizer:
             inline=origin.inline is not None,
         )
         kernel.attributes |= origin.attributes
+        kernel.attributes.pop(loop.NEEDED, None)
         kernel.location = origin.location
-        self.builder.insert(kernel)
+        return self.builder.insert(kernel)
 
     def _global(self, op: arith.ConstantOp) -> SSAValue:
         """The buffer of a constant."""

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.collapsible import Collapse, Runs, plan_collapse
 from ...analysis.levels import Level
-from ...dialects import te
+from ...dialects import loop, te
 from ...dialects.shaped import Tensor, memref_type, tensor_type
 from ..stepwell_pass import StepwellPass
 from .recast import recast
@@ -42,7 +42,8 @@ class TeCollapsePass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in [inner for inner in op.walk() if isinstance(inner, te.KernelOp)]:
-            plan = plan_collapse(kernel)
+            # What is needed of a result is said along its axes.
+            plan = None if loop.NEEDED in kernel.attributes else plan_collapse(kernel)
             if plan is not None:
                 collapse(kernel, plan)
 

@@ -87,6 +87,7 @@ class RegionBufferizer(BodyBufferizer):
         replaced = dict(enumerate(op.body.block.args[: len(state)]))
         results = [*state, *slices[count:]]
         inside = self._inside(op.body, block, entering, results, replaced)
+        inside.step = variable
         moving = inside.exchange_buffers(op.body.block)
         states = _States(op.carried, op.last, moving.states)
         is_kept = any(self._starts_in_place(states, number) for number in moving.states)
