@@ -21,7 +21,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width
 from ..dialects.shaped import memref_type
-from .frames import constant_value
+from .floored_division import FlooredDivision, floored_division
 
 LINE = 64
 """
@@ -158,9 +158,9 @@ class _Search:
                 return not self.varies(other) and self.is_rising(one)
             case arith.MaxSIOp() | arith.MinSIOp():
                 return self.is_rising(op.lhs) and self.is_rising(op.rhs)
-            case arith.SelectOp() if (dividend := _floored_dividend(op, self.varies)) is not None:
-                self.alike[op.result, dividend] = None
-                return self.is_rising(dividend) and self._note(op)
+            case arith.SelectOp() if (floored := self._floored(op)) is not None:
+                self.alike[op.result, floored.dividend] = None
+                return self.is_rising(floored.dividend) and self._note(op)
             case arith.SelectOp():
                 same = self._is_same(op.cond)
                 return same and self.is_rising(op.lhs) and self.is_rising(op.rhs)
@@ -173,6 +173,11 @@ class _Search:
                 return self.is_rising(op.operands[0])
             case _:
                 return False
+
+    def _floored(self, op: arith.SelectOp) -> FlooredDivision | None:
+        """The division that `op` is the floored remainder of, by what does not vary."""
+        found = floored_division(op)
+        return found if found and found.is_remainder and not self.varies(found.divisor) else None
 
     def _note(self, floored: arith.SelectOp) -> bool:
         """Add what makes a floored remainder of its dividend to the chain."""
@@ -225,36 +230,6 @@ class _Search:
 
 def _predicate(name: str) -> int:
     return CMPI_COMPARISON_OPERATIONS.index(name)
-
-
-def _floored_dividend(op: arith.SelectOp, varies: Callable[[SSAValue], bool]) -> SSAValue | None:
-    """What `op` is the remainder of, with the sign of the divisor: `r = a rem b; select (r != 0 and r xor b < 0), r + b, r`."""
-    remainder, raised, condition = op.rhs.owner, op.lhs.owner, op.cond.owner
-    if not isinstance(remainder, arith.RemSIOp) or varies(remainder.rhs):
-        return None
-    divisor = remainder.rhs
-    if not isinstance(raised, arith.AddiOp) or not isinstance(condition, arith.AndIOp):
-        return None
-    if set(raised.operands) != {op.rhs, divisor}:
-        return None
-    has_rest, crosses = (value.owner for value in condition.operands)
-    if not isinstance(has_rest, arith.CmpiOp) or not isinstance(crosses, arith.CmpiOp):
-        return None
-    signs = crosses.lhs.owner
-    is_signs = isinstance(signs, arith.XOrIOp) and set(signs.operands) == {op.rhs, divisor}
-    is_so = (
-        is_signs
-        and has_rest.lhs is op.rhs
-        and (has_rest.predicate.value.data, crosses.predicate.value.data)
-        == (_predicate("ne"), _predicate("slt"))
-        and _is_zero(has_rest.rhs)
-        and _is_zero(crosses.rhs)
-    )
-    return remainder.lhs if is_so else None
-
-
-def _is_zero(value: SSAValue) -> bool:
-    return constant_value(value) == 0
 
 
 def _bits(value: SSAValue) -> int:

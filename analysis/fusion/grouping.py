@@ -128,7 +128,7 @@ class NestGrouping:
         readers = len(self.readers(number))
         reads = consumer.reads_of(producer.results)
         is_epilogue = self.is_epilogue(producer)
-        if is_one_of_equal_slices(producer) and self._is_of_contraction(consumer):
+        if self._is_of_contraction(consumer) and is_one_of_equal_slices(producer):
             return "it is a view, as other slices of its shape: what reads them may be one kernel"
         for read in reads:
             if is_epilogue and (readers > 1 or not consumer.is_whole(read)):

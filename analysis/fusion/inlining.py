@@ -122,13 +122,15 @@ def is_one_of_equal_slices(nest: Nest) -> bool:
         return False  # of no axes, it has no innermost one
     (read,) = nest.reads
     type_ = nest.root.result.type
-    slices = [
-        use.operation
+    if nest.space.numbers[-1] != tensor_type(read.source).get_shape()[-1]:
+        return False
+    equal = (
+        isinstance(use.operation, te.ComputeOp)
+        and use.operation.result.type == type_
+        and is_data_movement(use.operation)
         for use in read.source.uses
-        if isinstance(use.operation, te.ComputeOp) and is_data_movement(use.operation)
-    ]
-    is_cut = nest.space.numbers[-1] != tensor_type(read.source).get_shape()[-1]
-    return not is_cut and sum(each.result.type == type_ for each in slices) > 1
+    )
+    return sum(equal) > 1
 
 
 def is_written_in_place(nest: Nest) -> bool:

@@ -1,4 +1,4 @@
-"""Divisions of floats by constants as a product and a fused multiply-add, which give the same quotient."""
+"""Divisions by constants: of floats as a product and a fused multiply-add, which give the same quotient; of integers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from ...dialects.scalar import EXACT
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
+from .divide_integers import divide_integers
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,12 @@ class CoreDivideByConstantsPass(StepwellPass):
     proved here, by trying the few dividends whose quotients come closest to the middle of two floats; a constant that
     fails keeps its division. Zeros, infinities and NaN are as of a division, too, as both parts have the sign of the
     constant. Only where the quotient is so small that `x * low` has no normal result (below 2^-968 in f64, 2^-101 in f32)
-    may its last bit be another one; so `fp=strict` leaves all divisions, and so does a target without fused
+    may its last bit be another one; so `fp=strict` leaves all divisions of floats, and so does a target without fused
     multiply-add. Divisions marked `stepwell.exact`, and those that may become products with the reciprocal anyway, stay.
+
+    Divisions of integers that round down, as Python's and NumPy's do, divide the dividend, complemented where it is
+    negative: quotient and remainder then need no correction. 64-bit integers in lanes are multiplied by the reciprocal
+    by halves, as no vector unit has that product's upper half and LLVM would divide lane by lane.
     """
 
     name = "core-divide-by-constants"
@@ -59,9 +64,12 @@ class CoreDivideByConstantsPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if fp_contract(self.fp) == "strict":
+        is_strict = fp_contract(self.fp) == "strict"
+        operations = operations_in(op)
+        found = [(o, c) for o in operations if (c := _divided_by(o)) is not None]
+        divide_integers(operations)
+        if is_strict:
             return
-        found = [(o, c) for o in operations_in(op) if (c := _divided_by(o)) is not None]
         if not found or not Target.of(self.target).has_fma:
             return
         for division, reciprocal in found:
