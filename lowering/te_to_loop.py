@@ -143,9 +143,9 @@ class _Module:
             marks: dict[str, Attribute] = {loop.RESULT: loop.MARK}
             needed = op.attributes.get(loop.NEEDED)
             if isinstance(needed, ArrayAttr):
-                maps = cast(ArrayAttr[AffineMapAttr], needed)
-                own = zip(op.destinations, maps.data, strict=False)
-                marks |= {loop.NEEDED: map_ for buffer, map_ in own if buffer is passed}
+                maps = cast(ArrayAttr[AffineMapAttr], needed).data
+                number = next(n for n, buffer in enumerate(op.destinations) if buffer is passed)
+                marks |= {loop.NEEDED: maps[number]} if number < len(maps) else {}
             return DictionaryAttr(marks)
         if isinstance(passed.type, IndexType) and loop.NEEDED in op.attributes:
             return DictionaryAttr({loop.STEP: loop.MARK})

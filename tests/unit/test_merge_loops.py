@@ -62,3 +62,34 @@ def test_blocks_that_are_computed_ahead():
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert kernels_with_sums(program, x, y) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 33, 2063])
+def test_sums_by_groups(n: int):
+    rng = np.random.default_rng(0)
+    g, x, y = rng.integers(0, 7, n), rng.random(n), rng.random(n)
+
+    def program(g: Any, x: Any, y: Any) -> Any:
+        count, start = sw.bincount(g, length=7), sw.linspace(0, 1, 7)
+        sums = sw.bincount(g, weights=x, length=7), start.at[g].add(y), start.at[g].add(x * y)
+        return count, *sums, sums[1].at[g].add(x)
+
+    def by_numpy() -> Any:
+        start = np.linspace(0, 1, 7)
+        of_x, of_y = (np.bincount(g, weights=w, minlength=7) for w in (x, y))
+        of_xy = np.bincount(g, weights=x * y, minlength=7)
+        count = np.bincount(g, minlength=7)
+        return count, of_x, start + of_y, start + of_xy, start + of_y + of_x
+
+    for found, wanted in zip(sw.jit(program)(g, x, y), by_numpy(), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_sums_by_groups_are_one_kernel():
+    def kernels(program: Callable[..., Any]) -> int:
+        g, h = np.zeros((2, 5000), np.int64)
+        text = sw.jit(program).lower(g, h, np.ones(5000)).as_text("te")
+        return text.count("te.loops")
+
+    assert kernels(lambda g, h, x: (sw.bincount(g, x, length=7), sw.bincount(g, length=7))) == 1
+    assert kernels(lambda g, h, x: (sw.bincount(g, x, length=7), sw.bincount(h, length=7))) == 2

@@ -51,7 +51,7 @@ class TeConsumeInLoopsPass(StepwellPass):
         is_strict = fp_contract(self.fp) == "strict"
         for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
             found = Waiting.of(kernel) if kernel.parent is not None else None
-            while found is not None:
+            while found is not None and found.in_registers:
                 plan = plan_consumption(found, is_strict)
                 if isinstance(plan, str):
                     remark(

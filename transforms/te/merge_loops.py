@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -30,7 +31,8 @@ class TeMergeLoopsPass(StepwellPass):
     Lets two kernels of loops over as many steps, such as running sums, share these: while one waits, the other goes on.
 
     Before: `a = te.kernel { te.loops { for s { x += u[s] } } }; b = te.kernel { te.loops { for s { y += v[s] } } }`.
-    After: `a, b = te.kernel { te.loops { for s { x += u[s]; y += v[s] } } }`. What both read is read once.
+    After: `a, b = te.kernel { te.loops { for s { x += u[s]; y += v[s] } } }`. What both read is read once. Updates at
+    computed places, as counts and sums by groups, wait for little: they are one kernel where both read the same tensor.
     """
 
     name = "te-merge-loops"
@@ -39,11 +41,12 @@ class TeMergeLoopsPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]
-        waiting: list[te.KernelOp] = []
+        waiting_in: dict[Block | None, list[te.KernelOp]] = {}
         for kernel in kernels:
             found = Waiting.of(kernel)
             if found is None:
                 continue
+            waiting = waiting_in.setdefault(kernel.parent, [])
             for number, before in enumerate(waiting):
                 other = Waiting.of(before)
                 assert other is not None
@@ -60,24 +63,38 @@ class TeMergeLoopsPass(StepwellPass):
 
 @dataclass(frozen=True)
 class Waiting:
-    """A kernel of nothing but loops whose steps need what those before them left in registers."""
+    """A kernel of nothing but loops whose steps need what those before them left in registers or at computed places."""
 
     kernel: te.KernelOp
     loops: te.LoopsOp
     states: int
+    in_registers: bool
+    """whether all states are in registers, and none at computed places of buffers"""
     has_floats: bool
     """whether steps wait for floats: what else they join is joined in lanes"""
+
+    @property
+    def read(self) -> set[SSAValue]:
+        """The tensors that the loops read, and do not start from."""
+        return {self.kernel.inputs[_number(source)] for source in self.loops.sources}
 
     @staticmethod
     def of(kernel: te.KernelOp) -> Waiting | None:
         loops, *rest = kernel.body.block.ops
         is_alone = len(rest) == 1 and isinstance(rest[0], te.YieldOp)
-        if not isinstance(loops, te.LoopsOp) or not is_alone or kernel.destinations or loops.inits:
+        if not isinstance(loops, te.LoopsOp) or not is_alone or kernel.destinations:
             return None
-        cells = [op for op in loops.body.walk() if isinstance(op, loop.AllocOp)]
+        if loops.inits and len(loops.inits) < len(loops.outputs):
+            return None
+        inside = list(loops.body.walk())
+        updated = _updated(inside)
+        if loops.inits and not updated:
+            return None
+        cells = [op for op in inside if isinstance(op, loop.AllocOp)]
         states = [op.buffer.type.element_type for op in cells if _is_state(op)]
         has_floats = any(map(is_float, states))
-        return Waiting(kernel, loops, len(states), has_floats) if states else None
+        count = len(states) + len(updated)
+        return Waiting(kernel, loops, count, not updated, has_floats) if count else None
 
 
 def _is_state(alloc: loop.AllocOp) -> bool:
@@ -88,6 +105,12 @@ def _is_state(alloc: loop.AllocOp) -> bool:
     is_register = alloc.scope.data is loop.Scope.REGISTER
     is_read = any(isinstance(op, loop.LoadOp) for op in inside)
     return is_register and is_read and any(isinstance(op, loop.StoreOp) for op in inside)
+
+
+def _updated(operations: Sequence[Operation]) -> set[SSAValue]:
+    """The buffers that loops read and write at computed places."""
+    read = {op.memref for op in operations if isinstance(op, memref.LoadOp)}
+    return read & {op.memref for op in operations if isinstance(op, memref.StoreOp)}
 
 
 @dataclass(frozen=True)
@@ -112,7 +135,10 @@ class MergePlan:
             [at[each.kernel.inputs[_number(source)]] for source in each.loops.sources]
             for each in both
         ]
-        new = _merged_loops(name, self.one.loops, self.other.loops, sources)
+        inits = [
+            at[each.kernel.inputs[_number(init)]] for each in both for init in each.loops.inits
+        ]
+        new = _merged_loops(name, self.one.loops, self.other.loops, sources, inits)
         block.add_op(new)
         defined: list[SSAValue] = [value for each in both for value in each.loops.outputs]
         results = dict(zip(defined, new.outputs, strict=True))
@@ -138,11 +164,13 @@ def _number(arg: SSAValue) -> int:
 
 
 def plan_merge(one: Waiting, other: Waiting) -> MergePlan | str:
-    """How two kernels are one, of which the first stands before the second; or why they are not."""
-    if one.kernel.parent is not other.kernel.parent:
-        return "they stand in different blocks"
+    """How two kernels of a block are one, of which the first stands before the second; or why they are not."""
     if one.states + other.states > MOST_STATES:
         return f"their {one.states + other.states} states are more than the {MOST_STATES} that hide each other's waits"
+    if not ((one.in_registers and other.in_registers) or one.read & other.read):
+        return "they update computed places, and read no tensor that both need"
+    if bool(one.loops.inits) != bool(other.loops.inits):
+        return "only one of them updates what it is given"
     same: dict[SSAValue, SSAValue] = {}
     if not _are_alike(one.loops.body.block, other.loops.body.block, same):
         return "their loops have different bounds"
@@ -198,7 +226,11 @@ def _are_alike(one: Block, other: Block, same: dict[SSAValue, SSAValue]) -> bool
 
 
 def _merged_loops(
-    name: str, one: te.LoopsOp, other: te.LoopsOp, sources: Sequence[Sequence[SSAValue]]
+    name: str,
+    one: te.LoopsOp,
+    other: te.LoopsOp,
+    sources: Sequence[Sequence[SSAValue]],
+    inits: Sequence[SSAValue],
 ) -> te.LoopsOp:
     """Loops that do at each step what those of the one do, and then what those of the other do."""
     read = list(dict.fromkeys(value for each in sources for value in each))
@@ -226,7 +258,7 @@ def _merged_loops(
     _write(Builder(InsertPoint.at_end(block)), one.body.block, other.body.block, args)
     block.add_op(te.YieldOp())
     results = [value.type for each in both for value in each.outputs]
-    return te.LoopsOp(name, read, [], results, Region(block))
+    return te.LoopsOp(name, read, inits, results, Region(block))
 
 
 def _write(builder: Builder, one: Block, other: Block, mapping: dict[SSAValue, SSAValue]) -> None:

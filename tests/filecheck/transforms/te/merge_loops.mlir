@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p convert-graph-to-te,te-fuse,te-merge-loops | filecheck %s
-// RUN: stepwell-opt %s --remarks -p convert-graph-to-te,te-fuse,te-merge-loops 2>&1 >/dev/null | filecheck %s --check-prefix=WHY
+// RUN: stepwell-opt %s -p convert-graph-to-te,te-fuse,te-compute-in-loops,te-merge-loops | filecheck %s
+// RUN: stepwell-opt %s --remarks -p convert-graph-to-te,te-fuse,te-compute-in-loops,te-merge-loops 2>&1 >/dev/null | filecheck %s --check-prefix=WHY
 
 // Two running sums over as many elements share their steps.
 
@@ -51,4 +51,26 @@ func.func @many(%x: tensor<8x9xf32>, %y: tensor<8x9xf32>, %z: tensor<8x9xf32>) -
   %b = graph.cumsum %y axis = 1 : tensor<8x9xf32>
   %c = graph.cumsum %z axis = 1 : tensor<8x9xf32>
   func.return %a, %b, %c : tensor<8x9xf32>, tensor<8x9xf32>, tensor<8x9xf32>
+}
+
+// Sums by equal groups read these once.
+
+// CHECK-LABEL: func.func @groups
+// CHECK:         %a, %b = te.kernel "scatter_elements_scatter_elements" (%u_1 = %u, %z_1 = %z, %g_1 = %g, %v_1 = %v)
+// CHECK-NEXT:      %0, %1 = te.loops {{.*}} (%u_2 = %u_1, %g_2 = %g_1, %v_2 = %v_1) -> (%{{.*}} = %z_1, %{{.*}} = %z_1)
+func.func @groups(%g: tensor<100xi64>, %u: tensor<100xf32>, %v: tensor<100xf32>, %z: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
+  %a = graph.scatter_elements %z, %g, %u axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
+  %b = graph.scatter_elements %z, %g, %v axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
+  func.return %a, %b : tensor<7xf32>, tensor<7xf32>
+}
+
+// By groups of others there is nothing to read once.
+
+// CHECK-LABEL: func.func @other_groups
+// CHECK-NOT:     scatter_elements_scatter_elements
+// WHY:           not one kernel, 'scatter_elements' and 'scatter_elements': they update computed places, and read no tensor that both need
+func.func @other_groups(%g: tensor<100xi64>, %h: tensor<100xi64>, %u: tensor<100xf32>, %v: tensor<100xf32>, %z: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
+  %a = graph.scatter_elements %z, %g, %u axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
+  %b = graph.scatter_elements %z, %h, %v axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
+  func.return %a, %b : tensor<7xf32>, tensor<7xf32>
 }
