@@ -10,6 +10,7 @@ from stepwell.dialects.dtypes import element_type
 from stepwell.dialects.resources import (
     INLINE_LIMIT,
     Loan,
+    checksum,
     declare,
     elements_to_numpy,
     is_changed,
@@ -85,13 +86,28 @@ def test_equal_data_has_one_name_and_other_data_another():
 
 
 def test_equal_names_mean_equal_bytes_even_if_digests_were_equal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(resources, "crc32", lambda data: 0)
+    monkeypatch.setattr(resources, "checksum", lambda raw: 0)
     first, second = (np.full(100, number, np.uint8) for number in (0, 1))
     handles = [declare(first, "clash"), declare(second, "clash"), declare(first.copy(), "clash")]
     assert handles[0] == handles[2] != handles[1]
     for handle, array in zip(handles, (first, second, first), strict=True):
         attr = DenseResourceAttr.from_params(handle, TensorType(i8, (100,)))
         assert np.array_equal(elements_to_numpy(attr), array)
+
+
+@pytest.mark.parametrize("size", [1, 100, 2048 * 8, 2048 * 8 + 5, 2048 * 8 * 7 + 3])
+def test_a_checksum_tells_a_change_of_bytes_or_of_their_order(size: int):
+    raw = np.random.default_rng(size).integers(0, 256, size + 1, dtype=np.uint8)[1:]
+    before = checksum(raw)
+    for place in {0, size // 2, size - 1}:
+        raw[place] ^= 1
+        assert checksum(raw) != before
+        raw[place] ^= 1
+    assert checksum(raw) == before
+    words = raw[: size // 8 * 8].view(np.uint64)
+    if len(words) > 1:
+        words[:] = words[::-1].copy()
+        assert checksum(raw) != before
 
 
 def test_a_loan_shares_the_memory_until_it_ends():
