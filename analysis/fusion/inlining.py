@@ -16,6 +16,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from ..cost import CHEAP, is_data_movement, only_selects
+from ..interleaved import MOST_APART
 from ..strided_views import Placing, view_behind
 from .nests import Nest, leaves_operand_with
 
@@ -238,11 +239,25 @@ def _recomputation(
     if times <= 1:
         return None
     is_light = not consumer.is_reduction or _is_lighter_than_its_result(consumer, producer)
-    # What a short axis repeats is computed once where the axis is written out, and costs no more than to load it otherwise.
+    # What costs no more than to load it may be repeated as often.
     again = 1 if consumer.is_reduction else CHEAP // max(producer.cost, 1)
-    if producer.cost <= CHEAP and is_light and per_element <= again:
+    is_few = per_element <= again or all(_is_repeated_side_by_side(consumer, r) for r in reads)
+    if producer.cost <= CHEAP and is_light and is_few:
         return None
     return f"each of its elements, costing {producer.cost:g} additions, would be computed {times:g} times"
+
+
+def _is_repeated_side_by_side(consumer: Nest, read: te.Read) -> bool:
+    """
+    Whether only neighbours along a short innermost axis read the same element, as the colours of a pixel do its weight:
+    where the axis is written out it is computed once for all of them.
+    """
+    if read.map is None or consumer.is_reduction or not consumer.space.numbers:
+        return False
+    *outer, last = consumer.space.numbers
+    used = read.map.used_dims()
+    own = {axis for axis, extent in enumerate(outer) if extent != 1}
+    return 0 < last <= MOST_APART and used == own
 
 
 def _is_lighter_than_its_result(consumer: Nest, producer: Nest) -> bool:

@@ -38,13 +38,15 @@ func.func @weights(%x: tensor<40xf32>, %w: tensor<9xf32>) -> tensor<32xf32> {
 // CHECK:         te.compute [%i = 64, %j = 3]
 // CHECK:           arith.subf
 // CHECK-NEXT:      arith.mulf
+// CHECK-NEXT:      arith.mulf
 // CHECK:         te.kernel "a"
 // CHECK:         te.kernel "q"
 func.func @repeated(%x: tensor<64xf32>, %y: tensor<64x3xf32>, %z: tensor<64x30xf32>) -> (tensor<64x3xf32>, tensor<64x30xf32>) {
   %c = te.compute [%i = 64] (%e = %x[%i]) : (tensor<64xf32>) -> tensor<64xf32> {
     %one = arith.constant 1.0 : f32
     %0 = arith.subf %one, %e : f32
-    te.yield %0 : f32
+    %1 = arith.mulf %0, %0 : f32
+    te.yield %1 : f32
   }
   %p = te.compute [%i = 64, %j = 3] (%u = %c[%i], %v = %y[%i, %j]) : (tensor<64xf32>, tensor<64x3xf32>) -> tensor<64x3xf32> {
     %0 = arith.mulf %u, %v : f32
