@@ -140,6 +140,7 @@ _PASSES: dict[str, str] = {
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
     "core-time-calls": "transforms.core.time_calls:CoreTimeCallsPass",
+    "core-add-as-integers": "transforms.core.add_as_integers:CoreAddAsIntegersPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-divide-by-constants": ("transforms.core.divide_by_constants:CoreDivideByConstantsPass"),
     "core-expand-narrow-floats": (

@@ -12,12 +12,13 @@ from math import isfinite
 from typing import cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, f64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, f64
 from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
 from ..dialects.dtypes import bit_width, significand_bits
+from ..dialects.upstream.arith_casts import VectorExtSIOp, VectorExtUIOp
 
 DEEPEST = 32
 """Operations behind one another that are looked at."""
@@ -43,6 +44,7 @@ class FloatRanges:
 
     def __init__(self) -> None:
         self._found: dict[SSAValue, FloatRange | None] = {}
+        self._integers: dict[SSAValue, tuple[int, int]] = {}
 
     def of(self, value: SSAValue, deepest: int = DEEPEST) -> FloatRange | None:
         """The numbers between which a float is, in each lane; None where that is not known, or it may be no number."""
@@ -60,11 +62,57 @@ class FloatRanges:
             case "vector.broadcast":
                 return self.of(op.operands[0], deepest - 1)
             case "arith.uitofp" | "arith.sitofp":
-                return _rounded(_of_integer(op), value.type)
+                return _rounded(self._of_integer(op, deepest - 1), value.type)
             case "arith.mulf" | "arith.addf" | "arith.subf" | "arith.divf" | "math.fma":
                 return _rounded(self._computed(op, deepest - 1), value.type)
             case "arith.maximumf" | "arith.minimumf":
                 return self._computed(op, deepest - 1)
+            case _:
+                return None
+
+    def _of_integer(self, op: Operation, deepest: int) -> FloatRange:
+        """The numbers between which the operand of a conversion is, in the type that it says."""
+        bits = bit_width(get_element_type_or_self(op.operands[0].type))
+        low, high = 0, (1 << bits) - 1
+        if op.name == "arith.sitofp":
+            low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        least, greatest = self._whole(op.operands[0], deepest)
+        if low <= least and greatest <= high:
+            low, high = least, greatest
+        return FloatRange(float(low), float(high))
+
+    def _whole(self, value: SSAValue, deepest: int) -> tuple[int, int]:
+        """Between which numbers one is that an integer is equal to, up to multiples of two to the number of its bits."""
+        op, bits = value.owner, bit_width(get_element_type_or_self(value.type))
+        unknown = 0, (1 << bits) - 1
+        if not isinstance(op, Operation) or not deepest:
+            return unknown
+        if value not in self._integers:
+            self._integers[value] = self._of_operation(op, deepest - 1) or unknown
+        return self._integers[value]
+
+    def _of_operation(self, op: Operation, deepest: int) -> tuple[int, int] | None:
+        match op:
+            case arith.ConstantOp(value=IntegerAttr(value=number)):
+                return number.data, number.data
+            case vector.BroadcastOp():
+                return self._whole(op.source, deepest)
+            case arith.ExtUIOp() | VectorExtUIOp():
+                bits = bit_width(get_element_type_or_self(op.operands[0].type))
+                low, high = self._whole(op.operands[0], deepest)
+                return (low, high) if low >= 0 and high < 1 << bits else (0, (1 << bits) - 1)
+            case arith.ExtSIOp() | VectorExtSIOp():
+                half = 1 << (bit_width(get_element_type_or_self(op.operands[0].type)) - 1)
+                low, high = self._whole(op.operands[0], deepest)
+                return (low, high) if -half <= low and high < half else (-half, half - 1)
+            case arith.AddiOp() | arith.SubiOp() | arith.MuliOp():
+                a, b = (self._whole(operand, deepest) for operand in op.operands)
+                if isinstance(op, arith.AddiOp):
+                    return a[0] + b[0], a[1] + b[1]
+                if isinstance(op, arith.SubiOp):
+                    return a[0] - b[1], a[1] - b[0]
+                ends = [x * y for x in a for y in b]
+                return min(ends), max(ends)
             case _:
                 return None
 
@@ -95,13 +143,6 @@ def constant_range(value: SSAValue) -> FloatRange | None:
     else:
         return None
     return FloatRange(min(values), max(values)) if values and all(map(isfinite, values)) else None
-
-
-def _of_integer(op: Operation) -> FloatRange:
-    bits = bit_width(get_element_type_or_self(op.operands[0].type))
-    if op.name == "arith.uitofp":
-        return FloatRange(0.0, 2.0**bits - 1)
-    return FloatRange(-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
 
 
 def _is_as_written(op: Operation) -> bool:

@@ -96,6 +96,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LLVM,
         (
             "core-fp-flags",
+            "core-add-as-integers",
             "core-expand-narrow-floats",
             "core-divide-by-constants",
             "core-expand-math",
