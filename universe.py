@@ -147,6 +147,7 @@ _PASSES: dict[str, str] = {
         "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"
     ),
     "core-expand-math": "transforms.core.expand_math:CoreExpandMathPass",
+    "core-expand-extremes": "transforms.core.expand_extremes:CoreExpandExtremesPass",
     "convert-core-to-llvm": "lowering.core_to_llvm.convert:ConvertCoreToLLVMPass",
 }
 

@@ -100,6 +100,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "core-expand-narrow-floats",
             "core-divide-by-constants",
             "core-expand-math",
+            "core-expand-extremes",
             "convert-core-to-llvm",
         ),
     ),

@@ -1,0 +1,43 @@
+// RUN: stepwell-opt %s -p core-expand-extremes{target=x86-64-v3} | filecheck %s
+// RUN: stepwell-opt %s -p core-expand-extremes{target=x86-64-v4} | filecheck %s --check-prefix=BITS
+// RUN: stepwell-opt %s -p core-expand-extremes{target=neoverse-n1} | filecheck %s --check-prefix=OTHER
+
+// CHECK-LABEL: func.func @both(
+// CHECK-NEXT:    %[[G:.*]] = arith.cmpf ogt, %a, %b : f32
+// CHECK-NEXT:    %[[M:.*]] = arith.select %[[G]], %a, %b : f32
+// CHECK-NEXT:    %[[P:.*]] = arith.bitcast %[[M]] : f32 to i32
+// CHECK-NEXT:    %[[H:.*]] = arith.cmpf ogt, %b, %a : f32
+// CHECK-NEXT:    %[[N:.*]] = arith.select %[[H]], %b, %a : f32
+// CHECK-NEXT:    %[[Q:.*]] = arith.bitcast %[[N]] : f32 to i32
+// CHECK-NEXT:    %[[O:.*]] = arith.ori %[[P]], %[[Q]] : i32
+// CHECK-NEXT:    %[[F:.*]] = arith.bitcast %[[O]] : i32 to f32
+// CHECK-NEXT:    %[[X:.*]] = arith.xori %[[P]], %[[Q]] : i32
+// CHECK-NEXT:    %[[D:.*]] = arith.bitcast %[[X]] : i32 to f32
+// CHECK-NEXT:    arith.subf %[[F]], %[[D]] : f32
+// CHECK-NEXT:    arith.cmpf olt, %v, %w : vector<4xf64>
+// CHECK:         %[[R:.*]] = arith.ori %{{.*}} : vector<4xi64>
+// CHECK-NEXT:    %[[S:.*]] = arith.bitcast %[[R]] : vector<4xi64> to vector<4xf64>
+// CHECK-NEXT:    func.return %{{.*}}, %[[S]] : f32, vector<4xf64>
+// BITS-LABEL:  func.func @both(
+// BITS:          arith.andi
+// BITS:          math.copysign
+// OTHER-LABEL: func.func @both(
+// OTHER-NEXT:    arith.maximumf
+// OTHER-NEXT:    arith.minimumf
+func.func @both(%a: f32, %b: f32, %v: vector<4xf64>, %w: vector<4xf64>) -> (f32, vector<4xf64>) {
+  %x = arith.maximumf %a, %b : f32
+  %y = arith.minimumf %v, %w : vector<4xf64>
+  func.return %x, %y : f32, vector<4xf64>
+}
+
+// One instruction does where an operand is a number; and two where either zero may come out.
+
+// CHECK-LABEL: func.func @left(
+// CHECK:         arith.maximumf %a, %c : f32
+// CHECK-NEXT:    arith.minimumf %a, %b fastmath<nsz> : f32
+func.func @left(%a: f32, %b: f32) -> (f32, f32) {
+  %c = arith.constant 2.0 : f32
+  %x = arith.maximumf %a, %c : f32
+  %y = arith.minimumf %a, %b fastmath<nsz> : f32
+  func.return %x, %y : f32, f32
+}

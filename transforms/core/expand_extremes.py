@@ -1,0 +1,92 @@
+"""Maxima and minima of floats as two comparisons, whose results are joined bit by bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.float_ranges import FloatRanges
+from ...analysis.levels import Level
+from ...analysis.operations import operations_in
+from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
+from ...targets.target import Target
+from ..stepwell_pass import StepwellPass
+from .polynomials.lanes import Lanes, is_supported
+
+Extreme = arith.MaximumfOp | arith.MinimumfOp
+
+_PERMISSIVE = frozenset((FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS))
+"""Flags with which fewer instructions do."""
+
+
+@dataclass(frozen=True)
+class CoreExpandExtremesPass(StepwellPass):
+    """
+    Say maxima and minima of floats, which are NaN where one operand is, with x86's instructions.
+
+    Before: `arith.minimumf %a, %b`. After: `bits(%a < %b ? %a : %b) | bits(%b < %a ? %b : %a)`.
+
+    `a < b ? a : b` is x86's `minps a, b`: where a or b is NaN, and where both are zeros, it is b. So the two differ there
+    alone. All bits of the exponent of a NaN are ones, which stay in any union; and the union of two zeros is negative if one
+    of them is (A. Haas et al., "Bringing the Web up to Speed with WebAssembly", PLDI 2017, has this of its engines). Of a
+    maximum's zeros the sign must be that of both: it is taken from the intersection of the operands where one instruction
+    takes any function of three operands' bits (AVX-512), and made by a subtraction otherwise: -0 - -0 is 0. LLVM's own
+    sequence orders the operands by sign, and asks then whether the first is NaN: six instructions behind one another,
+    where these are three for a minimum and five for a maximum.
+
+    A `target` that is no x86 has an instruction for each. Left to LLVM is what is shorter there: where an operand is
+    proved to be a number, and where flags allow either zero.
+    """
+
+    name = "core-expand-extremes"
+    level_in: ClassVar[Level] = Level.CORE
+    level_out: ClassVar[Level] = Level.CORE
+
+    target: str | Target = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = [o for o in operations_in(op) if isinstance(o, Extreme)]
+        target = Target.of(self.target) if found else None
+        if target is None or not target.triple.startswith("x86_64"):
+            return
+        ranges = FloatRanges()
+        for extreme in [o for o in found if _is_expanded(o, ranges)]:
+            _expand(extreme, has_any_function_of_bits=target.vector_bits >= 512)
+
+
+def _is_expanded(op: Extreme, ranges: FloatRanges) -> bool:
+    return (
+        is_supported(op.result.type)
+        and not _PERMISSIVE & {*op.fastmath.data}
+        and ranges.of(op.lhs) is None
+        and ranges.of(op.rhs) is None
+    )
+
+
+def _expand(op: Extreme, *, has_any_function_of_bits: bool) -> None:
+    lanes = Lanes(Builder(InsertPoint.before(op)), op.result.type)
+    a, b = op.lhs, op.rhs
+    predicate = "olt" if isinstance(op, arith.MinimumfOp) else "ogt"
+    one, other = (lanes.bits(_chosen(lanes, predicate, *pair)) for pair in ((a, b), (b, a)))
+    result = lanes.from_bits(lanes.ior(one, other))
+    if isinstance(op, arith.MaximumfOp) and has_any_function_of_bits:
+        signs = lanes.from_bits(lanes.iand(lanes.bits(a), lanes.bits(b)))
+        result = lanes.copysign(result, signs)
+    elif isinstance(op, arith.MaximumfOp):
+        result = lanes.sub(result, lanes.from_bits(lanes.ixor(one, other)))
+    Rewriter.replace_op(op, [], [result])
+
+
+def _chosen(lanes: Lanes, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+    """a where it compares so with b, and b otherwise: one instruction of x86."""
+    if isinstance(a.type, VectorType):
+        return lanes.emit(VectorSelectOp(lanes.emit(VectorCmpfOp(a, b, predicate)), a, b))
+    return lanes.emit(arith.SelectOp(lanes.emit(arith.CmpfOp(a, b, predicate)), a, b))
