@@ -99,6 +99,7 @@ _PASSES: dict[str, str] = {
     "graph-scale-late": "transforms.graph.scale_late:GraphScaleLatePass",
     "graph-scatter-in-any-order": "transforms.graph.scatter_in_any_order:GraphScatterInAnyOrderPass",
     "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
+    "graph-recognize-fourier": "transforms.graph.recognize_fourier:GraphRecognizeFourierPass",
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",

@@ -48,6 +48,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-flatten-rows",
             "graph-fold-scales",
             "graph-order-products",
+            "graph-recognize-fourier",
             "graph-scatter-in-any-order",
             "graph-merge-products",
             "graph-extend-narrow-floats",

@@ -74,8 +74,15 @@ def _is_unscheduled(function: func.FuncOp) -> bool:
     return bool(loops) and all(op.mode is None for op in loops)
 
 
+def _is_scheduled(function: func.FuncOp) -> bool:
+    """Whether the definition of what it computes says how loops run."""
+    return any(isinstance(op, loop.ForOp) and op.mode is not None for op in function.walk())
+
+
 def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
     """Up to `n` plans for a kernel, cheapest first: those of the first family that has any."""
+    if _is_scheduled(function):
+        return []
     facts = facts_of_loops(function).facts
     found = (family.propose(facts, target, n) for family in FAMILIES)
     return next((choices for choices in found if choices), list[Choice]())
@@ -101,6 +108,9 @@ def schedule_with(
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
     """Schedule one function by the first plan of which no step is refused; None when there is none."""
+    if _is_scheduled(function):
+        remark(function, "its definition says how its loops run")
+        return None
     facts = facts_of_loops(function).facts
     for family in FAMILIES:
         session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)

@@ -18,7 +18,7 @@ from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.builder import TeBuilder, signless_tensor
 from ...targets.target import Target
 from ..facts import facts_of_kernel
-from .cost import Cost
+from .cost import Cost, kept_bytes
 from .kernel_cost import predicted
 
 
@@ -41,6 +41,16 @@ def predicted_alone(op: GraphOp, constant: Collection[int], target: Target) -> C
     cost = predicted(facts_of_kernel(kernel), target)
     kernel.erase()
     return cost
+
+
+def copying(size: float, target: Target) -> float:
+    """Seconds in which so many bytes are read and written."""
+    rates, core = target.rates, target.core
+    last = core.caches[-1]
+    if size <= kept_bytes(core.cache(2)):
+        return size / rates.copy_l2.core
+    is_cached = last.level > 2 and size <= last.bytes // last.shared_by
+    return size / (rates.copy_l3 if is_cached else rates.copy_memory).core
 
 
 def _kernel(op: GraphOp, inputs: Sequence[SSAValue]) -> te.KernelOp:

@@ -68,7 +68,7 @@ from .elementary import (
     TruncOp,
 )
 from .elementwise import BinaryElementwiseOp, ComparisonOp, ElementwiseOp, UnaryElementwiseOp
-from .fft import FftOp
+from .fft import FftOp, RealFftOp
 from .gather import GatherElementsOp, GatherNdOp, GatherOp
 from .indexing import ConcatOp, PadOp, SliceOp, SplitOp
 from .lu import LuOp

@@ -11,15 +11,19 @@ from xdsl.builder import Builder
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from .. import loop
 from ..dtypes import signless
-from ..loop import LoopKind
+from ..loop import LoopKind, RunMode
 from ..scalar import ScalarBuilder
 from .text import axis_names
 
 Index: TypeAlias = int | SSAValue
+Bound: TypeAlias = Index | tuple[AffineMap, Sequence[SSAValue]]
+Form: TypeAlias = Sequence[tuple[int, Index]]
+"""A sum of products, of a number and a number or a variable of a loop each."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,19 @@ class LoopBuilder:
 
     @contextmanager
     def loop(
-        self, name: str, lower: Index, upper: Index, kind: LoopKind = LoopKind.SERIAL
+        self,
+        name: str,
+        lower: Bound,
+        upper: Bound,
+        kind: LoopKind = LoopKind.SERIAL,
+        *,
+        step: int = 1,
+        mode: RunMode | None = None,
     ) -> Generator[SSAValue]:
-        """What is written inside runs for each number from `lower` up to, without, `upper`; the number."""
-        op = self.builder.insert(loop.ForOp(name, lower, upper, kind=kind))
+        """
+        What is written inside runs for each number from `lower` up to, without, `upper`, in steps of `step`; the number.
+        """
+        op = self.builder.insert(loop.ForOp(name, lower, upper, step=step, kind=kind, mode=mode))
         terminator = op.body.block.last_op
         assert terminator is not None
         around = self.builder.insertion_point
@@ -95,6 +108,14 @@ class LoopBuilder:
         else:
             self.builder.insert(memref.StoreOp.get(value, buffer, self._values(indices)))
 
+    def load_at(self, buffer: SSAValue, subscripts: Sequence[Form]) -> SSAValue:
+        """An element at sums of multiples of variables of loops."""
+        return self.builder.insert(loop.LoadOp(buffer, *_affine(subscripts))).result
+
+    def store_at(self, value: SSAValue, buffer: SSAValue, subscripts: Sequence[Form]) -> None:
+        """Write an element at sums of multiples of variables of loops."""
+        self.builder.insert(loop.StoreOp(value, buffer, *_affine(subscripts)))
+
     def _values(self, indices: Sequence[Index]) -> list[SSAValue]:
         return [self.index.constant(i) if isinstance(i, int) else i for i in indices]
 
@@ -113,6 +134,19 @@ class LoopBuilder:
         cell = Cell(buffer, self)
         cell.set(initial)
         return cell
+
+
+def _affine(forms: Sequence[Form]) -> tuple[AffineMap, list[SSAValue]]:
+    """The map of sums of products, and what it is over."""
+    values = list(dict.fromkeys(v for form in forms for _, v in form if isinstance(v, SSAValue)))
+    sums: list[AffineExpr] = []
+    for form in forms:
+        total = AffineExpr.constant(sum(n * v for n, v in form if isinstance(v, int)))
+        for factor, value in form:
+            if isinstance(value, SSAValue):
+                total = total + AffineExpr.dimension(values.index(value)) * factor
+        sums.append(total)
+    return AffineMap(len(values), 0, tuple(sums)), values
 
 
 def _is_affine(index: Index) -> bool:

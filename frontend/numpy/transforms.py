@@ -90,29 +90,16 @@ def _by_convolution(real: Tensor, imag: Tensor, axis: int) -> Parts:
 
 
 def half_of_real(x: Tensor, axis: int) -> Parts:
-    """The first half, n // 2 + 1 numbers, of the transform of real numbers: of even many by one of half the length."""
-    length = x.shape[axis]
-    if length % 2:
-        found = transformed(x, x * 0, axis)
-        return part(found[0], axis, slice(length // 2 + 1)), part(
-            found[1], axis, slice(length // 2 + 1)
-        )
-    real, imag = transformed(
-        part(x, axis, slice(0, None, 2)), part(x, axis, slice(1, None, 2)), axis
-    )
-    real, imag = _closed(real, axis), _closed(imag, axis)
-    back, across = flip(real, axis), flip(imag, axis)
-    # The transforms of the elements at even and at odd places.
-    even = (real + back) * 0.5, (imag - across) * 0.5
-    odd = (imag + across) * 0.5, (back - real) * 0.5
-    roots = unit_roots(np.arange(length // 2 + 1), length)
-    c, s = along(roots[0], x, axis), along(roots[1], x, axis)
-    return even[0] + c * odd[0] - s * odd[1], even[1] + c * odd[1] + s * odd[0]
-
-
-def _closed(x: Tensor, axis: int) -> Tensor:
-    """The first element again behind the last."""
-    return concatenate([x, part(x, axis, slice(1))], axis)
+    """The first half, n // 2 + 1 numbers, of the transform of real numbers."""
+    length, count = x.shape[axis], x.shape[axis] // 2 + 1
+    if not x.size or radices(length if length % 2 else length // 2) is None:
+        real, imag = transformed(x, x * 0, axis)
+        return part(real, axis, slice(count)), part(imag, axis, slice(count))
+    shape = x.shape
+    rows = (prod(shape[:axis]), prod(shape[axis:]))
+    real, imag = record_all(graph.RealFftOp, reshape(x, rows), length)
+    shape = (*shape[:axis], count, *shape[axis + 1 :])
+    return reshape(real, shape), reshape(imag, shape)
 
 
 def real_of_half(real: Tensor, imag: Tensor, length: int, axis: int) -> Tensor:

@@ -147,6 +147,11 @@ def _fft(op: Any, element: Attribute) -> list[Case]:
     return [case(op, shape, shape, length=length) for shape, length in cases]
 
 
+def _real_fft(op: Any, element: Attribute) -> list[Case]:
+    shapes = (((2, 4), 4), ((1, 6), 3), ((1, 9), 9), ((1, 5), 1), ((0, 4), 2), ((1, 8), 8))
+    return [case(op, shape, length=length) for shape, length in shapes]
+
+
 def _qr(op: Any, element: Attribute) -> list[Case]:
     shapes = (*_SQUARES, (5, 3), (2, 2, 4), (3, 0))
     return [case(op, shape, complete=flag) for shape in shapes for flag in (False, True)]
@@ -437,6 +442,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.EighOp: _eigh,
     graph.ExpandDimsOp: _expand_dims,
     graph.FftOp: _fft,
+    graph.RealFftOp: _real_fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,

@@ -153,6 +153,12 @@ def _fft(pool: Pool) -> GraphOp:
     return graph.FftOp(real, imag, length)
 
 
+def _real_fft(pool: Pool) -> GraphOp:
+    length, inner = pool.rng.choice((1, 2, 3, 4, 5, 6, 8)), pool.rng.randint(1, 3)
+    element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
+    return graph.RealFftOp(pool.fresh(element, (2, length * inner)), length)
+
+
 def _triangular_solve(pool: Pool) -> GraphOp:
     size, columns = pool.rng.randint(1, 4), pool.rng.randint(1, 5)
     element = pool.rng.choice([type_ for type_ in FLOATS if type_ not in STORED])
@@ -434,6 +440,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.FillMultiplesOp: _fill_multiples,
     graph.AffineViewOp: _affine_view,
     graph.FftOp: _fft,
+    graph.RealFftOp: _real_fft,
     graph.GatherElementsOp: _gather_elements,
     graph.GatherNdOp: _gather_nd,
     graph.GatherOp: _gather,

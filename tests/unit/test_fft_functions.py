@@ -48,6 +48,28 @@ def test_scheduled():
     assert_close(sw.jit(sw.fft.fft)(z), np.fft.fft(z))
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("shape", [(17, 12, 1), (19, 9, 1), (16, 33, 1), (2, 16, 18), (3, 5, 33)])
+def test_blocks_of_transforms_in_lanes(shape, dtype):
+    z = numbers(shape, dtype)
+
+    def every(f, z):
+        return f.fft(z, axis=1), f.rfft(z.real, axis=1)
+
+    results = sw.jit(lambda z: every(sw.fft, z), opt="quick")(z)
+    for found, expected in zip(results, every(np.fft, z), strict=True):
+        assert_close(found, expected)
+
+
+def test_a_row_that_is_not_finite_leaves_its_neighbours():
+    x = RNG.normal(size=(18, 8))
+    x[3, 5], x[7, 0] = np.nan, np.inf
+    found, expected = sw.jit(sw.fft.rfft, opt="quick")(x), np.fft.rfft(x)
+    rest = np.isfinite(x).all(axis=1)
+    assert_close(found[rest], expected[rest])
+    assert not np.isfinite(found[~rest]).any()
+
+
 def test_arguments():
     z, x = numbers((4, 6, 5)), RNG.normal(size=(4, 6, 5))
 

@@ -13,8 +13,8 @@ from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
-from ...analysis.plans.cost import kept_bytes, time_text
-from ...analysis.plans.operation_cost import predicted_alone
+from ...analysis.plans.cost import time_text
+from ...analysis.plans.operation_cost import copying, predicted_alone
 from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp, MatmulOp, WinogradInputOp, WinogradOutputOp
 from ...dialects.graph.expressions import Expr, built_before
@@ -75,7 +75,7 @@ class Tiling:
         result = tiles * outputs * self.tile**2
         before, behind = points * tiles * channels, points * tiles * outputs
         steps = (image + padded, padded + before, behind + result, 2 * result)
-        moving = sum(_copying(bytes_ * elements, target) for elements in steps)
+        moving = sum(copying(bytes_ * elements, target) for elements in steps)
         coming = _from_memory(bytes_ * prod(weights), target)
         return max(cost.seconds, coming) + moving
 
@@ -86,16 +86,6 @@ def _from_memory(weights: float, target: Target) -> float:
     return (
         0.0 if weights <= last.bytes // last.shared_by else weights / target.rates.read_memory.core
     )
-
-
-def _copying(size: float, target: Target) -> float:
-    """Seconds in which so many bytes are read and written."""
-    rates, core = target.rates, target.core
-    last = core.caches[-1]
-    if size <= kept_bytes(core.cache(2)):
-        return size / rates.copy_l2.core
-    is_cached = last.level > 2 and size <= last.bytes // last.shared_by
-    return size / (rates.copy_l3 if is_cached else rates.copy_memory).core
 
 
 def why_direct(conv: ConvOp) -> str | None:

@@ -109,5 +109,8 @@ func.func @fft(%a: tensor<4x12xf32>, %b: tensor<4x12xf32>) {
   // TE: te.loops "fft" (%{{.*}} = %a, %{{.*}} = %b, %{{.*}} = %{{.*}}) ->
   // TE: loop.for serial "group" %group = 0 to 2 {
   %re, %im = graph.fft %a, %b length = 6 : tensor<4x12xf32>, tensor<4x12xf32> -> tensor<4x12xf32>, tensor<4x12xf32>
+  // CHECK-NEXT: %{{.*}}, %{{.*}} = graph.real_fft %a length = 6 : tensor<4x12xf32> -> tensor<4x8xf32>, tensor<4x8xf32>
+  // TE: te.loops "real_fft"
+  %half, %half_1 = graph.real_fft %a length = 6 : tensor<4x12xf32> -> tensor<4x8xf32>, tensor<4x8xf32>
   func.return
 }

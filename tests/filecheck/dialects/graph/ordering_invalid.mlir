@@ -110,3 +110,10 @@ func.func @fft_length(%a: tensor<4x34xf32>) {
   %re, %im = graph.fft %a, %a length = 17 : tensor<4x34xf32>, tensor<4x34xf32> -> tensor<4x34xf32>, tensor<4x34xf32>
   func.return
 }
+
+// -----
+// CHECK: ordering_invalid.mlir:{{[0-9]+:[0-9]+}}: found length 34 in rows of 34, expected a divisor of that without prime factors above 13; take another algorithm, such as Bluestein's
+func.func @real_fft_length(%a: tensor<4x34xf32>) {
+  %re, %im = graph.real_fft %a length = 34 : tensor<4x34xf32> -> tensor<4x18xf32>, tensor<4x18xf32>
+  func.return
+}

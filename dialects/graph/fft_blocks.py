@@ -1,0 +1,134 @@
+"""
+Transforms next to each other in the lanes of vectors: a block of rows, or of columns, at a time.
+
+Elements go into a buffer with a column for each transform: of rows they are transposed on the way, by vectors. There every
+stage is the same for all lanes, and what it needs is in the caches next to the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ..dtypes import bit_width
+from ..loop import LoopKind, RunMode
+from ..te.loop_builder import Form, LoopBuilder
+from .fft_stages import InLanes
+
+LINE_BITS = 512
+"""Bits of a line of the caches, of which a block of rows reads whole ones: what it has of lanes."""
+
+MOST_BYTES = 1 << 18
+"""Bytes of the two buffers of a block: as second-level caches have at least."""
+
+
+def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
+    """How many of `batch` times `inner` transforms of a length are computed next to each other; None where one is."""
+    batch, length, inner = shape
+    lanes = LINE_BITS // bit_width(element)
+    bytes_ = 2 * 2 * (length + 2) * LINE_BITS // 8
+    is_block = (batch if inner == 1 else inner) >= lanes and bytes_ <= MOST_BYTES
+    return lanes if is_block else None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows, or columns of one row, of tensors of the shape (batch, length · inner)."""
+
+    w: LoopBuilder
+    inner: int
+    lanes: int
+    row: Form
+    """of the first lane"""
+    column: Form
+    """likewise"""
+
+    @staticmethod
+    @contextmanager
+    def each(w: LoopBuilder, batch: int, inner: int, lanes: int) -> Generator[Block]:
+        """What is written inside runs for blocks that have each transform among them."""
+        if inner == 1:
+            with _first_ones(w, batch, lanes) as row:
+                yield Block(w, inner, lanes, row, ())
+            return
+        with w.loop("lane", 0, batch) as lane, _first_ones(w, inner, lanes) as column:
+            yield Block(w, inner, lanes, [(1, lane)], column)
+
+    @property
+    def space(self) -> InLanes:
+        return InLanes(self.w, self.lanes)
+
+    def buffers(self, element: Attribute, count: int) -> tuple[SSAValue, SSAValue]:
+        """Two, for so many elements of each lane."""
+        shape = count, self.lanes
+        return self.w.scratch(element, shape, "numbers"), self.w.scratch(element, shape, "others")
+
+    def read(self, source: SSAValue, target: SSAValue, first: int, count: int) -> None:
+        """Put so many elements of each transform into a buffer, from element `first` of it on."""
+        w = self.w
+        if self.inner > 1:
+            with w.loop("i", 0, count) as i, self._lane() as lane:
+                x = w.load_at(source, [self.row, [(self.inner, i), *self.column, (1, lane)]])
+                w.store_at(x, target, [[(1, i), (1, first)], [(1, lane)]])
+            return
+        for place, size in self._squares(count):
+            with place as start, self._vector("i", size) as i, self._lane() as lane:
+                x = w.load_at(source, [[*self.row, (1, lane)], [*start, (1, i)]])
+                w.store_at(x, target, [[*start, (1, i), (1, first)], [(1, lane)]])
+
+    def write(self, source: SSAValue, first: int, count: int, target: SSAValue) -> None:
+        """Put so many elements of a buffer, from element `first` of it on, where the transforms' results are."""
+        w = self.w
+        if self.inner > 1:
+            with w.loop("i", 0, count) as i, self._lane() as lane:
+                x = w.load_at(source, [[(1, i), (1, first)], [(1, lane)]])
+                w.store_at(x, target, [self.row, [(self.inner, i), *self.column, (1, lane)]])
+            return
+        for place, size in self._squares(count):
+            with place as start, self._lane() as lane, self._vector("i", size) as i:
+                x = w.load_at(source, [[*start, (1, i), (1, first)], [(1, lane)]])
+                w.store_at(x, target, [[*self.row, (1, lane)], [*start, (1, i)]])
+
+    def _lane(self) -> AbstractContextManager[SSAValue]:
+        return self._vector("l", self.lanes)
+
+    def _vector(self, name: str, count: int) -> AbstractContextManager[SSAValue]:
+        return self.w.loop(name, 0, count, LoopKind.PARALLEL, mode=RunMode.VECTOR)
+
+    def _squares(self, count: int) -> Iterator[tuple[AbstractContextManager[Form], int]]:
+        """Loops over as many elements as there are lanes, and what is left."""
+        whole, rest = divmod(count, self.lanes)
+        if whole:
+            yield self._start(whole), self.lanes
+        if rest:
+            yield self._start_at(whole * self.lanes), rest
+
+    @contextmanager
+    def _start(self, count: int) -> Generator[Form]:
+        with self.w.loop("square", 0, count) as square:
+            yield [(self.lanes, square)]
+
+    @contextmanager
+    def _start_at(self, place: int) -> Generator[Form]:
+        yield [(place, 1)]
+
+
+@contextmanager
+def _first_ones(w: LoopBuilder, extent: int, lanes: int) -> Generator[Form]:
+    """The first of as many as there are lanes; the last block has some of the one before where that is not even."""
+    count = -(-extent // lanes)
+    if extent % lanes == 0:
+        with w.loop("block", 0, count) as block:
+            yield [(lanes, block)]
+        return
+    with w.loop("block", 0, count) as block:
+        # Counted from behind, so that it is the greater of two numbers; a single step is taken from there.
+        last = extent - lanes
+        lower = [AffineExpr.dimension(0) * -lanes + last, AffineExpr.constant(0)]
+        bound = AffineMap(1, 0, tuple(lower)), [block]
+        with w.loop("before", bound, last + 1, step=last + 1) as before:
+            yield [(last, 1), (-1, before)]
