@@ -29,8 +29,20 @@ def concat(arrays: Sequence[TensorLike], /, *, axis: int | None = 0) -> Any:
 
 
 @standard
-def expand_dims(x: TensorLike, /, axis: int) -> Any:
+def _expanded(x: TensorLike, axis: int, /) -> Any:
     return call("expand_dims", x, axis)
+
+
+def expand_dims(x: TensorLike, /, axis: int) -> Any:
+    """
+    `x` with a new axis of extent 1 at this position of the result.
+
+    Raises IndexError for a position that the result does not have, as the standard says.
+    """
+    try:
+        return _expanded(x, axis)
+    except StepwellError as error:
+        raise IndexError(str(error)) from None
 
 
 @standard

@@ -116,6 +116,8 @@ def test_elements_are_read_and_written():
         bool(x)
     with pytest.raises(ValueError, match=r"found extent 2 on axis 0 .*, expected 1"):
         xp.squeeze(x, 0)
+    with pytest.raises(IndexError, match=r"found axis 3 for a tensor of rank 3, expected -3 to 2"):
+        xp.expand_dims(x, axis=3)
 
 
 def test_results_whose_shapes_the_elements_say():
