@@ -68,3 +68,10 @@ def test_a_scalar_is_divided_as_lanes_are(c: int):
     divide = sw.jit(lambda x: (x // c, x % c))
     for x in (-(2**63), -15, -14, -1, 0, 6, 13, 2**63 - 1):
         assert tuple(map(int, divide(np.int64(x)))) == divmod(x, c)
+
+
+def test_quotients_are_divided_again():
+    x = np.arange(-500, 500)
+    parts = sw.jit(lambda x: (x % 7, x // 7 % 4, x // 7 // 4 % 10))(x)
+    for found, wanted in zip(parts, (x % 7, x // 7 % 4, x // 7 // 4 % 10), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -35,8 +35,10 @@ class Division(NamedTuple):
 def divide_integers(ops: Sequence[Operation]) -> None:
     """Rewrite the divisions among operations, those rounded down first: these are written by the others."""
     for find in (_rounded_down, _in_lanes):
-        for division in [found for op in ops if op.parent is not None and (found := find(op))]:
-            if division.op.parent is not None:
+        for op in ops:
+            # What is divided may be a quotient that has just been replaced.
+            division = find(op) if op.parent is not None else None
+            if division is not None:
                 _replace(division)
 
 
