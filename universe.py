@@ -98,6 +98,7 @@ _PASSES: dict[str, str] = {
     "graph-flatten-rows": "transforms.graph.flatten_rows:GraphFlattenRowsPass",
     "graph-scale-late": "transforms.graph.scale_late:GraphScaleLatePass",
     "graph-scatter-in-any-order": "transforms.graph.scatter_in_any_order:GraphScatterInAnyOrderPass",
+    "graph-narrow-sums": "transforms.graph.narrow_sums:GraphNarrowSumsPass",
     "graph-order-products": "transforms.graph.order_products:GraphOrderProductsPass",
     "graph-recognize-fourier": "transforms.graph.recognize_fourier:GraphRecognizeFourierPass",
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",

@@ -51,6 +51,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-recognize-fourier",
             "graph-scatter-in-any-order",
             "graph-merge-products",
+            "graph-narrow-sums",
             "graph-extend-narrow-floats",
             "graph-normalize-late",
             "graph-winograd",
