@@ -115,11 +115,11 @@ class Complex(Pair, TracedArray):
     def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         return call("astype", self, dtype)
 
-    def reshape(self, *shape: Any) -> Any:
-        return call("reshape", self, shape[0] if len(shape) == 1 else shape)
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return call("reshape", self, shape[0] if len(shape) == 1 else shape, order)
 
-    def ravel(self) -> Any:
-        return call("ravel", self)
+    def ravel(self, order: str = "C") -> Any:
+        return call("ravel", self, order)
 
     flatten = ravel
 

@@ -57,6 +57,7 @@ from .numpy import (
     sorting,
     statistics,
     updates,
+    windows,
 )
 from .numpy import (
     complex_functions as complex_functions,  # enters what functions are of complex numbers
@@ -114,6 +115,7 @@ _NUMPY = (
     sorting,
     statistics,
     updates,
+    windows,
 )
 
 
@@ -161,6 +163,10 @@ _OF_NETWORKS = {
     if _OF_NUMPY.get(name) is not function
 }
 
+_STRIDE_TRICKS = Namespace(
+    "stepwell.lib.stride_tricks", windows.MEMBERS, windows.__doc__ or "", windows.MISSING
+)
+
 _PUBLIC: dict[str, Any] = {
     # NumPy's names are NumPy's functions also where a network has one.
     **_OF_NETWORKS,
@@ -170,6 +176,7 @@ _PUBLIC: dict[str, Any] = {
     **introspection.CONSTANTS,
     **introspection.DTYPES,
     **introspection.FUNCTIONS,
+    "lib": Namespace("stepwell.lib", {"stride_tricks": _STRIDE_TRICKS}, "As numpy.lib.", {}),
     "linalg": Namespace("stepwell.linalg", linalg.MEMBERS, linalg.__doc__ or "", linalg.MISSING),
     "fft": Namespace("stepwell.fft", fft.FFT, fft.__doc__ or "", {}),
     "random": Namespace("stepwell.random", keys.MEMBERS, keys.__doc__ or "", other_packages.RANDOM),
@@ -228,6 +235,7 @@ operators.enter({"__getitem__": getitem, "updated": updates.updated})
 for _room, _members, _missing in (
     ("linalg", linalg.MEMBERS, linalg.MISSING),
     ("fft", fft.FFT, {}),
+    ("lib.stride_tricks", windows.MEMBERS, windows.MISSING),
 ):
     operators.enter({f"{_room}.{name}": function for name, function in _members.items()})
     operators.enter_hints({f"{_room}.{name}": reason for name, reason in _missing.items()})

@@ -230,18 +230,13 @@ class Tensor(TracedArray):
         return call("astype", self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> Tensor:
-        if order != "C":
-            raise StepwellError(
-                f"found order='{order}' in reshape, expected 'C'; transpose the tensor first",
-                where=call_site_text(),
-            )
-        return call("reshape", self, shape[0] if len(shape) == 1 else shape)
+        return call("reshape", self, shape[0] if len(shape) == 1 else shape, order)
 
-    def flatten(self) -> Tensor:
-        return call("reshape", self, -1).copy()
+    def flatten(self, order: str = "C") -> Tensor:
+        return call("ravel", self, order).copy()
 
-    def ravel(self) -> Tensor:
-        return call("ravel", self)
+    def ravel(self, order: str = "C") -> Tensor:
+        return call("ravel", self, order)
 
     def transpose(self, *axes: Any) -> Tensor:
         if len(axes) == 1 and not isinstance(axes[0], int):

@@ -35,7 +35,7 @@ promotion included, at odd sizes and on several dtypes (`tests/unit/numpy_calls.
 - where NumPy computes in float16 (the exponential of int8), Stepwell takes float32.
 - complex64 and complex128 are pairs of real values while tracing. Functions marked "also complex" take them; others say so.
 - traced values do not change, so that there is no `out=`: use what a function returns. Reductions have `where=` and `initial=`;
-  in place of `where=` of other functions write `sw.where(condition, f(x), other)`. There is no `order=` but "C".
+  in place of `where=` of other functions write `sw.where(condition, f(x), other)`. `order=` is taken by `reshape` and `ravel`.
 
 """
 

@@ -31,6 +31,7 @@ from . import (
     scans,
     selection,
     updates,
+    windows,
 )
 from .complex_rules import (
     as_complex,
@@ -410,7 +411,7 @@ for _function in (
     *(joining.column_stack, joining.split, joining.array_split, joining.unstack),
     *(matrices.diagonal, matrices.diag, matrices.diagflat, matrices.trace, matrices.tril),
     *(matrices.triu, selection.take, selection.take_along_axis, joining.delete),
-    *(indexing.getitem, fourier.fftshift, fourier.ifftshift),
+    *(indexing.getitem, windows.sliding_window_view, fourier.fftshift, fourier.ifftshift),
 ):
     by_parts(_function)
 for _function, _places in (

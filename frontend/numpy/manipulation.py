@@ -61,28 +61,41 @@ def bitcast(x: TensorLike, dtype: Any, /) -> Tensor:
 
 
 @traceable
-def reshape(x: TensorLike, /, shape: int | Sequence[int]) -> Tensor:
+def reshape(x: TensorLike, /, shape: int | Sequence[int], order: str = "C") -> Tensor:
     """
-    The elements in row-major order under `shape`, one extent of which may be -1.
+    The elements in order under `shape`, one extent of which may be -1: the last index changes first, or with "F" the first.
 
-    Raises StepwellError for a shape of another number of elements. NumPy's `order=` is always "C" here.
+    Raises StepwellError for a shape of another number of elements.
 
     >>> sw.reshape([1, 2, 3, 4, 5, 6], (2, -1))
     array([[1, 2, 3],
            [4, 5, 6]])
     """
-    return record(graph.ReshapeOp, as_tensor(x), integers(shape, "shape"))
+    x, shape = as_tensor(x), integers(shape, "shape")
+    if not is_column_major(order):
+        return record(graph.ReshapeOp, x, shape)
+    return transpose(record(graph.ReshapeOp, transpose(x), shape[::-1]))
+
+
+def is_column_major(order: str) -> bool:
+    """
+    Whether elements are in the order in which the first index changes first. Traced values have no other order in memory
+    than "C", which "A" and "K" ask for. Raises StepwellError for what is no order.
+    """
+    if order not in ("C", "F", "A", "K"):
+        raise StepwellError(f"found order {order!r:.40}, expected 'C', 'F', 'A' or 'K'")
+    return order == "F"
 
 
 @traceable
-def ravel(x: TensorLike, /) -> Tensor:
+def ravel(x: TensorLike, /, order: str = "C") -> Tensor:
     """
-    All elements along one axis, in row-major order.
+    All elements along one axis: the last index changes first, or with "F" the first.
 
     >>> sw.ravel([[1, 2], [3, 4]])
     array([1, 2, 3, 4])
     """
-    return record(graph.ReshapeOp, as_tensor(x), (-1,))
+    return reshape(x, (-1,), order)
 
 
 @traceable

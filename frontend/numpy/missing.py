@@ -59,7 +59,7 @@ MISSING: dict[str, str] = {
                 "setbufsize",
             ),
             *("printoptions", "get_printoptions", "set_printoptions", "get_include"),
-            *("show_config", "show_runtime", "test", "testing", "ctypeslib", "f2py", "lib"),
+            *("show_config", "show_runtime", "test", "testing", "ctypeslib", "f2py"),
         ),
         _STATE,
     ),

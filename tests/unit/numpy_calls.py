@@ -49,8 +49,8 @@ CREATION = {
 }
 
 MANIPULATION = {
-    "reshape": "np.reshape(x, (5, -1))",
-    "ravel": "np.ravel(x)",
+    "reshape": "np.reshape(x, (5, -1)); np.reshape(c, (6, -1), order='F')",
+    "ravel": "np.ravel(x); np.ravel(c, 'F'); c.flatten('F')",
     "transpose": "np.transpose(c, (1, 2, 0))",
     "matrix_transpose": "np.matrix_transpose(c)",
     "swapaxes": "np.swapaxes(c, 0, 2)",

@@ -172,7 +172,7 @@ def assigned(x):
 
 OTHER_MISTAKES = {
     "found an assignment into": assigned,
-    "found order='F' in reshape": lambda x: x.reshape(6, order="F"),
+    "found order 'G', expected 'C', 'F', 'A' or 'K'": lambda x: x.reshape(6, order="G"),
     "found numpy's roots": lambda x: np.roots(x),
     "found numpy's sort_complex": lambda x: np.sort_complex(x),
     "found numpy's linalg.eig .* there is no operation for the eigenvalues": lambda x: (
