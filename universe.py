@@ -113,6 +113,7 @@ _PASSES: dict[str, str] = {
     "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
+    "te-double-windows": "transforms.te.double_windows:TeDoubleWindowsPass",
     "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",
     "te-consume-in-loops": "transforms.te.consume_in_loops:TeConsumeInLoopsPass",
     "te-merge-loops": "transforms.te.merge_loops:TeMergeLoopsPass",

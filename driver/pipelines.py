@@ -68,6 +68,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "te-sink-into-regions",
             "te-fuse",
+            "te-double-windows",
             "te-compute-in-loops",
             "te-merge-loops",
             "te-consume-in-loops",
@@ -112,6 +113,7 @@ _BEFORE_SHOWING = {
     Level.TE: (
         "te-sink-into-regions",
         "te-fuse",
+        "te-double-windows",
         "te-compute-in-loops",
         "te-merge-loops",
         "te-consume-in-loops",
