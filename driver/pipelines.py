@@ -59,6 +59,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-decompose",
             "canonicalize",
             "cse",
+            "graph-outline-repeats",
             "convert-graph-to-te",
         ),
     ),
@@ -73,6 +74,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-merge-loops",
             "te-consume-in-loops",
             "te-narrow-steps",
+            "te-inline-functions",
             "te-bufferize",
             "te-expand",
             "te-collapse",
@@ -118,6 +120,7 @@ _BEFORE_SHOWING = {
         "te-merge-loops",
         "te-consume-in-loops",
         "te-narrow-steps",
+        "te-inline-functions",
     )
 }
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""

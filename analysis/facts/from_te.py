@@ -55,7 +55,7 @@ class _Reader:
     def read(self) -> KernelFacts:
         for inner, outer in zip(self.kernel.body.block.args, self.kernel.inputs, strict=True):
             if is_tensor(inner):
-                is_constant = isinstance(outer.owner, arith.ConstantOp)
+                is_constant = isinstance(outer.owner, arith.ConstantOp) or _is_marked(outer)
                 self._add(inner, Home.CONSTANT if is_constant else Home.ARGUMENT)
         for constant in te.tensor_constants(self.kernel.body.block):
             self._add(constant.result, Home.CONSTANT)
@@ -225,3 +225,12 @@ def _is_used(op: Operation) -> bool:
 def _is_sum_of_floats(result: SSAValue, combiner: Combiner) -> bool:
     type_ = tensor_type(result).get_element_type()
     return combiner in (Combiner.ADD, Combiner.MUL) and is_float(type_)
+
+
+def _is_marked(value: SSAValue) -> bool:
+    """Whether it is an argument that is the same in each call of the program."""
+    function = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    assert isinstance(value, BlockArgument)
+    return loop.CONSTANT in function.arg_attrs.data[value.index].data

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import ConstantLike, Pure
@@ -73,6 +73,9 @@ class GraphDialect(Dialect):
 
 def constant_array(value: SSAValue) -> Array | None:
     """The elements when the value is a constant that is cheap to look at, else None."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.operands:
+        return None  # the most, told by what costs least
     attr = ConstantLike.get_constant_value(value)
     if isinstance(attr, DenseIntOrFPElementsAttr):
         return elements_to_numpy(cast(ElementsAttr, attr))
@@ -196,15 +199,15 @@ class GraphOp(
         return self._folded_constants()
 
     def _folded_constants(self) -> Sequence[Attribute] | None:
-        counts = [element_count(shape_of(result)) for result in self.results]
-        if not self.operands or any(count is None or count > FOLD_LIMIT for count in counts):
-            return None
         arrays: list[Array] = []
         for operand in self.operands:
             array = constant_array(operand)
             if array is None:
                 return None
             arrays.append(array)
+        counts = [element_count(shape_of(result)) for result in self.results]
+        if not arrays or any(count is None or count > FOLD_LIMIT for count in counts):
+            return None
         if (self.flops() or 0) > FOLD_LIMIT * 64:
             return None
         results = evaluated(self, *arrays)

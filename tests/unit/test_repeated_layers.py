@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.levels import Level
+from stepwell.analysis.structure import Structure, kernel_structure
+from stepwell.dialects import te
+from stepwell.driver.pipelines import as_shown
 from stepwell.frontend.lowered import Lowered
 from stepwell.lowering import te_definitions
+from stepwell.transforms.graph import outline_repeats
 
 
 def weights(layers: int) -> list[Any]:
@@ -51,3 +56,34 @@ def test_what_is_copied_is_what_would_be_made(monkeypatch: pytest.MonkeyPatch) -
         "stepwell.transforms.te.fuse.plan_structure", lambda plan: (never_equal(), ())
     )
     assert lowered(4)[0].as_text("te") == copied and count > 20
+
+
+def blocks(x: Any, weights: list[Any]) -> Any:
+    """Layers with a product in the middle and a residual sum, as those of transformers are."""
+    for w in weights:
+        h = sw.layer_norm(x, w[0], w[1], eps=1e-5)
+        x = x + sw.relu(h @ w + w[2]) @ (w / 2)
+    return x
+
+
+@pytest.mark.parametrize("layers", [5, 6])
+def test_repeated_parts_have_the_kernels_that_they_would_have(
+    layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = weights(layers)
+    x = np.linspace(-1, 1, 85, dtype=np.float32).reshape(5, 17)
+    low = sw.jit(lambda x: blocks(x, own), opt="quick").lower(x)
+    found = kernels_of(low)
+    once = sum(op.name == "func.call" for op in low.module("te").walk())
+    assert once == layers
+    expected = sw.jit(blocks, opt="quick")(x, own)
+    np.testing.assert_allclose(low.compile()(x), expected, rtol=1e-4)
+    monkeypatch.setattr(outline_repeats, "find_repeat", lambda *_: None)
+    assert kernels_of(sw.jit(lambda x: blocks(x, own), opt="quick").lower(x)) == found
+
+
+def kernels_of(low: Lowered) -> list[Structure]:
+    """What the kernels of a program are but for names, in order."""
+    shown = as_shown(low.module("te"), Level.TE, low.options)
+    assert len(list(shown.ops)) == 1
+    return [kernel_structure(op) for op in shown.walk() if isinstance(op, te.KernelOp)]

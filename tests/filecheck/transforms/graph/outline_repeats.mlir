@@ -1,0 +1,108 @@
+// RUN: stepwell-opt %s -p 'graph-outline-repeats{operations=3 saved=6}' | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-outline-repeats{operations=3 saved=6},convert-graph-to-te,te-fuse,te-inline-functions' | filecheck %s --check-prefix INLINED
+// RUN: stepwell-opt %s -p 'graph-outline-repeats{operations=3 saved=6}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p graph-outline-repeats | filecheck %s --check-prefix SHORT
+
+// REMARK: 3 times the same 3 operations: decided about once
+// REMARK-NOT: times the same
+
+// A short program is left as it is.
+// SHORT-NOT: call
+
+// Three layers: the weights are arguments that are marked, and what all have in common stands in the function.
+// CHECK-LABEL: func.func private @layers.part0
+// CHECK-SAME:      (%x: tensor<4x4xf32>, %v: tensor<4x4xf32> {stepwell.constant}, %b: tensor<4xf32>) -> tensor<4x4xf32> attributes {stepwell.repeated} {
+// CHECK-NEXT:    %[[P:.*]] = graph.matmul %x, %v
+// CHECK-NEXT:    %[[S:.*]] = graph.add %[[P]], %b
+// CHECK-NEXT:    %[[ZERO:.*]] = graph.constant dense<0.000000e+00>
+// CHECK-NEXT:    %[[R:.*]] = graph.maximum %[[S]], %[[ZERO]]
+// CHECK-NEXT:    func.return %[[R]]
+// CHECK-LABEL: func.func @layers
+// CHECK:         %[[ONE:.*]] = func.call @layers.part0(%x, %v, %b)
+// CHECK:         %[[TWO:.*]] = func.call @layers.part0(%[[ONE]], %p2, %b)
+// CHECK:         %[[THREE:.*]] = func.call @layers.part0(%[[TWO]], %v, %b)
+// CHECK:         func.return %[[THREE]]
+
+// Each kernel has its own weights again.
+// INLINED-NOT: func.func private
+// INLINED-LABEL: func.func @layers(
+// INLINED-NEXT:    %[[ONE:.*]] = te.kernel "{{.*}}" (%{{.*}} = %x, %{{.*}} = %b)
+// INLINED-NEXT:      arith.constant dense_resource<v>
+// INLINED:         %[[TWO:.*]] = te.kernel "{{.*}}" (%{{.*}} = %[[ONE]], %{{.*}} = %b)
+// INLINED-NEXT:      arith.constant dense_resource<w>
+// INLINED:         %[[THREE:.*]] = te.kernel "{{.*}}" (%{{.*}} = %[[TWO]], %{{.*}} = %b)
+// INLINED-NEXT:      arith.constant dense_resource<v>
+// INLINED:         func.return %[[THREE]]
+func.func @layers(%x: tensor<4x4xf32>, %b: tensor<4xf32>) -> tensor<4x4xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %v = graph.constant dense_resource<v> : tensor<4x4xf32>
+  %p1 = graph.matmul %x, %v : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s1 = graph.add %p1, %b : tensor<4x4xf32>, tensor<4xf32> -> tensor<4x4xf32>
+  %r1 = graph.maximum %s1, %zero : tensor<4x4xf32>, tensor<f32> -> tensor<4x4xf32>
+  %p2 = graph.constant dense_resource<w> : tensor<4x4xf32>
+  %q2 = graph.matmul %r1, %p2 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s2 = graph.add %q2, %b : tensor<4x4xf32>, tensor<4xf32> -> tensor<4x4xf32>
+  %r2 = graph.maximum %s2, %zero : tensor<4x4xf32>, tensor<f32> -> tensor<4x4xf32>
+  %p3 = graph.matmul %r2, %v : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s3 = graph.add %p3, %b : tensor<4x4xf32>, tensor<4xf32> -> tensor<4x4xf32>
+  %r3 = graph.maximum %s3, %zero : tensor<4x4xf32>, tensor<f32> -> tensor<4x4xf32>
+  func.return %r3 : tensor<4x4xf32>
+}
+
+// Steps that are element-wise are one kernel: a cut would store what passes it.
+// CHECK-LABEL: func.func @elementwise
+// CHECK-NOT:     call
+func.func @elementwise(%x: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  %a1 = graph.mul %x, %x : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %b1 = graph.add %a1, %c : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %c1 = graph.tanh %b1 : tensor<8xf32>
+  %a2 = graph.mul %c1, %c1 : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %b2 = graph.add %a2, %c : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %c2 = graph.tanh %b2 : tensor<8xf32>
+  %a3 = graph.mul %c2, %c2 : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %b3 = graph.add %a3, %c : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+  %c3 = graph.tanh %b3 : tensor<8xf32>
+  func.return %c3 : tensor<8xf32>
+}
+
+// A chain over rows goes on over every cut between its steps: no product needs what passes one.
+// CHECK-LABEL: func.func @rows
+// CHECK-NOT:     call
+func.func @rows(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %a1 = graph.sum %x axes = [1] keepdims : tensor<4x8xf32> -> tensor<4x1xf32>
+  %b1 = graph.div %x, %a1 : tensor<4x8xf32>, tensor<4x1xf32> -> tensor<4x8xf32>
+  %c1 = graph.exp %b1 : tensor<4x8xf32>
+  %a2 = graph.sum %c1 axes = [1] keepdims : tensor<4x8xf32> -> tensor<4x1xf32>
+  %b2 = graph.div %c1, %a2 : tensor<4x8xf32>, tensor<4x1xf32> -> tensor<4x8xf32>
+  %c2 = graph.exp %b2 : tensor<4x8xf32>
+  %a3 = graph.sum %c2 axes = [1] keepdims : tensor<4x8xf32> -> tensor<4x1xf32>
+  %b3 = graph.div %c2, %a3 : tensor<4x8xf32>, tensor<4x1xf32> -> tensor<4x8xf32>
+  %c3 = graph.exp %b3 : tensor<4x8xf32>
+  func.return %c3 : tensor<4x8xf32>
+}
+
+// The second step adds what the first multiplies: these are no parts of one repeat.
+// CHECK-LABEL: func.func @other_operands
+// CHECK-NOT:     call
+// CHECK:         func.return
+func.func @other_operands(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %p1 = graph.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s1 = graph.add %p1, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %t1 = graph.tanh %s1 : tensor<4x4xf32>
+  %p2 = graph.matmul %t1, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s2 = graph.add %p2, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %t2 = graph.tanh %s2 : tensor<4x4xf32>
+  %p3 = graph.matmul %t2, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s3 = graph.add %p3, %t2 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %t3 = graph.tanh %s3 : tensor<4x4xf32>
+  func.return %t3 : tensor<4x4xf32>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      v: "0x400000000000803F000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+      w: "0x40000000000000000000803F000000000000803F000000000000803F000000000000803F000000000000803F000000000000803F000000000000803F000000000000803F"
+    }
+  }
+#-}
