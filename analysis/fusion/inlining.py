@@ -176,9 +176,22 @@ def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
             return None
     if consumer.is_reduction:
         return "a reduction reads outside of it"
-    if consumer.is_join:
+    if consumer.is_join and not _is_joined_side_by_side(consumer, producer):
         return "the consumer only moves data: it is written to its place there"
     return _why_not_anywhere(producer)
+
+
+def _is_joined_side_by_side(consumer: Nest, producer: Nest) -> bool:
+    """
+    Whether the consumer joins parts along a short innermost axis, as colours to pixels: written to its place there each
+    part would be stored element by element. The axis is written out, so that nothing is tested.
+    """
+    extents, shape = consumer.space.numbers, producer.space.numbers
+    if DYNAMIC_INDEX in extents or not extents or consumer.is_reduction:
+        return False
+    *outer, last = extents
+    is_short = last <= MOST_APART < max(outer, default=0)
+    return is_short and list(shape[:-1]) == outer and 0 < shape[-1] < last
 
 
 def _why_not_anywhere(producer: Nest) -> str | None:

@@ -34,7 +34,14 @@ def shrink(np, image):
     return largest, largest.sum(axis=(0, 1))
 
 
-@pytest.mark.parametrize("program", [swap_colours, turn, shrink])
+def colours_of_squares(np, image):
+    """The colours of a sensor that has one of each square of four: parts that are computed, side by side."""
+    square = image[:40, :52, 0]
+    green = (square[::2, 1::2] + square[1::2, ::2]) / 2
+    return np.stack([square[::2, ::2] * 3, green, np.exp(square[1::2, 1::2])], axis=-1)
+
+
+@pytest.mark.parametrize("program", [swap_colours, turn, shrink, colours_of_squares])
 def test_programs_with_short_axes(program: Callable[..., object]):
     image = np.random.default_rng(1).normal(size=(40, 53, 3)).astype(np.float32)
     found, expected = sw.jit(lambda x: program(sw, x))(image), program(np, image)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i16, i32
+from xdsl.dialects.builtin import TensorType, i1, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -15,6 +15,7 @@ from ...dialects.dtypes import (
     is_float,
     is_unsigned,
     significand_bits,
+    ui8,
     ui16,
     ui32,
 )
@@ -36,6 +37,9 @@ from .rules import EquationsPass, Rule, erase_unused
 
 _MOVING = (ExpandDimsOp, ReshapeOp, SliceOp, SqueezeOp, TransposeOp)
 """What may stand between a cast and a sum: what each makes has elements of its one operand."""
+
+
+_SOURCES: tuple[Attribute, ...] = (i1, i8, ui8, i16, ui16)
 
 
 class _SumInFewerBits(RewritePattern):
@@ -93,7 +97,7 @@ def _on(moving: Operation, x: Expr) -> Operation:
 
 def _narrow(source: Attribute, wide: Attribute, count: int | None) -> Attribute | None:
     """The narrowest type that holds the sums of so many integers, if the sums are exact in the wide one; else None."""
-    if not isinstance(source, IntegerType) or count is None or bit_width(source) > 16:
+    if source not in _SOURCES or count is None:
         return None
     unsigned = is_unsigned(source)
     bits = 1 if is_bool(source) else bit_width(source) - (not unsigned)

@@ -83,3 +83,35 @@ func.func @border(%x: tensor<4xf32>, %y: tensor<40xf32>) -> tensor<40xf32> {
   }
   func.return %sum : tensor<40xf32>
 }
+
+// Parts that are joined along a short innermost axis are computed there; along a long one they are written to their places.
+// CHECK-LABEL: func.func @joined(
+// CHECK:         te.kernel "p"
+// CHECK:         te.compute [%i = 64, %j = 2]
+// CHECK:           math.exp
+// CHECK:           arith.select
+// CHECK:         te.kernel "d"
+// CHECK:         te.kernel "q"
+func.func @joined(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>, %z: tensor<64x30xf32>) -> (tensor<64x2xf32>, tensor<64x60xf32>) {
+  %c = te.compute [%i = 64, %j = 1] (%e = %x[%i, %j]) : (tensor<64x1xf32>) -> tensor<64x1xf32> {
+    %0 = math.exp %e : f32
+    te.yield %0 : f32
+  }
+  %p = te.compute [%i = 64, %j = 2] (%u = %c[%i, %j] else 0.0 : f32, %v = %y[%i, %j - 1] else 0.0 : f32) : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x2xf32> {
+    %one = arith.constant 1 : index
+    %is = arith.cmpi slt, %j, %one : index
+    %0 = arith.select %is, %u, %v : f32
+    te.yield %0 : f32
+  }
+  %d = te.compute [%i = 64, %j = 30] (%e = %z[%i, %j]) : (tensor<64x30xf32>) -> tensor<64x30xf32> {
+    %0 = arith.addf %e, %e : f32
+    te.yield %0 : f32
+  }
+  %q = te.compute [%i = 64, %j = 60] (%u = %d[%i, %j] else 0.0 : f32, %v = %z[%i, %j - 30] else 0.0 : f32) : (tensor<64x30xf32>, tensor<64x30xf32>) -> tensor<64x60xf32> {
+    %long = arith.constant 30 : index
+    %is = arith.cmpi slt, %j, %long : index
+    %0 = arith.select %is, %u, %v : f32
+    te.yield %0 : f32
+  }
+  func.return %p, %q : tensor<64x2xf32>, tensor<64x60xf32>
+}
