@@ -10,6 +10,9 @@ import numpy as np
 from ...dialects.graph.fft_stages import radices, unit_roots
 from ...dialects.interfaces import Array
 
+_NEARLY = 1e-2
+"""how far from a wave a column may be that is looked at first: more than roundings of what is a thousand times as large"""
+
 
 @dataclass(frozen=True)
 class Waves:
@@ -32,6 +35,8 @@ def waves_of(matrix: Array) -> Waves | None:
     It may differ from them by a rounding in its type, and by what a program that computes it in float64 makes of the
     angles: these are up to 2π times the number of rows, and three roundings of such numbers, to which NumPy adds one.
     """
+    if not _may_be_waves(matrix):
+        return None
     wide = matrix.astype(np.float64)
     scale = float(np.abs(wide).max())
     if not np.isfinite(scale) or scale == 0:
@@ -43,6 +48,24 @@ def waves_of(matrix: Array) -> Waves | None:
         if found is not None:
             return found
     return None
+
+
+def _may_be_waves(matrix: Array) -> bool:
+    """
+    Whether the largest of three columns is nearly a wave: most matrices, such as weights, are told from waves without
+    a look at all of their elements. Others of the columns may be rounding errors, as those of sines of whole turns are.
+
+    The neighbours of each element of a wave add up to as many times that element: cos(a + b) + cos(a - b) = 2 cos(a) cos(b).
+    """
+    last = matrix.shape[1] - 1
+    columns = matrix[:, sorted({0, last // 2, last})].astype(np.float64)
+    sizes = np.abs(columns).max(axis=0)
+    column, size = columns[:, sizes.argmax()], float(sizes.max())
+    inner, sums = column[1:-1], column[2:] + column[:-2]
+    squares = float(inner @ inner)
+    if not np.isfinite(squares) or squares == 0:
+        return True
+    return bool(np.abs(sums - (inner @ sums) / squares * inner).max() <= _NEARLY * size)
 
 
 def _periods(rows: int) -> Iterator[int]:
