@@ -45,3 +45,13 @@ def test_steps_that_are_written_out_leave_a_rest(count: int):
     found = sw.jit(lambda *given: counted(sw, *given, length=5))(x, weights)
     for one, other in zip(found, counted(np, x, weights, minlength=5), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 33, 2063, 4096])
+def test_sums_of_what_is_computed_ahead(n: int):
+    rng = np.random.default_rng(n)
+    d, x = rng.normal(size=n), rng.normal(size=50)
+    c, r = rng.integers(-50, 50, n), rng.integers(0, 17, n)
+    found = sw.jit(lambda d, c, r, x: sw.bincount(r, weights=d * x[c], length=17))(d, c, r, x)
+    wanted = np.bincount(r, weights=d * x[c], minlength=17)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-13)

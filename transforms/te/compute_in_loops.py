@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -73,44 +73,52 @@ def _only_compute(value: SSAValue) -> tuple[te.KernelOp, te.ComputeOp] | None:
     return kernel, found[0]
 
 
+@dataclass(frozen=True)
+class _Operand:
+    """What loops read that is computed in them: the only compute of another kernel."""
+
+    number: int
+    """of the loops' sources"""
+    producer: te.KernelOp
+    compute: te.ComputeOp
+    plan: ComputedOperand
+
+
 def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
-    """Compute in the loops what they read: first what is computed at its loads, since blocks cut the loops around these."""
-    kernel, loops = _compute_some(kernel, loops, may_be_ahead=False)
-    _compute_some(kernel, loops, may_be_ahead=True)
+    """
+    Compute in the loops what they read: first what is computed at its loads, since blocks cut the loops around these. What
+    one loop reads is computed ahead in the same blocks.
+    """
+    while at_loads := [o for o in _operands(kernel, loops) if o.plan.ahead is None]:
+        kernel, loops = _joined(kernel, loops, at_loads[:1])
+    while ahead := _operands(kernel, loops):
+        together = [o for o in ahead if o.plan.ahead is ahead[0].plan.ahead]
+        kernel, loops = _joined(kernel, loops, together)
+    _operands(kernel, loops, with_remarks=True)
 
 
-def _compute_some(
-    kernel: te.KernelOp, loops: te.LoopsOp, *, may_be_ahead: bool
-) -> tuple[te.KernelOp, te.LoopsOp]:
-    number = 0
-    while number < len(loops.sources):
-        passed = _passed(kernel, loops.sources[number])
+def _operands(
+    kernel: te.KernelOp, loops: te.LoopsOp, *, with_remarks: bool = False
+) -> list[_Operand]:
+    """What loops read that can be computed in them, with remarks on what cannot."""
+    operands: list[_Operand] = []
+    for number, source in enumerate(loops.sources):
+        passed = _passed(kernel, source)
         found = None if passed is None else _only_compute(passed)
         if passed is None or found is None:
-            number += 1
             continue
         producer, compute = found
         if _is_view(compute):  # te-bufferize makes it one
-            number += 1
             continue
         plan = plan_operand(loops, number, compute)
         if isinstance(plan, ComputedOperand) and not _is_worth_it(plan, passed, kernel):
             plan = "others need it too"
-        if isinstance(plan, ComputedOperand) and plan.ahead is not None and not may_be_ahead:
-            number += 1
-            continue
-        if isinstance(plan, str):
+        if isinstance(plan, ComputedOperand):
+            operands.append(_Operand(number, producer, compute, plan))
+        elif with_remarks:
             one, other = producer.kernel_name.data, kernel.kernel_name.data
-            if may_be_ahead:
-                remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
-            number += 1
-            continue
-        _straighten(producer, compute)
-        kernel, loops = _joined(kernel, loops, number, producer, compute, plan)
-        if not passed.uses:
-            producer.detach()
-            producer.erase()
-    return kernel, loops
+            remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
+    return operands
 
 
 def _passed(kernel: te.KernelOp, source: SSAValue) -> SSAValue | None:
@@ -182,29 +190,28 @@ def _moving(read: te.Read, type_: Tensor) -> te.ComputeOp:
 
 
 def _joined(
-    kernel: te.KernelOp,
-    loops: te.LoopsOp,
-    number: int,
-    producer: te.KernelOp,
-    compute: te.ComputeOp,
-    plan: ComputedOperand,
+    kernel: te.KernelOp, loops: te.LoopsOp, operands: Sequence[_Operand]
 ) -> tuple[te.KernelOp, te.LoopsOp]:
-    """Replace a kernel of loops by one that computes an operand; it and its loops."""
-    source = loops.sources[number]
-    is_left = any(value is source for n, value in enumerate(loops.operands) if n != number)
+    """Replace a kernel of loops by one that computes operands, all ahead or at their loads; it and its loops."""
+    producers = list(dict.fromkeys(operand.producer for operand in operands))
+    for operand in operands:
+        _straighten(operand.producer, operand.compute)
+    numbers = {operand.number for operand in operands}
+    left = {value for n, value in enumerate(loops.operands) if n not in numbers}
+    computed = {loops.sources[number] for number in numbers} - left
     inputs = [
         passed
         for passed, arg in zip(kernel.inputs, kernel.body.block.args, strict=True)
-        if is_left or arg is not source
+        if arg not in computed
     ]
-    inputs = list(dict.fromkeys((*inputs, *producer.inputs)))
+    inputs = list(dict.fromkeys((*inputs, *(v for one in producers for v in one.inputs))))
     block = Block(arg_types=[value.type for value in inputs])
     builder = Builder(InsertPoint.at_end(block))
     inside: dict[SSAValue, SSAValue] = {}
     for value, arg in zip(inputs, block.args, strict=True):
         arg.name_hint = value.name_hint
     at = dict(zip(inputs, block.args, strict=True))
-    for one in (producer, kernel):
+    for one in (*producers, kernel):
         inside |= {
             arg: at[passed]
             for passed, arg in zip(one.inputs, one.body.block.args, strict=True)
@@ -213,7 +220,7 @@ def _joined(
         for op in one.body.block.ops:
             if isinstance(op, arith.ConstantOp):
                 builder.insert(op.clone(inside))
-    new = builder.insert(_computing(loops, number, compute, plan, inside))
+    new = builder.insert(_computing(loops, operands, inside))
     results: dict[SSAValue, SSAValue] = dict(zip(loops.outputs, new.outputs, strict=True))
     builder.insert(te.YieldOp(*(results[value] for value in kernel.yielded)))
     types = [value.type for value in kernel.outputs]
@@ -224,21 +231,20 @@ def _joined(
     for old, output in zip(kernel.outputs, made.outputs, strict=True):
         output.name_hint = old.name_hint
         old.replace_all_uses_with(output)
-    kernel.detach()
-    kernel.erase()
+    for old in (kernel, *producers):
+        if not any(output.uses for output in old.outputs):
+            old.detach()
+            old.erase()
     return made, new
 
 
 def _computing(
-    loops: te.LoopsOp,
-    number: int,
-    compute: te.ComputeOp,
-    plan: ComputedOperand,
-    inside: dict[SSAValue, SSAValue],
+    loops: te.LoopsOp, operands: Sequence[_Operand], inside: dict[SSAValue, SSAValue]
 ) -> te.LoopsOp:
-    """Loops that compute the operand of a number; `inside` has what stands for the values that they and it use."""
-    before = [source for n, source in enumerate(loops.sources) if n != number]
-    read = list(dict.fromkeys(read.source for read in compute.reads))
+    """Loops that compute operands; `inside` has what stands for the values that they and these use."""
+    numbers = {operand.number for operand in operands}
+    before = [source for n, source in enumerate(loops.sources) if n not in numbers]
+    read = list(dict.fromkeys(read.source for o in operands for read in o.compute.reads))
     sources = [inside[value] for value in (*before, *read)]
     inits = [inside[value] for value in loops.inits]
     mapping: dict[SSAValue, SSAValue] = {}
@@ -252,19 +258,24 @@ def _computing(
             MemRefType(type_.get_element_type(), type_.get_shape()), position
         )
         buffers[value].name_hint = value.name_hint
-    writer = ElementWriter(compute, buffers)
     loads = [load for load in block.walk() if isinstance(load, loop.LoadOp)]
-    loads = [load for load in loads if load.buffer is mapping[plan.source]]
-    if plan.ahead is None:
-        for load in loads:
+    ahead: list[tuple[loop.LoadOp, ElementWriter]] = []
+    for operand in operands:
+        writer = ElementWriter(operand.compute, buffers)
+        own = [load for load in loads if load.buffer is mapping[operand.plan.source]]
+        if operand.plan.ahead is not None:
+            ahead += [(load, writer) for load in own]
+            continue
+        for load in own:
             element = writer.element(
                 Builder(InsertPoint.before(load)), load.map.data, load.operands_
             )
             load.result.replace_all_uses_with(element)
             _erase(load)
-    else:
-        _compute_ahead(block, loads[0], writer)
-    block.erase_arg(mapping[plan.source])  # pyright: ignore[reportArgumentType]
+    if ahead:
+        _compute_ahead(block, ahead)
+    for operand in operands:
+        block.erase_arg(mapping[operand.plan.source])  # pyright: ignore[reportArgumentType]
     new = te.LoopsOp(loops.loops_name.data, sources, inits, [v.type for v in loops.outputs], region)
     new.attributes |= loops.attributes
     new.location = loops.location
@@ -278,23 +289,26 @@ def _erase(load: loop.LoadOp) -> None:
     load.erase()
 
 
-def _compute_ahead(block: Block, load: loop.LoadOp, writer: ElementWriter) -> None:
+def _compute_ahead(block: Block, loads: Sequence[tuple[loop.LoadOp, ElementWriter]]) -> None:
     """
-    Compute what a load reads a block of steps ahead.
+    Compute what loads of one loop read a block of steps ahead.
 
     Before: `for i = 0 to n { … x[i] … }`. After: `for b = 0 to n / B { for i { ahead[i - b B] = f(i) }; for i { … ahead[i - b B] … } }`,
     where i goes through the steps of the block, and the same for the steps that are no whole block.
     """
-    steps = load.parent_op()
+    steps = loads[0][0].parent_op()
     assert isinstance(steps, loop.ForOp)
     count, name = steps.constant_trip_count() or 0, steps.loop_name.data
     size = block_size(count)
-    ahead = loop.AllocOp(loop.Scope.STACK, MemRefType(load.result.type, (size,)))
-    ahead.buffer.name_hint = writer.name or "ahead"
-    Builder(InsertPoint.at_start(block)).insert(ahead)
+    stored: dict[loop.LoadOp, _Stored] = {}
+    for load, writer in loads:
+        buffer = loop.AllocOp(loop.Scope.STACK, MemRefType(load.result.type, (size,)))
+        buffer.buffer.name_hint = writer.name or "ahead"
+        Builder(InsertPoint.at_start(block)).insert(buffer)
+        stored[load] = _Stored(load, buffer.buffer, writer)
     around = Builder(InsertPoint.before(steps))
     blocks = around.insert(loop.ForOp(f"{name}.block", 0, count // size))
-    inside = _Ahead(steps, load, ahead.buffer, writer)
+    inside = _Ahead(steps, stored)
     inside.write(_inside(blocks), blocks.induction_variable, 0, size)
     if count % size:
         inside.write(around, None, count // size * size, count % size)
@@ -302,14 +316,21 @@ def _compute_ahead(block: Block, load: loop.LoadOp, writer: ElementWriter) -> No
     steps.erase()
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A load, the buffer of what it reads in a block, and what writes the elements of that."""
+
+    load: loop.LoadOp
+    buffer: SSAValue
+    writer: ElementWriter
+
+
 @dataclass
 class _Ahead:
     """Steps that read what is computed ahead of them."""
 
     steps: loop.ForOp
-    load: loop.LoadOp
-    ahead: SSAValue
-    writer: ElementWriter
+    stored: Mapping[loop.LoadOp, _Stored]
 
     def write(self, builder: Builder, block: SSAValue | None, first: int, size: int) -> None:
         """Append so many steps: those of a block, or those from `first` on."""
@@ -322,8 +343,10 @@ class _Ahead:
         each = loop.ForOp(f"{name}.ahead{part}", 0, size, kind=loop.LoopKind.PARALLEL)
         builder.insert(each)
         inner, variable = _inside(each), each.induction_variable
-        element = self.writer.element(inner, *self._subscripts(step + start, [variable, *around]))
-        inner.insert(loop.StoreOp(element, self.ahead, [variable]))
+        for load, stored in self.stored.items():
+            subscripts = self._subscripts(load, step + start, [variable, *around])
+            element = stored.writer.element(inner, *subscripts)
+            inner.insert(loop.StoreOp(element, stored.buffer, [variable]))
 
         own, dims = self.steps.induction_variable, [AffineExpr.dimension(0)]
         first_of = start.replace_dims_and_symbols([step, *dims], [])
@@ -335,17 +358,18 @@ class _Ahead:
         builder.insert(again)
         inner, mapping = _inside(again), {own: again.induction_variable}
         for op in self.steps.body.block.ops:
-            if op is self.load:
-                stored = loop.LoadOp(self.ahead, place, (again.induction_variable, *around))
-                mapping[self.load.result] = inner.insert(stored).result
+            if isinstance(op, loop.LoadOp) and op in self.stored:
+                operands = (again.induction_variable, *around)
+                element = loop.LoadOp(self.stored[op].buffer, place, operands)
+                mapping[op.result] = inner.insert(element).result
             elif not isinstance(op, loop.YieldOp):
                 inner.insert(op.clone(mapping))
 
     def _subscripts(
-        self, step: AffineExpr, operands: Sequence[SSAValue]
+        self, load: loop.LoadOp, step: AffineExpr, operands: Sequence[SSAValue]
     ) -> tuple[AffineMap, list[SSAValue]]:
         """The load's subscripts at a step, an expression over operands."""
-        load, count = self.load, len(operands)
+        count = len(operands)
         own = self.steps.induction_variable
         others = [value for value in load.operands_ if value is not own]
         position = {value: AffineExpr.dimension(count + n) for n, value in enumerate(others)}

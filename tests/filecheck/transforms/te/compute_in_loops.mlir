@@ -108,3 +108,38 @@ func.func @shifted(%x: tensor<5xf32>) -> tensor<6xf32> {
   }
   func.return %r : tensor<6xf32>
 }
+
+// What costs more is computed ahead in the same blocks, of all operands that a loop reads.
+
+// CHECK-LABEL: func.func @two_ahead
+// CHECK-NEXT:    te.kernel "write" (%x_1 = %x, %i_1 = %i)
+// CHECK:           loop.for serial "s.block"
+// CHECK-NEXT:        loop.for parallel "s.ahead"
+// CHECK:               loop.store {{.*}}, %[[Y:.*]][%s_ahead]
+// CHECK:               memref.load
+// CHECK:               loop.store {{.*}}, %[[Z:.*]][%s_ahead]
+// CHECK-NOT:         loop.for parallel
+// CHECK:             loop.for serial "s"
+// CHECK-NEXT:          loop.load %[[Y]][%s - %s_block * 1024]
+// CHECK-NEXT:          loop.load %[[Z]][%s - %s_block * 1024]
+func.func @two_ahead(%x: tensor<4096xf32>, %i: tensor<4096xi64>) -> tensor<4096xf32> {
+  %y = te.compute [%i0 = 4096] (%a = %x[%i0]) : (tensor<4096xf32>) -> tensor<4096xf32> {
+    %v = math.exp %a : f32
+    te.yield %v : f32
+  }
+  %z = te.compute [%i0 = 4096] (%a = %x, %b = %i[%i0]) : (tensor<4096xf32>, tensor<4096xi64>) -> tensor<4096xf32> {
+    %at = arith.index_cast %b : i64 to index
+    %v = tensor.extract %a[%at] : tensor<4096xf32>
+    %e = math.exp %v : f32
+    te.yield %e : f32
+  }
+  %r = te.loops "write" (%one = %y, %other = %z) -> (%out) : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32> {
+    loop.for serial "s" %s = 0 to 4096 {
+      %v = loop.load %one[%s] : memref<4096xf32>
+      %w = loop.load %other[%s] : memref<4096xf32>
+      %q = arith.divf %v, %w : f32
+      loop.store %q, %out[%s] : memref<4096xf32>
+    }
+  }
+  func.return %r : tensor<4096xf32>
+}
