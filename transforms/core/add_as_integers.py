@@ -55,7 +55,7 @@ class CoreAddAsIntegersPass(StepwellPass):
         casts = [inner for inner in operations if _is_source(inner)]
         if not casts:
             return
-        known = {cast_op.results[0]: _of_source(cast_op) for cast_op in casts}
+        known: dict[SSAValue, _Whole] = {c.results[0]: _of_source(c) for c in casts}
         members: list[Operation] = []
         for inner in operations:
             found = _whole(inner, known)
@@ -233,7 +233,8 @@ def _convert(op: Operation, integer: SSAValue, found: _Whole, inside: set[Operat
 
 def _cast(builder: Builder, kind: type[Operation], value: SSAValue, type_: Attribute) -> SSAValue:
     """A cast of a scalar, or that of vectors."""
-    cast_op = CASTS[kind] if isinstance(type_, VectorType) else kind
+    is_scalar = get_element_type_or_self(type_) == type_
+    cast_op = kind if is_scalar else CASTS[kind]
     return builder.insert(cast_op.create(operands=[value], result_types=[type_])).results[0]
 
 
