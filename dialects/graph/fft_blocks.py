@@ -7,7 +7,7 @@ stage is the same for all lanes, and what it needs is in the caches next to the 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -37,26 +37,30 @@ def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows, or columns of one row, of tensors of the shape (batch, length · inner)."""
+    """Rows of a tensor, one for each lane: along its last axis, or side by side along another."""
 
     w: LoopBuilder
-    inner: int
     lanes: int
-    row: Form
-    """of the first lane"""
-    column: Form
-    """likewise"""
+    is_transposed: bool
+    """whether neighbours in a row are neighbours in memory, rather than those of one lane and the next"""
+    at: Callable[[Form, SSAValue], list[Form]]
+    """the subscripts of an element of the row in a lane"""
 
     @staticmethod
     @contextmanager
     def each(w: LoopBuilder, batch: int, inner: int, lanes: int) -> Generator[Block]:
-        """What is written inside runs for blocks that have each transform among them."""
+        """What is written inside runs for blocks of tensors (batch, length · inner) that have each transform among them."""
         if inner == 1:
-            with _first_ones(w, batch, lanes) as row:
-                yield Block(w, inner, lanes, row, ())
+            with first_ones(w, batch, lanes) as row:
+                yield Block(w, lanes, True, lambda i, lane: [[*row, (1, lane)], i])
             return
-        with w.loop("lane", 0, batch) as lane, _first_ones(w, inner, lanes) as column:
-            yield Block(w, inner, lanes, [(1, lane)], column)
+        with w.loop("lane", 0, batch) as outer, first_ones(w, inner, lanes) as column:
+
+            def at(i: Form, lane: SSAValue) -> list[Form]:
+                scaled = [(factor * inner, index) for factor, index in i]
+                return [[(1, outer)], [*scaled, *column, (1, lane)]]
+
+            yield Block(w, lanes, False, at)
 
     @property
     def space(self) -> InLanes:
@@ -68,30 +72,37 @@ class Block:
         return self.w.scratch(element, shape, "numbers"), self.w.scratch(element, shape, "others")
 
     def read(self, source: SSAValue, target: SSAValue, first: int, count: int) -> None:
-        """Put so many elements of each transform into a buffer, from element `first` of it on."""
+        """Put so many elements of each row into a buffer, from its element `first` on."""
         w = self.w
-        if self.inner > 1:
+        if not self.is_transposed:
             with w.loop("i", 0, count) as i, self._lane() as lane:
-                x = w.load_at(source, [self.row, [(self.inner, i), *self.column, (1, lane)]])
+                x = w.load_at(source, self.at([(1, i)], lane))
                 w.store_at(x, target, [[(1, i), (1, first)], [(1, lane)]])
             return
         for place, size in self._squares(count):
             with place as start, self._vector("i", size) as i, self._lane() as lane:
-                x = w.load_at(source, [[*self.row, (1, lane)], [*start, (1, i)]])
+                x = w.load_at(source, self.at([*start, (1, i)], lane))
                 w.store_at(x, target, [[*start, (1, i), (1, first)], [(1, lane)]])
 
-    def write(self, source: SSAValue, first: int, count: int, target: SSAValue) -> None:
-        """Put so many elements of a buffer, from element `first` of it on, where the transforms' results are."""
+    def write(
+        self,
+        source: SSAValue,
+        first: int,
+        count: int,
+        target: SSAValue,
+        made: Callable[[SSAValue], SSAValue] = lambda x: x,
+    ) -> None:
+        """Put so many elements of a buffer, from its element `first` on, or what is made of them, into the rows."""
         w = self.w
-        if self.inner > 1:
+        if not self.is_transposed:
             with w.loop("i", 0, count) as i, self._lane() as lane:
                 x = w.load_at(source, [[(1, i), (1, first)], [(1, lane)]])
-                w.store_at(x, target, [self.row, [(self.inner, i), *self.column, (1, lane)]])
+                w.store_at(made(x), target, self.at([(1, i)], lane))
             return
         for place, size in self._squares(count):
             with place as start, self._lane() as lane, self._vector("i", size) as i:
                 x = w.load_at(source, [[*start, (1, i), (1, first)], [(1, lane)]])
-                w.store_at(x, target, [[*self.row, (1, lane)], [*start, (1, i)]])
+                w.store_at(made(x), target, self.at([*start, (1, i)], lane))
 
     def _lane(self) -> AbstractContextManager[SSAValue]:
         return self._vector("l", self.lanes)
@@ -118,7 +129,7 @@ class Block:
 
 
 @contextmanager
-def _first_ones(w: LoopBuilder, extent: int, lanes: int) -> Generator[Form]:
+def first_ones(w: LoopBuilder, extent: int, lanes: int) -> Generator[Form]:
     """The first of as many as there are lanes; the last block has some of the one before where that is not even."""
     count = -(-extent // lanes)
     if extent % lanes == 0:

@@ -18,15 +18,16 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, opt_result_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, tensor_type
 from ..te.builder import TeBuilder
-from ..te.loop_builder import LoopBuilder
-from . import radix_sort, selection
+from ..te.loop_builder import Form, LoopBuilder
+from . import lane_sort, radix_sort, selection
 from .base import GraphOp, Value, graph_op
+from .fft_blocks import Block, first_ones
 from .shapes import element_count, normalized_axis, require_canonical_axis
 
 
@@ -42,7 +43,11 @@ class SortOp(GraphOp, DefinedInTe):
 
         %v, %i = graph.sort %x axis = 1 places = [0, 5] : tensor<2x9xf32> -> tensor<2x5xf32>, tensor<2x5xi64>
 
-    A merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
+    With `values_only` it gives the elements alone:
+
+        %v = graph.sort %x axis = 1 values_only : tensor<2x9xf32> -> tensor<2x9xf32>
+
+    Many rows are sorted at once, in the lanes of vectors. Else it is a merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
     of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Two buffers,
     of elements with their indices, take turns, so that memory is read in order. Long rows are sorted by digits instead. Where some places alone are given, nothing else
     is put in order.
@@ -54,12 +59,13 @@ class SortOp(GraphOp, DefinedInTe):
     axis = prop_def(IntegerAttr.constr(i64))
     descending = opt_prop_def(UnitAttr)
     places = opt_prop_def(DenseArrayBase.constr(i64))
+    values_only = opt_prop_def(UnitAttr)
     values = result_def()
-    order = result_def()
+    order = opt_result_def()
 
     assembly_format = (
-        "$operand `axis` `=` $axis (`descending` $descending^)? (`places` `=` $places^)? attr-dict "
-        "`:` type($operand) `->` type($values) `,` type($order)"
+        "$operand `axis` `=` $axis (`descending` $descending^)? (`places` `=` $places^)? (`values_only` $values_only^)? "
+        "attr-dict `:` type($operand) `->` type($values) (`,` type($order)^)?"
     )
 
     def __init__(
@@ -68,22 +74,28 @@ class SortOp(GraphOp, DefinedInTe):
         axis: int = -1,
         descending: bool = False,
         places: tuple[int, int] | None = None,
+        *,
+        values_only: bool = False,
     ):
         type_ = tensor_type(operand)
         axis = normalized_axis(axis, type_.get_num_dims())
         kept = None if places is None else DenseArrayBase.from_list(i64, places)
+        values, *order = self._result_types(type_, axis, places, values_only)
         super().__init__(
             operands=[operand],
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "descending": UnitAttr() if descending else None,
                 "places": kept,
+                "values_only": UnitAttr() if values_only else None,
             },
-            result_types=self._result_types(type_, axis, places),
+            result_types=[values, order],
         )
 
     @staticmethod
-    def _result_types(type_: Tensor, axis: int, places: tuple[int, ...] | None) -> list[Tensor]:
+    def _result_types(
+        type_: Tensor, axis: int, places: tuple[int, ...] | None, values_only: bool
+    ) -> list[Tensor]:
         shape = list(type_.get_shape())
         if places is not None:
             if len(places) != 2 or not 0 <= places[0] < places[1] <= shape[axis]:
@@ -92,16 +104,17 @@ class SortOp(GraphOp, DefinedInTe):
                     "one that is at most the number of elements; give two such numbers"
                 )
             shape[axis] = places[1] - places[0]
-        return [TensorType(type_.get_element_type(), shape), TensorType(i64, shape)]
+        values = TensorType(type_.get_element_type(), shape)
+        return [values] if values_only else [values, TensorType(i64, shape)]
 
     def inferred_types(self) -> Sequence[Tensor]:
         type_ = tensor_type(self.operand)
         axis = self.axis.value.data
         require_canonical_axis(axis, type_.get_num_dims())
         places = None if self.places is None else self.places.get_values()
-        return self._result_types(type_, axis, places)
+        return self._result_types(type_, axis, places, self.values_only is not None)
 
-    def numpy(self, x: Array) -> tuple[Array, Array]:
+    def numpy(self, x: Array) -> tuple[Array, ...]:
         axis = self.axis.value.data
         if self.descending is None:
             order = np.argsort(x, axis, kind="stable")
@@ -111,47 +124,106 @@ class SortOp(GraphOp, DefinedInTe):
             order = x.shape[axis] - 1 - order
         if self.places is not None:
             order = np.take(order, range(*self.places.get_values()), axis)
-        return np.take_along_axis(x, order, axis), order.astype(np.int64)
+        values = np.take_along_axis(x, order, axis)
+        return (values,) if self.values_only is not None else (values, order.astype(np.int64))
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
-        type_, axis = tensor_type(self.operand), self.axis.value.data
-        shape = type_.get_shape()
-        lanes, extent = [*shape[:axis], *shape[axis + 1 :]], shape[axis]
-        passes = max(extent - 1, 0).bit_length()
+        type_ = tensor_type(self.operand)
+        extent, element = self._extent(), type_.get_element_type()
 
         def body(w: LoopBuilder, sources: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-            if element_count(shape) == 0:
+            if element_count(type_.get_shape()) == 0:
                 return
-            (x,), (values, order) = sources, results
+            (x,) = sources
             if self.places is not None:
-                self._select(w, x, (values, order), *self.places.get_values())
+                self._select(w, x, results, *self.places.get_values())
                 return
-            if radix_sort.is_faster(extent, type_.get_element_type()):
-                self._by_digits(w, x, (values, order))
-                return
-            keys = w.scratch(type_.get_element_type(), (2, extent), "keys")
-            places = w.scratch(i64, (2, extent), "places")
-            b = w.index
-            with w.loops(lanes) as lane:
-                with w.loop("s", 0, extent) as position:
-                    at = [*lane[:axis], position, *lane[axis:]]
-                    w.store(w.load(x, at), keys, [0, position])
-                    w.store(w.scalar(i64).from_index(position), places, [0, position])
-                with w.loop("p", 0, passes) as number:
-                    source = b.bit_and(number, b.constant(1))
-                    width = b.emit(arith.ShLIOp(b.constant(1), number))
-                    self._merge(w, (keys, places), extent, source, width)
-                with w.loop("t", 0, extent) as position:
-                    at = [*lane[:axis], position, *lane[axis:]]
-                    w.store(w.load(keys, [passes % 2, position]), values, at)
-                    w.store(w.load(places, [passes % 2, position]), order, at)
+            lanes = self._lanes()
+            if lanes is not None and self.row_steps() < radix_sort.sort_steps(extent, element):
+                self._in_lanes(w, *lanes, x, results)
+            elif radix_sort.is_faster(extent, element):
+                self._by_digits(w, x, results)
+            else:
+                self._by_merging(w, x, results)
 
         return te.loops([self.operand], self.inferred_types(), body)
 
-    def _by_digits(self, w: LoopBuilder, x: SSAValue, results: tuple[SSAValue, SSAValue]) -> None:
+    def row_steps(self) -> int:
+        """How many steps sorting a row takes, in those of a simple loop over it."""
+        extent, element = self._extent(), tensor_type(self.operand).get_element_type()
+        steps, lanes = radix_sort.sort_steps(extent, element), self._lanes()
+        if lanes is None:
+            return steps
+        has_places = self.values_only is None
+        return min(steps, lane_sort.network_steps(extent, lanes[0], has_places=has_places))
+
+    def _lanes(self) -> tuple[int, int] | None:
+        """How many rows are sorted at once, and the axis along which they follow one another; None where none are."""
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape = type_.get_shape()
+        others = [each for each in range(len(shape)) if each != axis]
+        if not others:
+            return None
+        # Lanes are neighbours in memory, or rows are.
+        along = others[-1] if axis != len(shape) - 1 else max(others, key=lambda each: shape[each])
+        found = lane_sort.lanes_of(shape[along], shape[axis], type_.get_element_type())
+        return None if found is None else (found, along)
+
+    def _in_lanes(
+        self, w: LoopBuilder, lanes: int, along: int, x: SSAValue, results: Sequence[SSAValue]
+    ) -> None:
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape = type_.get_shape()
+        others = [each for each in range(len(shape)) if each not in (axis, along)]
+        with (
+            w.loops([shape[each] for each in others]) as outer,
+            first_ones(w, shape[along], lanes) as first,
+        ):
+            forms: dict[int, Form] = {
+                each: [(1, index)] for each, index in zip(others, outer, strict=True)
+            }
+
+            def at(i: Form, lane: SSAValue) -> list[Form]:
+                here = {**forms, axis: i, along: [*first, (1, lane)]}
+                return [here[each] for each in range(len(shape))]
+
+            block = Block(w, lanes, axis == len(shape) - 1, at)
+            is_descending = self.descending is not None
+            sort = lane_sort.LaneSort(
+                w, type_.get_element_type(), self._extent(), is_descending, block
+            )
+            (sort.values if len(results) == 1 else sort.places)(x, *results)
+
+    def _by_merging(self, w: LoopBuilder, x: SSAValue, results: Sequence[SSAValue]) -> None:
+        type_, axis = tensor_type(self.operand), self.axis.value.data
+        shape, extent = type_.get_shape(), self._extent()
+        passes = max(extent - 1, 0).bit_length()
+        runs = [w.scratch(type_.get_element_type(), (2, extent), "keys")]
+        runs += [w.scratch(i64, (2, extent), "places") for _ in results[1:]]
+        b = w.index
+        with w.loops([*shape[:axis], *shape[axis + 1 :]]) as lane:
+            with w.loop("s", 0, extent) as position:
+                at = [*lane[:axis], position, *lane[axis:]]
+                firsts = w.load(x, at), w.scalar(i64).from_index(position)
+                for value, run in zip(firsts, runs, strict=False):
+                    w.store(value, run, [0, position])
+            with w.loop("p", 0, passes) as number:
+                source = b.bit_and(number, b.constant(1))
+                width = b.emit(arith.ShLIOp(b.constant(1), number))
+                self._merge(w, runs, extent, source, width)
+            with w.loop("t", 0, extent) as position:
+                at = [*lane[:axis], position, *lane[axis:]]
+                for run, result in zip(runs, results, strict=True):
+                    w.store(w.load(run, [passes % 2, position]), result, at)
+
+    def _by_digits(self, w: LoopBuilder, x: SSAValue, results: Sequence[SSAValue]) -> None:
         type_, extent = tensor_type(self.operand), self._extent()
         sort = radix_sort.RadixSort(
-            w, type_.get_element_type(), extent, descending=self.descending is not None
+            w,
+            type_.get_element_type(),
+            extent,
+            descending=self.descending is not None,
+            has_places=len(results) > 1,
         )
         self._each_row(w, x, results, sort.write)
 
@@ -159,7 +231,7 @@ class SortOp(GraphOp, DefinedInTe):
         self,
         w: LoopBuilder,
         x: SSAValue,
-        results: tuple[SSAValue, SSAValue],
+        results: Sequence[SSAValue],
         start: int,
         stop: int,
     ) -> None:
@@ -185,26 +257,29 @@ class SortOp(GraphOp, DefinedInTe):
         self,
         w: LoopBuilder,
         x: SSAValue,
-        results: tuple[SSAValue, SSAValue],
+        results: Sequence[SSAValue],
         write_row: Callable[[selection.Read, selection.Write], None],
     ) -> None:
-        axis, (values, order) = self.axis.value.data, results
+        """Write the loops over rows; what writes one gives where an element was, or the element alone."""
+        axis, (values, *order) = self.axis.value.data, results
         shape = tensor_type(self.operand).get_shape()
         with w.loops([*shape[:axis], *shape[axis + 1 :]]) as lane:
 
             def at(position: SSAValue) -> list[SSAValue]:
                 return [*lane[:axis], position, *lane[axis:]]
 
-            def write(position: SSAValue, place: SSAValue) -> None:
-                w.store(w.load(x, at(place)), values, at(position))
-                w.store(w.scalar(i64).from_index(place), order, at(position))
+            def write(position: SSAValue, found: SSAValue) -> None:
+                is_place = isinstance(found.type, IndexType)
+                w.store(w.load(x, at(found)) if is_place else found, values, at(position))
+                for each in order:
+                    w.store(w.scalar(i64).from_index(found), each, at(position))
 
             write_row(lambda position: w.load(x, at(position)), write)
 
     def _merge(
         self,
         w: LoopBuilder,
-        runs: tuple[SSAValue, SSAValue],
+        runs: Sequence[SSAValue],
         extent: int,
         source: SSAValue,
         width: SSAValue,

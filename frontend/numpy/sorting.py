@@ -21,12 +21,13 @@ from .predicates import isnan
 from .selection import take, take_along_axis
 
 
-def ordered(x: TensorLike, axis: int | None, descending: bool) -> tuple[Tensor, Tensor]:
+def ordered(
+    x: TensorLike, axis: int | None, descending: bool, *, values_only: bool = False
+) -> tuple[Tensor, ...]:
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
-    values, order = record_all(graph.SortOp, x, single_axis(axis), descending)
-    return values, order
+    return record_all(graph.SortOp, x, single_axis(axis), descending, None, values_only=values_only)
 
 
 @traceable
@@ -47,7 +48,7 @@ def sort(
     array([[1, 2, 3],
            [7, 8, 9]])
     """
-    return ordered(x, axis, descending)[0]
+    return ordered(x, axis, descending, values_only=True)[0]
 
 
 @traceable

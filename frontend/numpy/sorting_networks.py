@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from ...dialects.graph.comparators import comparators
 from ..tensor import Tensor
 from .elementwise import maximum, minimum
 
@@ -18,22 +19,3 @@ def in_order(tensors: Sequence[Tensor]) -> list[Tensor]:
         pair = parts[low], parts[high]
         parts[low], parts[high] = minimum(*pair), maximum(*pair)
     return parts
-
-
-def comparators(count: int) -> Iterator[tuple[int, int]]:
-    """
-    The pairs of places that Batcher's merge exchange compares, in order (Knuth, The Art of Computer Programming 3, 5.2.2,
-    algorithm M).
-    """
-    top = 1 << max(count - 1, 0).bit_length() >> 1
-    step = top
-    while step:
-        width, offset, distance = top, 0, step
-        while True:
-            for low in range(count - distance):
-                if low & step == offset:
-                    yield low, low + distance
-            if width == step:
-                break
-            distance, width, offset = width - step, width // 2, step
-        step //= 2

@@ -351,6 +351,8 @@ def _sort(op: Any, element: Attribute) -> list[Case]:
         case(op, (2, 31), axis=1, descending=True, places=(0, 3)),
         case(op, (31, 2), axis=0, places=(29, 31)),
         case(op, (1201,), axis=0, places=(600, 602)),
+        case(op, (64,), axis=0, values_only=True),
+        case(op, (17, 3), axis=1, values_only=True, descending=True),
     ]
 
 

@@ -283,3 +283,27 @@ def test_neighbours_of_a_quantile_are_found_together():
     sorts = [line for line in low.as_text("graph").splitlines() if "graph.sort" in line]
     assert len(sorts) == 1 and "places" not in sorts[0]
     assert low.as_text("te").count('te.kernel "sort') == 2  # the neighbours, and the last one
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype"),
+    [((17, 5), 1, "f4"), ((9, 33), 1, "f8"), ((40, 17), 0, "i4"), ((3, 5, 18), 1, "u8")],
+)
+def test_rows_in_lanes(shape, axis, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 40, shape).astype(dtype)
+    if dtype[0] == "f":
+        for number in (np.nan, np.inf, -np.inf, -0.0):
+            x.flat[rng.integers(0, x.size, 3)] = number
+
+    def program(x):
+        falling = sw.sort(x, axis=axis, descending=True)
+        return sw.sort(x, axis=axis), falling, sw.argsort(x, axis=axis), *sw.topk(x, 4, axis=axis)
+
+    rising, falling, order, most, places = sw.jit(program, opt="quick")(x)
+    expected = np.sort(x, axis)
+    np.testing.assert_array_equal(rising, expected)
+    np.testing.assert_array_equal(falling, np.flip(expected, axis))
+    np.testing.assert_array_equal(order, np.argsort(x, axis, kind="stable"))
+    np.testing.assert_array_equal(np.take_along_axis(x, places, axis), most)
+    np.testing.assert_array_equal(most, np.take(np.flip(expected, axis), range(4), axis))

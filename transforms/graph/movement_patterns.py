@@ -19,7 +19,6 @@ from ...dialects.graph import (
     SqueezeOp,
 )
 from ...dialects.graph.expressions import Expr, built_before
-from ...dialects.graph.radix_sort import sort_steps
 from ...dialects.graph.selection import selection_steps
 from ...dialects.graph.shapes import broadcast, is_static
 from ...dialects.shaped import shape_of, tensor_type
@@ -203,11 +202,18 @@ class SliceOfSort(RewritePattern):
         places = [(min(each[0], each[-1]), max(each[0], each[-1]) + 1) for each in read]
         joined = _joined(places)
         steps = sum(selection_steps(extent, element, *each) for each in joined)
-        if not slices or steps >= sort_steps(extent, element):
+        if not slices or steps >= op.row_steps():
             return
         remark(op, "rewrote slice(sort(x)) → sort(x) that gives a few places alone")
         selected = {
-            each: SortOp(op.operand, axis, op.descending is not None, each) for each in joined
+            each: SortOp(
+                op.operand,
+                axis,
+                op.descending is not None,
+                each,
+                values_only=op.values_only is not None,
+            )
+            for each in joined
         }
         for sort in selected.values():
             sort.location = op.location

@@ -67,6 +67,8 @@ func.func @multiples(%x: tensor<9xf32>, %v: tensor<f32>, %i: tensor<i64>) {
 func.func @orders(%x: tensor<2x9xui8>, %b: tensor<1x4x4xf32>, %s: tensor<1x2x4xf32>, %o: tensor<1x2x4xi64>, %t: tensor<f32>) {
   // CHECK-NEXT: %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>
   %v, %i = graph.sort %x axis = 1 descending : tensor<2x9xui8> -> tensor<2x9xui8>, tensor<2x9xi64>
+  // CHECK-NEXT: %u = graph.sort %x axis = 1 values_only : tensor<2x9xui8> -> tensor<2x9xui8>
+  %u = graph.sort %x axis = 1 values_only : tensor<2x9xui8> -> tensor<2x9xui8>
   // CHECK-NEXT: %w, %j = graph.sort %x axis = 1 places = [0, 2] : tensor<2x9xui8> -> tensor<2x2xui8>, tensor<2x2xi64>
   %w, %j = graph.sort %x axis = 1 places = [0, 2] : tensor<2x9xui8> -> tensor<2x2xui8>, tensor<2x2xi64>
   // CHECK-NEXT: %r, %c = graph.non_max_suppression %b, %s, %o, %t, %t limit = 3 : tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xi64>, tensor<f32>, tensor<f32> -> tensor<6x3xi64>, tensor<i64>
