@@ -10,22 +10,22 @@ that way; where a bound grows by about as much from step to step it is known as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ..dialects import te
-from ..dialects.affine_bounds import bounds
+from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import is_tensor, shape_of
 from .operations import used_from_above
 
 Box = tuple[tuple[int, int], ...]
 """From where and up to where elements are needed, along each axis."""
 
-STEPS = 1024
+STEPS = 1 << 13
 """As many steps are looked at; the parts of a longer loop must have stopped growing by then."""
 
 LEAST_SAVED = 0.1
@@ -65,50 +65,32 @@ def needed_parts(scan: te.ScanOp) -> list[NeededParts]:
         return []
     if all(part == _whole(value) for part, value in zip(last, scan.last, strict=True)):
         return []
-    history = _history(scan, kernels, last)
+    history = _history(scan, last)
     if history is None:
         return []
-    found = (_described(kernel, [step[kernel] for step in history], steps) for kernel in kernels)
+    found = (_described(kernel, history, steps) for kernel in kernels)
     return [parts for parts in found if parts is not None]
 
 
-def _history(
-    scan: te.ScanOp, kernels: Sequence[te.KernelOp], last: tuple[Box | None, ...]
-) -> list[Mapping[te.KernelOp, tuple[Box | None, ...]]] | None:
-    """What is needed of the kernels' results, from the last step back; None where there is no end to the changes."""
-    states, steps = last, scan.steps.value.data
-    history: list[Mapping[te.KernelOp, tuple[Box | None, ...]]] = []
+def _history(scan: te.ScanOp, last: tuple[Box | None, ...]) -> list[Mapping[SSAValue, Box]] | None:
+    """What is needed of the values in a loop's body, from the last step back; None where there is no end to the changes."""
+    block, states, steps = scan.body.block, last, scan.steps.value.data
+    flow, yielded = _flow_of_block(block), scan.yielded(block)
+    stacked = {value: _whole(value) for value in yielded[len(states) :]}
+    history: list[Mapping[SSAValue, Box]] = []
     while len(history) < min(steps, STEPS):
-        demanded = _demanded(scan, states)
-        history.append({k: tuple(demanded.get(value) for value in k.outputs) for k in kernels})
-        entering = scan.body.block.args[: len(states)]
+        demanded = dict(stacked)
+        for value, part in zip(yielded, states, strict=False):
+            _demand(demanded, value, part)
+        flow.follow(demanded)
+        history.append(demanded)
         before = tuple(
-            _joined(part, demanded.get(arg)) for part, arg in zip(states, entering, strict=True)
+            _joined(part, demanded.get(arg)) for part, arg in zip(states, block.args, strict=False)
         )
         if before == states:
             return history
         states = before
     return history if len(history) == steps else None
-
-
-def _demanded(scan: te.ScanOp, states: Sequence[Box | None]) -> dict[SSAValue, Box]:
-    """What is needed in a step of the values in its body, for these parts of the states that it yields."""
-    block = scan.body.block
-    terminator = block.last_op
-    assert isinstance(terminator, te.YieldOp)
-    demanded: dict[SSAValue, Box] = {}
-    for number, value in enumerate(terminator.values):
-        _demand(demanded, value, states[number] if number < len(states) else _whole(value))
-    for op in reversed([*block.ops]):
-        if op is terminator:
-            continue
-        if isinstance(op, te.KernelOp) and _is_total(op):
-            parts = [demanded.get(value) for value in op.outputs]
-            for value, part in zip(op.inputs, _read_by_kernel(op, parts), strict=True):
-                _demand(demanded, value, part)
-        else:
-            _demand_operands(demanded, op)
-    return demanded
 
 
 def _demand(demanded: dict[SSAValue, Box], value: SSAValue, part: Box | None) -> None:
@@ -117,11 +99,91 @@ def _demand(demanded: dict[SSAValue, Box], value: SSAValue, part: Box | None) ->
         demanded[value] = joined
 
 
-def _demand_operands(demanded: dict[SSAValue, Box], op: Operation) -> None:
-    """An operation that is not looked into needs all of what it takes."""
-    for value in _taken(op):
-        if is_tensor(value):
-            _demand(demanded, value, _whole(value))
+@dataclass(frozen=True)
+class _Axis:
+    """Which indices of an axis are read: a linear function of iterators, `terms` as iterator and factor, or all of them."""
+
+    extent: int
+    terms: tuple[tuple[int, int], ...] | None = None
+    constant: int = 0
+
+    def read(self, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        if self.terms is None:
+            return 0, self.extent
+        low = high = self.constant
+        for iterator, factor in self.terms:
+            first, last = ranges[iterator][0], ranges[iterator][1] - 1
+            low += factor * (first if factor > 0 else last)
+            high += factor * (last if factor > 0 else first)
+        return max(low, 0), min(high + 1, self.extent)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """What is read for the parts of some values that are needed: for each source its axes."""
+
+    results: tuple[SSAValue, ...]
+    reduced: Box
+    reads: tuple[tuple[SSAValue, tuple[_Axis, ...]], ...]
+
+    def follow(self, demanded: dict[SSAValue, Box]) -> None:
+        part: Box | None = None
+        for value in self.results:
+            part = _joined(part, demanded.get(value))
+        if part is None:
+            return
+        ranges = (*part, *self.reduced)
+        for source, axes in self.reads:
+            box = tuple(axis.read(ranges) for axis in axes)
+            if all(low < high for low, high in box):
+                _demand(demanded, source, box)
+
+
+@dataclass
+class _Flow:
+    """How needs go back through operations: what is needed whole in any case, and the moves, last ones first."""
+
+    always: dict[SSAValue, Box] = field(default_factory=dict[SSAValue, Box])
+    moves: list[_Move] = field(default_factory=list[_Move])
+
+    def follow(self, demanded: dict[SSAValue, Box]) -> None:
+        for value, part in self.always.items():
+            _demand(demanded, value, part)
+        for move in self.moves:
+            move.follow(demanded)
+
+    def add_opaque(self, op: Operation) -> None:
+        """An operation that is not looked into needs all of what it takes."""
+        for value in _taken(op):
+            if is_tensor(value) and DYNAMIC_INDEX not in shape_of(value):
+                self.always[value] = _whole(value)
+
+    def add_copy(self, result: SSAValue, source: SSAValue) -> None:
+        """A value that is called otherwise outside of a kernel."""
+        if is_tensor(source):
+            axes = (_Axis(extent, ((n, 1),)) for n, extent in enumerate(shape_of(source)))
+            self.moves.append(_Move((result,), (), ((source, tuple(axes)),)))
+
+    def add_kernel(self, op: te.KernelOp) -> None:
+        for result, value in zip(op.outputs, op.yielded, strict=True):
+            self.add_copy(result, value)
+        for inner in reversed([*op.body.block.ops]):
+            if isinstance(inner, te.ComputeOp):
+                self.moves.append(_move(inner))
+            elif not isinstance(inner, te.YieldOp):
+                self.add_opaque(inner)
+        for arg, value in zip(op.body.block.args, op.inputs, strict=True):
+            self.add_copy(arg, value)
+
+
+def _flow_of_block(block: Block) -> _Flow:
+    flow = _Flow()
+    for op in reversed([*block.ops]):
+        if isinstance(op, te.KernelOp) and _is_total(op):
+            flow.add_kernel(op)
+        elif not isinstance(op, te.YieldOp):
+            flow.add_opaque(op)
+    return flow
 
 
 def _taken(op: Operation) -> Iterator[SSAValue]:
@@ -130,37 +192,24 @@ def _taken(op: Operation) -> Iterator[SSAValue]:
         yield from used_from_above(region)
 
 
-def _read_by_kernel(op: te.KernelOp, parts: Sequence[Box | None]) -> list[Box | None]:
-    """What a kernel reads of its operands for parts of its results."""
-    demanded: dict[SSAValue, Box] = {}
-    for value, part in zip(op.yielded, parts, strict=True):
-        _demand(demanded, value, part)
-    for inner in reversed([*op.body.block.ops]):
-        if isinstance(inner, te.ComputeOp):
-            _demand_reads(demanded, inner)
-        elif not isinstance(inner, te.YieldOp):
-            _demand_operands(demanded, inner)
-    return [demanded.get(arg) for arg in op.body.block.args]
-
-
-def _demand_reads(demanded: dict[SSAValue, Box], op: te.ComputeOp) -> None:
-    part: Box | None = None
-    for value in op.outputs:
-        part = _joined(part, demanded.get(value))
-    if part is None:
-        return
-    reduced = op.static_extents[len(part) :]
-    ranges = [(low, high - 1) for low, high in (*part, *((0, extent) for extent in reduced))]
+def _move(op: te.ComputeOp) -> _Move:
+    count = len(op.static_extents)
+    reduced = tuple((0, extent) for extent in op.static_extents[op.num_parallel.value.data :])
+    reads: list[tuple[SSAValue, tuple[_Axis, ...]]] = []
     for read in op.reads:
-        if read.map is None:
-            _demand(demanded, read.source, _whole(read.source))
-            continue
-        axes: list[tuple[int, int]] = []
-        for expr, extent in zip(read.map.results, shape_of(read.source), strict=True):
-            low, high = bounds(expr, ranges)
-            axes.append((max(0, low or 0), extent if high is None else min(extent, high + 1)))
-        if all(low < high for low, high in axes):
-            _demand(demanded, read.source, tuple(axes))
+        extents = shape_of(read.source)
+        exprs = [None] * len(extents) if read.map is None else read.map.results
+        axes = (_axis(expr, count, extent) for expr, extent in zip(exprs, extents, strict=True))
+        reads.append((read.source, tuple(axes)))
+    return _Move(tuple(op.outputs), reduced, tuple(reads))
+
+
+def _axis(expr: AffineExpr | None, count: int, extent: int) -> _Axis:
+    linear = None if expr is None else linear_form(expr, count)
+    if linear is None:
+        return _Axis(extent)
+    terms = tuple((n, factor) for n, factor in enumerate(linear[0]) if factor)
+    return _Axis(extent, terms, linear[1])
 
 
 def _used_outside(value: SSAValue) -> Box | None:
@@ -168,11 +217,17 @@ def _used_outside(value: SSAValue) -> Box | None:
     part: Box | None = None
     for use in value.uses:
         op = use.operation
-        if isinstance(op, te.KernelOp):
-            read = _read_by_kernel(op, [_whole(result) for result in op.outputs])
-            part = _joined(part, read[use.index])
-        else:
-            part = _whole(value)
+        if not isinstance(op, te.KernelOp):
+            return _whole(value)
+        flow = _Flow()
+        flow.add_kernel(op)
+        demanded: dict[SSAValue, Box] = {
+            result: _whole(result) for result in op.outputs if _is_static(result)
+        }
+        if len(demanded) < len(op.outputs):
+            return _whole(value)
+        flow.follow(demanded)
+        part = _joined(part, demanded.get(op.body.block.args[use.index]))
     return part
 
 
@@ -212,13 +267,13 @@ def _has_total_body(op: Operation) -> bool:
 
 
 def _described(
-    kernel: te.KernelOp, history: Sequence[tuple[Box | None, ...]], steps: int
+    kernel: te.KernelOp, history: Sequence[Mapping[SSAValue, Box]], steps: int
 ) -> NeededParts | None:
     """The parts as linear functions of the step, where they leave enough out."""
     maps: list[AffineMap] = []
     saved: list[float] = []
-    for number, value in enumerate(kernel.outputs):
-        parts = [boxes for step in history if (boxes := step[number]) is not None]
+    for value in kernel.outputs:
+        parts = [step[value] for step in history if value in step]
         if not parts:
             return None
         exprs, kept = _bounds_over_steps(parts, _whole(value), len(history) - len(parts), steps)
