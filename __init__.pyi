@@ -428,6 +428,7 @@ from .frontend.numpy.statistics import percentile as percentile
 from .frontend.numpy.statistics import std as std
 from .frontend.numpy.updates import dynamic_slice as dynamic_slice
 from .frontend.numpy.updates import dynamic_update_slice as dynamic_update_slice
+from .frontend.numpy.windows import sliding_window_view as sliding_window_view
 from .frontend.schedule import Schedule as Schedule
 from .frontend.structure import register_pytree_node as register_pytree_node
 from .frontend.tensor import Tensor as Tensor
@@ -474,6 +475,7 @@ from numpy import integer as integer
 from numpy import int64 as intp
 isdtype: Any
 issubdtype: Any
+lib: Any
 linalg: Any
 from numpy import int64 as long
 from numpy import longlong as longlong

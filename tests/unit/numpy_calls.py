@@ -82,6 +82,7 @@ MANIPULATION = {
     "tile": "np.tile(x, (2, 1, 2))",
     "repeat": "np.repeat(x, 2, 1); np.repeat(x, 3)",
     "resize": "np.resize(v, (3, 4))",
+    "sliding_window_view": "np.lib.stride_tricks.sliding_window_view(x, 2, 1)",
     "flip": "np.flip(x); np.flip(c, (0, 2))",
     "flipud": "np.flipud(x)",
     "fliplr": "np.fliplr(x)",

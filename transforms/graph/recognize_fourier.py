@@ -92,9 +92,19 @@ def why_product(plan: Transform, target: Target) -> str | None:
     cost = real_transform_cost(plan.shape, element, target)
     if cost is None or None in costs:
         return "there is no prediction of what it takes"
-    products = sum(one.seconds for one in costs if one is not None)
+    products = sum(one.seconds for one in costs if one is not None) * _needed_part(plan)
     text = f"predicted to take {time_text(cost.seconds)}, the products {time_text(products)}"
     return None if cost.seconds < products else text
+
+
+def _needed_part(plan: Transform) -> float:
+    """
+    The part of the products' columns that all others are sums of: a cosine and a sine of each frequency. A matrix of equal
+    columns, as one of ones is, would need a product with one of them.
+    """
+    frequencies = {int(one) for waves in plan.waves for one in waves.frequencies}
+    columns = sum(len(waves.frequencies) for waves in plan.waves)
+    return min(2 * len(frequencies) / columns, 1.0)
 
 
 def rewrite(plan: Transform) -> None:

@@ -40,3 +40,13 @@ func.func @others(%x: tensor<64x8xf32>) -> (tensor<64x2xf32>, tensor<64x2xf32>) 
   %im = graph.matmul %x, %d : tensor<64x8xf32>, tensor<8x2xf32> -> tensor<64x2xf32>
   func.return %re, %im : tensor<64x2xf32>, tensor<64x2xf32>
 }
+
+// Of equal columns one is enough, which a product has sooner.
+// CHECK-LABEL: func.func @ones
+// CHECK-NOT:     graph.real_fft
+// CHECK:         func.return
+func.func @ones(%x: tensor<64x256xf32>) -> tensor<64x129xf32> {
+  %c = graph.constant dense<1.0> : tensor<256x129xf32>
+  %r = graph.matmul %x, %c : tensor<64x256xf32>, tensor<256x129xf32> -> tensor<64x129xf32>
+  func.return %r : tensor<64x129xf32>
+}
