@@ -32,8 +32,9 @@ def real_transform_cost(
         return None
     core, bytes_ = target.core, bit_width(element) // 8
     count = batch * inner
-    # Single rows are left to LLVM, and begin with stages that have no runs to make vectors of.
-    lanes = core.lanes(bytes_) if lanes_of(shape, element) is not None else 1
+    # Rows one after the other have vectors of runs, but in their first stages, which are as many shuffles as above.
+    is_in_lanes = inner == 1 or lanes_of(shape, element) is not None
+    lanes = core.lanes(bytes_) if is_in_lanes else 1
     flops = 5 * half * log2(max(half, 2)) + 6 * length
     moved = 2 * half * (len(factors) + 1)
     shuffles = 2 * length * log2(lanes) if inner == 1 else 0

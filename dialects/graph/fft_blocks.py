@@ -26,12 +26,20 @@ MOST_BYTES = 1 << 18
 """Bytes of the two buffers of a block: as second-level caches have at least."""
 
 
+MOST_BYTES_OF_ROWS = 3 << 14
+"""
+The same for rows, as first-level caches have at least: one row after the other, which longer ones are left to, stays there,
+and after its first stages has runs to make vectors of.
+"""
+
+
 def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
     """How many of `batch` times `inner` transforms of a length are computed next to each other; None where one is."""
     batch, length, inner = shape
     lanes = LINE_BITS // bit_width(element)
     bytes_ = 2 * 2 * (length + 2) * LINE_BITS // 8
-    is_block = (batch if inner == 1 else inner) >= lanes and bytes_ <= MOST_BYTES
+    most = MOST_BYTES_OF_ROWS if inner == 1 else MOST_BYTES
+    is_block = (batch if inner == 1 else inner) >= lanes and bytes_ <= most
     return lanes if is_block else None
 
 
