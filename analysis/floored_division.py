@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ..dialects.upstream.arith import VectorCmpiOp, VectorSelectOp
+from .splats import number_in_all_lanes
 
 Selection = arith.SelectOp | VectorSelectOp
 Comparison = arith.CmpiOp | VectorCmpiOp
@@ -42,21 +42,6 @@ def floored_division(op: Selection) -> FlooredDivision | None:
     if not isinstance(corrected, arith.SubiOp) or corrected.lhs is not op.rhs:
         return None
     return FlooredDivision(a, b, False) if number_in_all_lanes(corrected.rhs) == 1 else None
-
-
-def number_in_all_lanes(value: SSAValue) -> int | None:
-    """The integer that a constant, or all lanes of a vector of one constant, have."""
-    owner = value.owner
-    if isinstance(owner, vector.BroadcastOp):
-        return number_in_all_lanes(owner.source)
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    if isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    if isinstance(owner.value, DenseIntOrFPElementsAttr) and owner.value.is_splat():
-        number = owner.value.get_values()[0]
-        return number if isinstance(number, int) else None
-    return None
 
 
 def _crossing(condition: arith.AndIOp) -> arith.RemSIOp | None:

@@ -16,6 +16,7 @@ from .arith import ARITH
 from .cf import CF
 from .division import DIVISION
 from .emitter import Handler, Symbols, unsupported
+from .float_to_integer import FLOAT_TO_INTEGER
 from .func import FUNC, convert_function
 from .math import MATH
 from .memref import MEMREF, convert_global
@@ -27,6 +28,7 @@ from .vector import VECTOR
 HANDLERS: dict[type[Operation], Handler] = {
     **ARITH,
     **DIVISION,
+    **FLOAT_TO_INTEGER,
     **CF,
     **FUNC,
     **MATH,

@@ -13,7 +13,6 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -27,6 +26,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
+from ...analysis.splats import number_in_all_lanes
 from ...dialects.scalar import EXACT
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
@@ -100,24 +100,10 @@ def _divided_by(op: object) -> Reciprocal | None:
     if FastMathFlag.ALLOW_RECIP in op.fastmath.data:
         return None
     element = get_element_type_or_self(op.result.type)
-    divisor = _constant(op.rhs)
+    divisor = number_in_all_lanes(op.rhs)
     if divisor is None or not isinstance(element, Float32Type | Float64Type):
         return None
     return reciprocal(divisor, isinstance(element, Float32Type))
-
-
-def _constant(value: SSAValue) -> float | None:
-    """The number that a constant, or all lanes of one, have."""
-    owner = value.owner
-    if isinstance(owner, vector.BroadcastOp):
-        return _constant(owner.source)
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    if isinstance(owner.value, FloatAttr):
-        return owner.value.value.data
-    if isinstance(owner.value, DenseIntOrFPElementsAttr) and owner.value.is_splat():
-        return cast(float, owner.value.get_values()[0])
-    return None
 
 
 def _multiply(op: arith.DivfOp, by: Reciprocal) -> None:

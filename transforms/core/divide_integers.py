@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.type import get_element_type_or_self
 
-from ...analysis.floored_division import Selection, floored_division, number_in_all_lanes
+from ...analysis.floored_division import Selection, floored_division
+from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width
 from ..step_support.dead import erase_dead
 
@@ -46,7 +47,7 @@ def _rounded_down(op: Operation) -> Division | None:
     """A floored division by a positive constant."""
     found = floored_division(op) if isinstance(op, Selection) else None
     divisor = number_in_all_lanes(found.divisor) if found is not None else None
-    if found is None or divisor is None or divisor < 2:
+    if found is None or not isinstance(divisor, int) or divisor < 2:
         return None
     return Division(op, found.dividend, divisor, "floor", found.is_remainder)
 
@@ -61,7 +62,7 @@ def _in_lanes(op: Operation) -> Division | None:
     if not op.result.uses or _width(op.result.type) != WORD:
         return None
     divisor = number_in_all_lanes(op.rhs)
-    if divisor is None:
+    if not isinstance(divisor, int):
         return None
     is_unsigned = isinstance(op, arith.DivUIOp | arith.RemUIOp)
     divisor = divisor % (1 << WORD) if is_unsigned else divisor

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.frames import constant_value
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...errors import StepwellError
@@ -159,7 +160,7 @@ def _power(base: SSAValue, exponent: SSAValue) -> SSAValue:
 
     The bits of the exponent are taken from the lowest up: Knuth, TAOCP vol. 2, 4.6.3, algorithm A.
     """
-    known = _constant_value(exponent)
+    known = constant_value(exponent)
     if known is not None and known >= 0:
         return _power_of_known(base, known)
     type_ = base.type
@@ -172,13 +173,6 @@ def _power(base: SSAValue, exponent: SSAValue) -> SSAValue:
     bits = arith.SelectOp(is_negative, zero, exponent).result
     power = _power_loop(base, bits, zero, one)
     return arith.SelectOp(is_negative, reciprocal, power).result
-
-
-def _constant_value(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _power_of_known(base: SSAValue, exponent: int) -> SSAValue:

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.frames import constant_value
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects.combiner import Combiner
@@ -127,7 +128,7 @@ def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
     """What an operation uses of the buffer of this type; None when that is not known."""
     if not isinstance(op, (*_LOADS, *_STORES)):
         return None
-    indices = [_constant(value) for value in op.indices]
+    indices = [constant_value(value) for value in op.indices]
     value_type = op.results[0].type if op.results else _stored(op).type
     row = column = 0
     for index, size in zip(indices, type_.get_shape(), strict=True):
@@ -150,13 +151,6 @@ def _stored(op: Operation) -> SSAValue:
             return op.value_to_store
         case _:
             raise AssertionError(f"'{op.name}' is no store")
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _is_structured(op: Operation, root: Block | None) -> bool:

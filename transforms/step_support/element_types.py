@@ -19,6 +19,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.frames import constant_value
 from ...analysis.reductions import ReductionUpdate, find_updates
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -192,10 +193,7 @@ def _summed(
 
 def _constant(op: Operation) -> int | None:
     """The number that an operation stores, when it is one."""
-    owner = op.value.owner if isinstance(op, loop.StoreOp) else None
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    return constant_value(op.value) if isinstance(op, loop.StoreOp) else None
 
 
 def _greatest_sum(
