@@ -15,8 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
+try:
+    import torch
+    from torch import Tensor, nn
+except ModuleNotFoundError:
+    sys.exit(
+        "error: found no PyTorch, expected it, as its networks are exported; pip install torch"
+    )
 
 SEED = 20
 

@@ -8,7 +8,7 @@ layers of GPT-2's width on buffers of 256 tokens, beside PyTorch. All run in one
 counts is the processor's time for the process, which others on the machine disturb least. Prints the median of the turns in
 milliseconds, how many times as long the best of the others takes as Stepwell, and the roof of the products with weights: multiply-adds
 at the probed peak, or weights at the probed bandwidth of memory, whichever is longer. Libraries that are not installed are
-left out. The network is `export_models.py`'s; `stepwell profile` tells where its time goes.
+left out, but for PyTorch, which the network is from. The network is `export_models.py`'s; `stepwell profile` tells where its time goes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from typing import Any
 
 import numpy as np
 import stepwell as sw
-import torch
-from export_models import BertLayer
+from export_models import BertLayer, nn, torch
 from stepwell.targets.target import Target
-from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "decoding"))
 

@@ -10,7 +10,8 @@ from xdsl.passes import ModulePass
 
 from ..analysis.levels import Level
 from ..errors import StepwellError
-from .numerics import NumericalEffect
+from ..targets.target import Target
+from .numerics import NumericalEffect, fp_contract
 
 
 class StepwellPass(ModulePass):
@@ -18,7 +19,8 @@ class StepwellPass(ModulePass):
     A pass of Stepwell.
 
     The first line of a pass's docstring is what `stepwell-opt --list-passes` prints. Its options are the fields of
-    the dataclass; making it raises StepwellError where one that is an integer is not positive.
+    the dataclass; making it raises StepwellError where one that is an integer is not positive, where `fp` is no contract,
+    and where `target` is no core, also for programs that it would find nothing in.
     """
 
     level_in: ClassVar[Level]
@@ -30,6 +32,10 @@ class StepwellPass(ModulePass):
     def __post_init__(self) -> None:
         for option in dataclasses.fields(self):
             value, least = getattr(self, option.name), int(option.name not in self.zero_has_meaning)
+            if option.name == "fp":
+                fp_contract(value)
+            if option.name == "target" and value != "host":  # which is looked at when it is needed
+                Target.of(value)
             if isinstance(value, int) and not isinstance(value, bool) and value < least:
                 raise StepwellError(
                     f"found {option.name.replace('_', '-')}={value} for pass '{self.name}', expected at least {least}; mend it"
