@@ -110,6 +110,13 @@ def test_a_checksum_tells_a_change_of_bytes_or_of_their_order(size: int):
         assert checksum(raw) != before
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_checksum_tells_other_signs(dtype: str):
+    array = np.random.default_rng(0).normal(size=2048 * 8).astype(dtype)
+    for other in (array, np.ones_like(array)):
+        assert checksum(other.view(np.uint8)) != checksum((-other).view(np.uint8))
+
+
 def test_a_loan_shares_the_memory_until_it_ends():
     array = np.arange(100, dtype=np.float32)
     with Loan() as loan:
