@@ -37,7 +37,7 @@ def test_matrices_that_programs_write(n, dtype):
     for period, matrix in matrices(n):
         waves = waves_of(matrix.astype(dtype))
         assert waves is not None and waves.period == period
-        assert np.abs(rebuilt(waves, n) - matrix).max() < 1e-12 if dtype == "f8" else 2e-7
+        assert np.abs(rebuilt(waves, n) - matrix).max() < (1e-12 if dtype == "f8" else 2e-7)
 
 
 @settings(max_examples=30, deadline=None)

@@ -38,12 +38,16 @@ LEAST = 8
 class Transform:
     """Products of one operand with matrices of waves of one period, which one transform computes."""
 
-    operand: SSAValue
     axis: int
     """of the operand, which is summed over: -1 or -2"""
     period: int
     products: tuple[graph.MatmulOp, ...]
     waves: tuple[Waves, ...]
+
+    @property
+    def operand(self) -> SSAValue:
+        """What is transformed: another value once that is itself the result of a product that has been rewritten."""
+        return self.products[0].operands[0 if self.axis == -1 else 1]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -65,9 +69,9 @@ def transforms_in(module: ModuleOp) -> Iterator[Transform]:
                 key = op.parent, op.operands[1 - constant], axis, waves.period
                 found.setdefault(key, []).append((op, waves))
                 break
-    for (_, operand, axis, period), pairs in found.items():
+    for (_, _, axis, period), pairs in found.items():
         products, waves = zip(*pairs, strict=True)
-        yield Transform(operand, axis, period, products, waves)
+        yield Transform(axis, period, products, waves)
 
 
 def _waves(op: graph.MatmulOp, constant: int, axis: int) -> Waves | None:
@@ -202,8 +206,10 @@ class GraphRecognizeFourierPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for plan in list(transforms_in(op)):
-            reason = why_product(plan, Target.of(self.target))
+        decisions = [
+            (plan, why_product(plan, Target.of(self.target))) for plan in transforms_in(op)
+        ]
+        for plan, reason in decisions:
             if reason is None:
                 rewrite(plan)
             else:

@@ -50,3 +50,21 @@ func.func @ones(%x: tensor<64x256xf32>) -> tensor<64x129xf32> {
   %r = graph.matmul %x, %c : tensor<64x256xf32>, tensor<256x129xf32> -> tensor<64x129xf32>
   func.return %r : tensor<64x129xf32>
 }
+
+// A product of a product that becomes a transform becomes one too.
+// CHECK-LABEL: func.func @both_axes
+// CHECK-COUNT-2: graph.real_fft
+// CHECK-NOT:     graph.matmul
+// CHECK:         func.return
+func.func @both_axes(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %j = graph.iota axis = 0 : tensor<256x256xf64>
+  %k = graph.iota axis = 1 : tensor<256x256xf64>
+  %jk = graph.mul %j, %k : tensor<256x256xf64>, tensor<256x256xf64> -> tensor<256x256xf64>
+  %turn = graph.constant dense<0.024543692606170259> : tensor<f64>
+  %angle = graph.mul %jk, %turn : tensor<256x256xf64>, tensor<f64> -> tensor<256x256xf64>
+  %cos = graph.cos %angle : tensor<256x256xf64>
+  %c = graph.cast %cos : tensor<256x256xf64> -> tensor<256x256xf32>
+  %along = graph.matmul %x, %c : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+  %both = graph.matmul %c, %along : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+  func.return %both : tensor<256x256xf32>
+}
