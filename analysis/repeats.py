@@ -62,8 +62,8 @@ def find_repeat(
     The longest repeat of a block at the graph level that lets nothing become dearer; None where there is none of parts
     of so many `operations`, of which as many as `saved` need not be looked at.
 
-    Constants are outside, but for numbers, which all parts have in common. Cuts between parts
-    are where no kernel would go on: what passes one is stored anyway; see `_Cuts`.
+    Constants are outside, but for numbers, which all parts have in common. Cuts between parts are where no kernel would
+    go on: what passes one is stored anyway; see `_Cuts`.
     """
     ops = [op for op in block.ops if not isinstance(op, ConstantOp)]
     found = _longest_run(_labels(ops), operations, saved)

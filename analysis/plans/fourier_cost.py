@@ -8,8 +8,7 @@ from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute
 
 from ...dialects.dtypes import bit_width
-from ...dialects.graph.fft_blocks import lanes_of
-from ...dialects.graph.fft_stages import radices
+from ...dialects.graph.fft_stages import complex_length, lanes_of, radices
 from ...targets.target import Target
 from .cost import Cost, cost_of, cycles_per_second
 from .operation_cost import copying
@@ -26,7 +25,7 @@ def real_transform_cost(
     """
     assert isinstance(element, FixedBitwidthType)
     batch, length, inner = shape
-    half = length if length % 2 else length // 2
+    half = complex_length(length)
     factors = radices(half)
     if factors is None:
         return None

@@ -79,10 +79,10 @@ class _Search:
         most = hiding_vectors(target.core)
         # More than hide latencies shorten the code's jumps; fewer leave registers free.
         self.vectors = [most, *(most >> n for n in range(1, most.bit_length())), 2 * most]
+        """of a block of an innermost loop"""
         if any(buffer.is_needed_in_part for buffer in decisions.facts.buffers):
             # Where only a part of the last block is needed, all of it is computed.
             self.vectors = [1]
-        """of a block of an innermost loop"""
 
     def found(self) -> tuple[RowsPlan, ...]:
         """All that was looked at, cheapest first."""

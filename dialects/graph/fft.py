@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -19,11 +20,13 @@ from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import TeBuilder
 from ..te.loop_builder import Form, LoopBuilder
 from .base import GraphOp, Value, graph_op
-from .fft_blocks import Block, lanes_of
 from .fft_stages import (
     GREATEST_RADIX,
+    InLanes,
     OneRow,
     Parts,
+    complex_length,
+    lanes_of,
     radices,
     stages_of,
     twiddles,
@@ -31,6 +34,7 @@ from .fft_stages import (
     write_stages,
 )
 from .half_spectrum import HalfSpectrum
+from .lane_blocks import Block
 from .shapes import element_count, is_static, shape_text
 
 
@@ -42,14 +46,27 @@ def _check_length(length: int, factored: int, shape: Sequence[int]) -> None:
         )
 
 
-def _shape(value: SSAValue, length: int) -> tuple[int, int, int]:
-    """How many rows there are, how long a transform is, and how many there are in a row."""
-    batch, width = shape_of(value)
-    return batch, length, width // length
+class FourierOp(GraphOp, DefinedInTe, ABC):
+    """
+    Discrete Fourier transforms of `length` numbers each: rows of the shape (batch, length · inner), of which transform i
+    has the elements i, i + inner, i + 2 · inner …, in order. The results are real and imaginary parts.
+    """
+
+    ELEMENTS: ClassVar = (f32, f64)
+
+    length = prop_def(IntegerAttr.constr(i64))
+    real_result = result_def()
+    imag_result = result_def()
+
+    @property
+    def row_shape(self) -> tuple[int, int, int]:
+        """How many rows there are, how long a transform is, and how many there are in a row."""
+        (batch, width), length = shape_of(self.operands[0]), self.length.value.data
+        return batch, length, width // length
 
 
 @graph_op
-class FftOp(GraphOp, DefinedInTe):
+class FftOp(FourierOp):
     """
     The discrete Fourier transforms of `length` complex numbers each, given by real and imaginary parts: rows of the shape
     (batch, length · inner), of which transform i has the elements i, i + inner, i + 2 · inner …, in order.
@@ -63,13 +80,9 @@ class FftOp(GraphOp, DefinedInTe):
     """
 
     name = "graph.fft"
-    ELEMENTS: ClassVar = (f32, f64)
 
     real = operand_def()
     imag = operand_def()
-    length = prop_def(IntegerAttr.constr(i64))
-    real_result = result_def()
-    imag_result = result_def()
 
     assembly_format = (
         "$real `,` $imag `length` `=` $length attr-dict `:` type($real) `,` type($imag) `->` "
@@ -96,16 +109,14 @@ class FftOp(GraphOp, DefinedInTe):
         return real, real
 
     def numpy(self, real: Array, imag: Array) -> tuple[Array, ...]:
-        length = self.length.value.data
-        shape = real.shape[0], length, real.shape[1] // length
-        rows = (real + 1j * imag).reshape(shape)
+        rows = (real + 1j * imag).reshape(self.row_shape)
         found = np.fft.fft(rows, axis=1).reshape(real.shape)
         return found.real.astype(real.dtype), found.imag.astype(real.dtype)
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
         type_ = tensor_type(self.real)
         element = type_.get_element_type()
-        batch, length, inner = shape = _shape(self.real, self.length.value.data)
+        batch, length, inner = shape = self.row_shape
         lanes = lanes_of(shape, element)
         stages = stages_of(length, inner if lanes is None else 1)
         table = _constant(te, twiddles(stages), element)
@@ -118,7 +129,9 @@ class FftOp(GraphOp, DefinedInTe):
                         block.read(sources[part], pair[0], part * length, length)
                     numbers, others = (Parts.one_behind_other(one, length) for one in pair)
                     targets = (others, numbers)
-                    found = write_stages(block.space, element, stages, sources[2], numbers, targets)
+                    found = write_stages(
+                        InLanes(block), element, stages, sources[2], numbers, targets
+                    )
                     for part, result in enumerate(results):
                         block.write(found.buffers[0], part * length, length, result)
                 return
@@ -147,7 +160,7 @@ def _constant(te: TeBuilder, table: Array, element: Attribute) -> SSAValue:
 
 
 @graph_op
-class RealFftOp(GraphOp, DefinedInTe):
+class RealFftOp(FourierOp):
     """
     The first halves, n // 2 + 1 numbers, of the discrete Fourier transforms of `length` = n real numbers each: rows of the
     shape (batch, n · inner), of which transform i has the elements i, i + inner, i + 2 · inner …, in order.
@@ -160,12 +173,8 @@ class RealFftOp(GraphOp, DefinedInTe):
     """
 
     name = "graph.real_fft"
-    ELEMENTS: ClassVar = (f32, f64)
 
     operand = operand_def()
-    length = prop_def(IntegerAttr.constr(i64))
-    real_result = result_def()
-    imag_result = result_def()
 
     assembly_format = (
         "$operand `length` `=` $length attr-dict `:` type($operand) `->` "
@@ -191,29 +200,21 @@ class RealFftOp(GraphOp, DefinedInTe):
                 f"found numbers of shape {shape_text(shape)}, expected (batch, length · inner) of known extents; "
                 "reshape them"
             )
-        _check_length(length, self._complex_length, shape)
+        _check_length(length, complex_length(length), shape)
         width = shape[1] // length * (length // 2 + 1)
         result = TensorType(type_.get_element_type(), [shape[0], width])
         return result, result
 
-    @property
-    def _complex_length(self) -> int:
-        """The length of the transform of complex numbers."""
-        length = self.length.value.data
-        return length if length % 2 else length // 2
-
     def numpy(self, x: Array) -> tuple[Array, ...]:
-        length = self.length.value.data
-        rows = x.reshape(x.shape[0], length, x.shape[1] // length)
-        found = np.fft.rfft(rows, axis=1)
+        found = np.fft.rfft(x.reshape(self.row_shape), axis=1)
         shape = found.shape[0], found.shape[1] * found.shape[2]
         return found.real.astype(x.dtype).reshape(shape), found.imag.astype(x.dtype).reshape(shape)
 
     def define(self, te: TeBuilder) -> Sequence[SSAValue]:
         element = tensor_type(self.operand).get_element_type()
-        batch, length, inner = shape = _shape(self.operand, self.length.value.data)
+        batch, length, inner = shape = self.row_shape
         lanes = lanes_of(shape, element)
-        stages = stages_of(self._complex_length, 1)
+        stages = stages_of(complex_length(length), 1)
         numbers = twiddles(stages)
         roots = np.stack(unit_roots(np.arange(length // 4 + 1), length)) / 2
         table = _constant(te, np.concatenate([numbers, roots], 1), element)

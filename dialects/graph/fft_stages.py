@@ -11,13 +11,20 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
+from ..dtypes import bit_width
 from ..interfaces import Array
-from ..loop import LoopKind, RunMode
 from ..scalar import ScalarBuilder
 from ..te.loop_builder import Form, LoopBuilder
+from .lane_blocks import LINE_BITS, MOST_BYTES, Block
 
 GREATEST_RADIX = 13
 """Greater prime factors of a length would be written out as too long a piece of code."""
+
+MOST_BYTES_OF_ROWS = 3 << 14
+"""
+Bytes of the two buffers of a block of rows, as first-level caches have at least: one row after the other, which longer ones are left to, stays there,
+and after its first stages has runs to make vectors of.
+"""
 
 Complex: TypeAlias = tuple[SSAValue, SSAValue]
 """A real and an imaginary part."""
@@ -40,6 +47,21 @@ def radices(length: int) -> list[int] | None:
     fours, one_two = divmod(twos - 3 * eights, 2)
     found = [8] * eights + [4] * fours + sorted(odd, reverse=True) + [2] * one_two
     return found or [1]
+
+
+def complex_length(length: int) -> int:
+    """The length of the transform of complex numbers that one of so many real numbers is made of: half, of even many."""
+    return length if length % 2 else length // 2
+
+
+def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
+    """How many of `batch` times `inner` transforms of a length are computed next to each other; None where one is."""
+    batch, length, inner = shape
+    lanes = LINE_BITS // bit_width(element)
+    bytes_ = 2 * 2 * (length + 2) * LINE_BITS // 8
+    most = MOST_BYTES_OF_ROWS if inner == 1 else MOST_BYTES
+    is_block = (batch if inner == 1 else inner) >= lanes and bytes_ <= most
+    return lanes if is_block else None
 
 
 @dataclass(frozen=True)
@@ -168,13 +190,14 @@ class OneRow:
 class InLanes:
     """As many transforms as a vector has lanes, along the second axis of buffers."""
 
-    w: LoopBuilder
-    count: int
+    block: Block
 
-    @contextmanager
-    def lanes(self) -> Generator[SSAValue]:
-        with self.w.loop("l", 0, self.count, LoopKind.PARALLEL, mode=RunMode.VECTOR) as lane:
-            yield lane
+    @property
+    def w(self) -> LoopBuilder:
+        return self.block.w
+
+    def lanes(self) -> AbstractContextManager[SSAValue]:
+        return self.block.lane()
 
     def load(self, parts: Parts, part: int, form: Form, lane: SSAValue | None) -> SSAValue:
         assert lane is not None

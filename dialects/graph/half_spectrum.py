@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from ..te.loop_builder import Form, LoopBuilder
-from .fft_blocks import Block
-from .fft_stages import OneRow, Parts, Space, Stage, minus, plus, times, write_stages
+from .fft_stages import (
+    InLanes,
+    OneRow,
+    Parts,
+    Space,
+    Stage,
+    complex_length,
+    minus,
+    plus,
+    times,
+    write_stages,
+)
+from .lane_blocks import Block
 
 
 @dataclass(frozen=True)
@@ -35,29 +46,29 @@ class HalfSpectrum:
         self, block: Block, x: SSAValue, table: SSAValue, results: tuple[SSAValue, SSAValue]
     ) -> None:
         """Write the transforms of a block."""
-        count = 2 * (self.length if self.is_odd else self.count)
+        space, count = InLanes(block), 2 * (self.length if self.is_odd else self.count)
         one, other = block.buffers(self.element, count)
         block.read(x, one, 0, self.length)
         if self.is_odd:
             numbers, others = (Parts.one_behind_other(each, self.length) for each in (one, other))
-            self._clear(block.space, numbers)
-            found = self._transformed(block.space, table, numbers, (others, numbers))
+            self._clear(space, numbers)
+            found = self._transformed(space, table, numbers, (others, numbers))
             places = 0, self.length
         else:
             half = self.length // 2
             pairs = Parts((one, one), step=2, offsets=((), ((1, 1),)))
             numbers, others = (Parts.one_behind_other(each, half) for each in (one, other))
-            between = self._transformed(block.space, table, pairs, (others, numbers))
+            between = self._transformed(space, table, pairs, (others, numbers))
             free = one if between is others else other
             found = Parts.one_behind_other(free, self.count)
-            self._take_apart(block.space, table, between, found)
+            self._take_apart(space, table, between, found)
             places = 0, self.count
         for place, result in zip(places, results, strict=True):
             block.write(found.buffers[0], place, self.count, result)
 
     def of_row(self, w: LoopBuilder, x: Parts, table: SSAValue, results: Parts) -> None:
         """Write one transform, of the real parts of `x`."""
-        space, zero, size = OneRow(w), w.index.constant(0), len_of(self.stages)
+        space, zero, size = OneRow(w), w.index.constant(0), complex_length(self.length)
         scratch = [w.scratch(self.element, (1, 2 * size), hint) for hint in ("numbers", "others")]
         one, other = (Parts((each, each), zero, offsets=((), ((1, size),))) for each in scratch)
         if self.is_odd:
@@ -117,8 +128,3 @@ class HalfSpectrum:
                 for part in (0, 1):
                     space.store(lower[part], x, part, at, lane)
                     space.store(mirrored[part], x, part, across, lane)
-
-
-def len_of(stages: Sequence[Stage]) -> int:
-    """The length of the transform that these stages are."""
-    return stages[0].radix * stages[0].count

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ..dtypes import bit_width, is_float, is_unsigned
 from ..te.loop_builder import Bound, Form, LoopBuilder
 from .comparators import comparators
-from .fft_blocks import LINE_BITS, MOST_BYTES, Block
+from .lane_blocks import LINE_BITS, MOST_BYTES, Block
 from .radix_sort import key_type, ordered_key
 
 RUN = 16
@@ -93,9 +93,9 @@ class LaneSort:
         keys, places = (w.scratch(key, (self.count, lanes), hint) for hint in ("keys", "places"))
         self.block.read(x, elements, 0, self.extent)
         k = w.scalar(key)
-        with w.loop("i", 0, self.count) as i, self.block.space.lanes() as lane:
+        with w.loop("i", 0, self.count) as i, self.block.lane() as lane:
             w.store_at(k.from_index(i), places, [[(1, i)], [(1, lane)]])
-        with w.loop("i", 0, self.extent) as i, self.block.space.lanes() as lane:
+        with w.loop("i", 0, self.extent) as i, self.block.lane() as lane:
             element = w.load_at(elements, [[(1, i)], [(1, lane)]])
             bits = ordered_key(w, element, self.element, self.descending)
             w.store_at(bits, keys, [[(1, i)], [(1, lane)]])
@@ -139,7 +139,7 @@ class LaneSort:
             return
         w = self.w
         last = w.scalar(element or self.element).constant(number)
-        with w.loop("i", self.extent, self.count) as i, self.block.space.lanes() as lane:
+        with w.loop("i", self.extent, self.count) as i, self.block.lane() as lane:
             w.store_at(last, keys, [[(1, i)], [(1, lane)]])
 
     def _without_nans(self, keys: SSAValue) -> SSAValue:
@@ -147,10 +147,10 @@ class LaneSort:
         w, b = self.w, self.w.scalar(self.element)
         counter = w.scalar(IntegerType(bit_width(self.element)))
         nans = w.scratch(counter.type, (1, self.block.lanes), "nans")
-        with self.block.space.lanes() as lane:
+        with self.block.lane() as lane:
             w.store_at(counter.constant(0), nans, [[], [(1, lane)]])
         infinity, one, zero = b.constant(np.inf), counter.constant(1), counter.constant(0)
-        with w.loop("i", 0, self.extent) as i, self.block.space.lanes() as lane:
+        with w.loop("i", 0, self.extent) as i, self.block.lane() as lane:
             x = w.load_at(keys, [[(1, i)], [(1, lane)]])
             is_nan = b.compare("ne", x, x)
             w.store_at(b.select(is_nan, infinity, x), keys, [[(1, i)], [(1, lane)]])
@@ -168,7 +168,7 @@ class LaneSort:
         with w.loop("i", 0, self.extent) as i:
             place = counter.from_index(i)
             from_end = counter.sub(counter.constant(self.extent - 1), place)
-            with self.block.space.lanes() as lane:
+            with self.block.lane() as lane:
                 count = w.load_at(nans, [[], [(1, lane)]])
                 x = w.load_at(keys, [[(1, i)], [(1, lane)]])
                 is_nan = counter.compare("lt", place if self.descending else from_end, count)
@@ -205,7 +205,7 @@ class Network:
             self._in_registers([(RUN, run)], RUN, pairs)
 
     def _in_registers(self, start: Form, count: int, pairs: Sequence[tuple[int, int]]) -> None:
-        with self.sort.block.space.lanes() as lane:
+        with self.sort.block.lane() as lane:
             rows = [self._load([*start, (i, 1)], lane) for i in range(count)]
             for low, high in pairs:
                 rows[low], rows[high] = self._ordered(rows[low], rows[high])
@@ -238,7 +238,7 @@ class Network:
                 self._compare(place, [*place, (distance, 1)])
 
     def _compare(self, low: Form, high: Form) -> None:
-        with self.sort.block.space.lanes() as lane:
+        with self.sort.block.lane() as lane:
             found = self._ordered(self._load(low, lane), self._load(high, lane))
             for row, place in zip(found, (low, high), strict=True):
                 self._store(row, place, lane)

@@ -1,4 +1,4 @@
-"""Sorting along an axis, which gives the order too: a stable merge sort of short rows, of long ones by digits, or a few places."""
+"""Sorting along an axis, of which the order is known too: in lanes, by merging, by digits, or of a few places alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..te.builder import TeBuilder
 from ..te.loop_builder import Form, LoopBuilder
 from . import lane_sort, radix_sort, selection
 from .base import GraphOp, Value, graph_op
-from .fft_blocks import Block, first_ones
+from .lane_blocks import Block, block_starts
 from .shapes import element_count, normalized_axis, require_canonical_axis
 
 
@@ -47,10 +47,11 @@ class SortOp(GraphOp, DefinedInTe):
 
         %v = graph.sort %x axis = 1 values_only : tensor<2x9xf32> -> tensor<2x9xf32>
 
-    Many rows are sorted at once, in the lanes of vectors. Else it is a merge sort from below: passes that merge runs of 1, 2, 4 … elements, each a loop over the elements that writes one
-    of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer Programming 3, 5.2.4). Two buffers,
-    of elements with their indices, take turns, so that memory is read in order. Long rows are sorted by digits instead. Where some places alone are given, nothing else
-    is put in order.
+    Many rows are sorted at once, in the lanes of vectors, where that is predicted to take fewer steps. Others are sorted by
+    digits where they are long, and else by merging from below: passes that merge runs of 1, 2, 4 … elements, each a loop
+    over the elements that writes one of them at a time, the lesser of the heads of two runs (Knuth, The Art of Computer
+    Programming 3, 5.2.4). Two buffers, of elements with their indices, take turns, so that memory is read in order. Where
+    some places alone are given, nothing else is put in order.
     """
 
     name = "graph.sort"
@@ -177,7 +178,7 @@ class SortOp(GraphOp, DefinedInTe):
         others = [each for each in range(len(shape)) if each not in (axis, along)]
         with (
             w.loops([shape[each] for each in others]) as outer,
-            first_ones(w, shape[along], lanes) as first,
+            block_starts(w, shape[along], lanes) as first,
         ):
             forms: dict[int, Form] = {
                 each: [(1, index)] for each, index in zip(others, outer, strict=True)

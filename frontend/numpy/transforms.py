@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...dialects import graph
-from ...dialects.graph.fft import radices, unit_roots
+from ...dialects.graph.fft_stages import complex_length, radices, unit_roots
 from ...errors import StepwellError
 from ..promotion import FLOAT32, FLOAT64
 from ..recording import as_tensor, cast_to, record_all
@@ -92,7 +92,7 @@ def _by_convolution(real: Tensor, imag: Tensor, axis: int) -> Parts:
 def half_of_real(x: Tensor, axis: int) -> Parts:
     """The first half, n // 2 + 1 numbers, of the transform of real numbers."""
     length, count = x.shape[axis], x.shape[axis] // 2 + 1
-    if not x.size or radices(length if length % 2 else length // 2) is None:
+    if not x.size or radices(complex_length(length)) is None:
         real, imag = transformed(x, x * 0, axis)
         return part(real, axis, slice(count)), part(imag, axis, slice(count))
     shape = x.shape

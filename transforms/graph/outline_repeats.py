@@ -33,8 +33,8 @@ class GraphOutlineRepeatsPass(StepwellPass):
     Make what a function repeats one function, which it calls: passes then decide about it once.
 
     Before: twelve layers with weights of their own follow one another. After: a private function is one layer, and takes
-    its weights as arguments that are marked constant; it is called twelve times. `te-inline-functions` puts copies of it in the place
-    of the calls, once te-fuse has made kernels of it.
+    its weights as arguments that are marked constant; it is called twelve times. `te-inline-functions` puts copies of it
+    in the place of the calls, once te-fuse has made kernels of it.
     """
 
     name = "graph-outline-repeats"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...dialects.graph.fft_stages import radices, unit_roots
+from ...dialects.graph.fft_stages import complex_length, radices, unit_roots
 from ...dialects.interfaces import Array
 
 _NEARLY = 1e-2
@@ -71,7 +71,7 @@ def _may_be_waves(matrix: Array) -> bool:
 def _periods(rows: int) -> Iterator[int]:
     """Periods that rows are often a part of: one, half of one, or filled up to a power of two."""
     for period in dict.fromkeys((rows, 2 * rows, 1 << (rows - 1).bit_length())):
-        if radices(period if period % 2 else period // 2) is not None:
+        if radices(complex_length(period)) is not None:
             yield period
 
 

@@ -20,8 +20,8 @@ class TeInlineFunctionsPass(StepwellPass):
     """
     Put copies of functions that are repeated parts of their callers in the place of the calls.
 
-    Before: `graph-outline-repeats` has made one function of what a program repeats, and te-fuse kernels of that. After: the program
-    has the kernels of every part, each with the constants that the call gives it inside, as te-fuse has them.
+    Before: `graph-outline-repeats` has made one function of what a program repeats, and te-fuse kernels of that. After: the
+    program has the kernels of every part, each with the constants that the call gives it inside, as te-fuse has them.
     """
 
     name = "te-inline-functions"

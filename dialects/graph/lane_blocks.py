@@ -1,8 +1,8 @@
 """
-Transforms next to each other in the lanes of vectors: a block of rows, or of columns, at a time.
+Rows next to each other in the lanes of vectors, of transforms or of what is sorted: a block of rows, or of columns, at a time.
 
-Elements go into a buffer with a column for each transform: of rows they are transposed on the way, by vectors. There every
-stage is the same for all lanes, and what it needs is in the caches next to the core.
+Elements go into a buffer with a column for each row: of rows in memory they are transposed on the way, by vectors. There
+every step is the same for all lanes, and what it needs is in the caches next to the core.
 """
 
 from __future__ import annotations
@@ -14,33 +14,14 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ..dtypes import bit_width
 from ..loop import LoopKind, RunMode
 from ..te.loop_builder import Form, LoopBuilder
-from .fft_stages import InLanes
 
 LINE_BITS = 512
 """Bits of a line of the caches, of which a block of rows reads whole ones: what it has of lanes."""
 
 MOST_BYTES = 1 << 18
-"""Bytes of the two buffers of a block: as second-level caches have at least."""
-
-
-MOST_BYTES_OF_ROWS = 3 << 14
-"""
-The same for rows, as first-level caches have at least: one row after the other, which longer ones are left to, stays there,
-and after its first stages has runs to make vectors of.
-"""
-
-
-def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
-    """How many of `batch` times `inner` transforms of a length are computed next to each other; None where one is."""
-    batch, length, inner = shape
-    lanes = LINE_BITS // bit_width(element)
-    bytes_ = 2 * 2 * (length + 2) * LINE_BITS // 8
-    most = MOST_BYTES_OF_ROWS if inner == 1 else MOST_BYTES
-    is_block = (batch if inner == 1 else inner) >= lanes and bytes_ <= most
-    return lanes if is_block else None
+"""Bytes of the buffers of a block: as second-level caches have at least."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +38,18 @@ class Block:
     @staticmethod
     @contextmanager
     def each(w: LoopBuilder, batch: int, inner: int, lanes: int) -> Generator[Block]:
-        """What is written inside runs for blocks of tensors (batch, length · inner) that have each transform among them."""
+        """What is written inside runs for blocks of tensors (batch, length · inner) that have each row among them."""
         if inner == 1:
-            with first_ones(w, batch, lanes) as row:
+            with block_starts(w, batch, lanes) as row:
                 yield Block(w, lanes, True, lambda i, lane: [[*row, (1, lane)], i])
             return
-        with w.loop("lane", 0, batch) as outer, first_ones(w, inner, lanes) as column:
+        with w.loop("lane", 0, batch) as outer, block_starts(w, inner, lanes) as column:
 
             def at(i: Form, lane: SSAValue) -> list[Form]:
                 scaled = [(factor * inner, index) for factor, index in i]
                 return [[(1, outer)], [*scaled, *column, (1, lane)]]
 
             yield Block(w, lanes, False, at)
-
-    @property
-    def space(self) -> InLanes:
-        return InLanes(self.w, self.lanes)
 
     def buffers(self, element: Attribute, count: int) -> tuple[SSAValue, SSAValue]:
         """Two, for so many elements of each lane."""
@@ -83,12 +60,12 @@ class Block:
         """Put so many elements of each row into a buffer, from its element `first` on."""
         w = self.w
         if not self.is_transposed:
-            with w.loop("i", 0, count) as i, self._lane() as lane:
+            with w.loop("i", 0, count) as i, self.lane() as lane:
                 x = w.load_at(source, self.at([(1, i)], lane))
                 w.store_at(x, target, [[(1, i), (1, first)], [(1, lane)]])
             return
         for place, size in self._squares(count):
-            with place as start, self._vector("i", size) as i, self._lane() as lane:
+            with place as start, self._vector("i", size) as i, self.lane() as lane:
                 x = w.load_at(source, self.at([*start, (1, i)], lane))
                 w.store_at(x, target, [[*start, (1, i), (1, first)], [(1, lane)]])
 
@@ -103,16 +80,17 @@ class Block:
         """Put so many elements of a buffer, from its element `first` on, or what is made of them, into the rows."""
         w = self.w
         if not self.is_transposed:
-            with w.loop("i", 0, count) as i, self._lane() as lane:
+            with w.loop("i", 0, count) as i, self.lane() as lane:
                 x = w.load_at(source, [[(1, i), (1, first)], [(1, lane)]])
                 w.store_at(made(x), target, self.at([(1, i)], lane))
             return
         for place, size in self._squares(count):
-            with place as start, self._lane() as lane, self._vector("i", size) as i:
+            with place as start, self.lane() as lane, self._vector("i", size) as i:
                 x = w.load_at(source, [[*start, (1, i), (1, first)], [(1, lane)]])
                 w.store_at(made(x), target, self.at([*start, (1, i)], lane))
 
-    def _lane(self) -> AbstractContextManager[SSAValue]:
+    def lane(self) -> AbstractContextManager[SSAValue]:
+        """The loop over the lanes, which is a vector."""
         return self._vector("l", self.lanes)
 
     def _vector(self, name: str, count: int) -> AbstractContextManager[SSAValue]:
@@ -137,8 +115,8 @@ class Block:
 
 
 @contextmanager
-def first_ones(w: LoopBuilder, extent: int, lanes: int) -> Generator[Form]:
-    """The first of as many as there are lanes; the last block has some of the one before where that is not even."""
+def block_starts(w: LoopBuilder, extent: int, lanes: int) -> Generator[Form]:
+    """Where each block of as many as there are lanes starts; the last has some of the one before where that is not even."""
     count = -(-extent // lanes)
     if extent % lanes == 0:
         with w.loop("block", 0, count) as block:
