@@ -177,7 +177,7 @@ class SortOp(GraphOp, DefinedInTe):
         shape = type_.get_shape()
         others = [each for each in range(len(shape)) if each not in (axis, along)]
         with (
-            w.loops([shape[each] for each in others]) as outer,
+            w.loops([shape[each] for each in others], [f"outer{each}" for each in others]) as outer,
             block_starts(w, shape[along], lanes) as first,
         ):
             forms: dict[int, Form] = {

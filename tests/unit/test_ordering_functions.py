@@ -287,7 +287,7 @@ def test_neighbours_of_a_quantile_are_found_together():
 
 @pytest.mark.parametrize(
     ("shape", "axis", "dtype"),
-    [((17, 5), 1, "f4"), ((9, 33), 1, "f8"), ((40, 17), 0, "i4"), ((3, 5, 18), 1, "u8")],
+    [((17, 5), 1, "f4"), ((9, 33), 1, "f8"), ((40, 17), 0, "i4"), ((2, 3, 5, 18), 2, "u4")],
 )
 def test_rows_in_lanes(shape, axis, dtype):
     rng = np.random.default_rng(0)
@@ -307,3 +307,8 @@ def test_rows_in_lanes(shape, axis, dtype):
     np.testing.assert_array_equal(order, np.argsort(x, axis, kind="stable"))
     np.testing.assert_array_equal(np.take_along_axis(x, places, axis), most)
     np.testing.assert_array_equal(most, np.take(np.flip(expected, axis), range(4), axis))
+
+
+def test_rows_in_lanes_under_other_axes_have_loops_of_their_own_names():
+    low = sw.jit(lambda x: sw.sort(x, axis=1), opt="quick").lower(np.ones((2, 3, 16), "f4"))
+    assert '"outer0"' in low.as_text("loop")
