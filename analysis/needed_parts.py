@@ -20,7 +20,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import is_tensor, shape_of
-from .operations import used_from_above
+from .operations import may_trap, used_from_above
 
 Box = tuple[tuple[int, int], ...]
 """From where and up to where elements are needed, along each axis."""
@@ -30,16 +30,6 @@ STEPS = 1 << 13
 
 LEAST_SAVED = 0.1
 """The share of a kernel's elements that must be superfluous: less than that is lost to bounds that are computed."""
-
-_MAY_TRAP = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-)
 
 
 @dataclass(frozen=True)
@@ -261,7 +251,7 @@ def _has_total_body(op: Operation) -> bool:
     if not isinstance(op, te.ComputeOp):
         return True
     return DYNAMIC_INDEX not in op.static_extents and not any(
-        isinstance(inner, (*_MAY_TRAP, tensor.ExtractOp)) or inner.regions
+        may_trap(inner) or isinstance(inner, tensor.ExtractOp) or inner.regions
         for inner in op.body.block.ops
     )
 
@@ -303,11 +293,21 @@ def _bounds_over_steps(
         exprs.append(back_ * -down + low if down else AffineExpr.constant(low))
         exprs.append(back_ * up + high if up else AffineExpr.constant(high))
         lines.append((low, down, high, up))
-    kept = 0.0
-    for back in range(steps):
+    return exprs, _share(lines, [extent for _, extent in whole], steps)
+
+
+def _share(lines: Sequence[tuple[int, int, int, int]], extents: Sequence[int], steps: int) -> float:
+    """
+    The share of the elements that is between bounds, over all steps. For each axis the least and the greatest index at the
+    last step, and by how much each grows from step to step back: after as many steps as elements it is at the end.
+    """
+    growing = [e for (_, down, _, up), e in zip(lines, extents, strict=True) if down or up]
+    last_growth = min(steps - 1, max(growing, default=0))
+    kept = share = 0.0
+    for back in range(last_growth + 1):
         share = 1.0
-        for (low, down, high, up), (_, extent) in zip(lines, whole, strict=True):
+        for (low, down, high, up), extent in zip(lines, extents, strict=True):
             first, last = max(0, low - down * back), min(extent - 1, high + up * back)
             share *= (last + 1 - first) / extent
-        kept += share / steps
-    return exprs, kept
+        kept += share
+    return (kept + share * (steps - 1 - last_growth)) / steps

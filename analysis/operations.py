@@ -1,8 +1,19 @@
-"""The operations inside of others, and what these take from around."""
+"""The operations inside of others, what these take from around, and which of them may trap."""
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, Region, SSAValue
+
+_MAY_TRAP = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+)
 
 
 def operations_in(op: Operation) -> list[Operation]:
@@ -36,6 +47,11 @@ def operands_of(op: Operation) -> tuple[SSAValue, ...]:
     In code that looks at every operation, `op.operands` takes several times as long: it makes a view each time.
     """
     return op._operands  # pyright: ignore[reportPrivateUsage]
+
+
+def may_trap(op: Operation) -> bool:
+    """Whether a scalar operation may stop the program: an integer division, where the divisor is 0 or the quotient has no room."""
+    return isinstance(op, _MAY_TRAP)
 
 
 def used_from_above(region: Region) -> list[SSAValue]:

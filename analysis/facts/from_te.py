@@ -229,8 +229,9 @@ def _is_sum_of_floats(result: SSAValue, combiner: Combiner) -> bool:
 
 def _is_marked(value: SSAValue) -> bool:
     """Whether it is an argument that is the same in each call of the program."""
-    function = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(value, BlockArgument):
+        return False
+    function = value.block.parent_op()
     if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
         return False
-    assert isinstance(value, BlockArgument)
     return loop.CONSTANT in function.arg_attrs.data[value.index].data

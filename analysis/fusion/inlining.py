@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from math import prod
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -17,10 +16,9 @@ from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
 from ..cost import CHEAP, is_data_movement, only_selects
 from ..interleaved import MOST_APART
+from ..operations import may_trap
 from ..strided_views import Placing, view_behind
 from .nests import Nest, leaves_operand_with
-
-_TRAPPING = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 MAX_READS = 16
 """
@@ -200,7 +198,7 @@ def _why_not_anywhere(producer: Nest) -> str | None:
         return "outside of it the producer would read at any indices"
     for compute in producer.computes:
         for op in compute.body.block.ops:
-            if op.regions or isinstance(op, _TRAPPING):
+            if op.regions or may_trap(op):
                 return f"outside of it '{op.name}' might divide by 0, or not end"
     return None
 

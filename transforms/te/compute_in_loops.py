@@ -30,6 +30,7 @@ from ...dialects.te.text import axis_names
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
+from .replace_kernel import replace_kernel
 
 
 class TeComputeInLoopsPass(StepwellPass):
@@ -223,18 +224,10 @@ def _joined(
     new = builder.insert(_computing(loops, operands, inside))
     results: dict[SSAValue, SSAValue] = dict(zip(loops.outputs, new.outputs, strict=True))
     builder.insert(te.YieldOp(*(results[value] for value in kernel.yielded)))
-    types = [value.type for value in kernel.outputs]
-    made = te.KernelOp(kernel.kernel_name.data, inputs, types, Region(block))
-    made.location = kernel.location
-    made.attributes |= kernel.attributes
-    Builder(InsertPoint.before(kernel)).insert(made)
-    for old, output in zip(kernel.outputs, made.outputs, strict=True):
-        output.name_hint = old.name_hint
-        old.replace_all_uses_with(output)
-    for old in (kernel, *producers):
-        if not any(output.uses for output in old.outputs):
-            old.detach()
-            old.erase()
+    made = replace_kernel(kernel, inputs, Region(block))
+    for producer in producers:
+        if not any(output.uses for output in producer.outputs):
+            Rewriter.erase_op(producer)
     return made, new
 
 

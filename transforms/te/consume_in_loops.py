@@ -28,6 +28,7 @@ from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
 from .merge_loops import Waiting, is_before
+from .replace_kernel import replace_kernel
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class TeConsumeInLoopsPass(StepwellPass):
         is_strict = fp_contract(self.fp) == "strict"
         for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
             found = Waiting.of(kernel) if kernel.parent is not None else None
-            while found is not None and found.in_registers:
+            while found is not None:
                 plan = plan_consumption(found, is_strict)
                 if isinstance(plan, str):
                     remark(
@@ -295,15 +296,7 @@ def _without_first(reader: _Reader, result: SSAValue | None) -> None:
     compute.detach()
     compute.erase()
     block.erase_arg(reader.source)
-    types = [value.type for value in kernel.outputs]
-    made = te.KernelOp(kernel.kernel_name.data, [*outer, result], types, body)
-    made.location = kernel.location
-    Builder(InsertPoint.before(kernel)).insert(made)
-    for old, output in zip(kernel.outputs, made.outputs, strict=True):
-        output.name_hint = old.name_hint
-        old.replace_all_uses_with(output)
-    kernel.detach()
-    kernel.erase()
+    replace_kernel(kernel, [*outer, result], body)
 
 
 def plan_consumption(found: Waiting, is_strict: bool) -> ConsumptionPlan | str:
@@ -319,6 +312,8 @@ def plan_consumption(found: Waiting, is_strict: bool) -> ConsumptionPlan | str:
 
 def _plan_of(found: Waiting, number: int, is_strict: bool) -> ConsumptionPlan | str:
     kernel, loops = found.kernel, found.loops
+    if not found.in_registers:
+        return "it is updated at computed places: what is there is known at the end"
     argument, inner = loops.output_args[number], loops.outputs[number]
     if [*kernel.yielded].count(inner) != 1 or len([*kernel.yielded]) != len(loops.outputs):
         return "it is several results of its kernel"

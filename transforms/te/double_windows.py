@@ -25,6 +25,7 @@ from ...dialects.te.text import axis_names
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from .replace_kernel import replace_kernel
 
 COLUMNS = 4
 """Vectors behind the axis of a window that are done together: more of them leave less of the buffers to the axis."""
@@ -81,11 +82,22 @@ def _is_all(kernel: te.KernelOp, found: MovingExtreme) -> bool:
 
 
 def _reading(kernel: te.KernelOp, found: MovingExtreme, moved: SSAValue) -> te.KernelOp:
-    """The kernel with the extreme as an operand."""
-    block, compute, root = kernel.body.block, found.compute, found.root
+    """The kernel with the extreme as an operand, and without those that only the extreme needed."""
+    block = kernel.body.block
     arg = block.insert_arg(moved.type, len(block.args))
     arg.name_hint = moved.name_hint
-    body = compute.body.block
+    _read_moved(found, arg)
+    inputs = [*kernel.inputs, moved]
+    for number in reversed(range(len(inputs))):
+        if not block.args[number].uses:
+            block.erase_arg(block.args[number])
+            del inputs[number]
+    return replace_kernel(kernel, inputs, kernel.detach_region(kernel.body))
+
+
+def _read_moved(found: MovingExtreme, moved: SSAValue) -> None:
+    """Let the compute read the extreme, and no longer what only the extreme needed."""
+    compute, root, body = found.compute, found.root, found.compute.body.block
     element = body.insert_arg(root.result.type, len(body.args))
     value: SSAValue = element
     builder = Builder(InsertPoint.before(root))
@@ -102,7 +114,7 @@ def _reading(kernel: te.KernelOp, found: MovingExtreme, moved: SSAValue) -> te.K
     identity = AffineMap.identity(len(compute.parallel))
     new = te.ComputeOp(
         compute.parallel,
-        [*reads, te.Read(arg, identity)],
+        [*reads, te.Read(moved, identity)],
         [tensor_type(value) for value in compute.outputs],
         compute.detach_region(compute.body),
     )
@@ -111,23 +123,6 @@ def _reading(kernel: te.KernelOp, found: MovingExtreme, moved: SSAValue) -> te.K
     for before, after in zip(compute.outputs, new.outputs, strict=True):
         after.name_hint = before.name_hint
     Rewriter.replace_op(compute, new)
-    inputs = [*kernel.inputs, moved]
-    for number in reversed(range(len(inputs))):
-        if not block.args[number].uses:
-            block.erase_arg(block.args[number])
-            del inputs[number]
-    result = te.KernelOp(
-        kernel.kernel_name.data,
-        inputs,
-        [value.type for value in kernel.outputs],
-        kernel.detach_region(kernel.body),
-    )
-    result.attributes |= kernel.attributes
-    result.location = kernel.location
-    for before, after in zip(kernel.outputs, result.outputs, strict=True):
-        after.name_hint = before.name_hint
-    Rewriter.replace_op(kernel, result)
-    return result
 
 
 def _erase_unused(block: Block) -> None:

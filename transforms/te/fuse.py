@@ -68,10 +68,8 @@ class TeFusePass(StepwellPass):
     fp: str = DEFAULT_FP
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        caches, any_order = (
-            Caches(self.block_bytes, self.cache_bytes),
-            fp_contract(self.fp) != "strict",
-        )
+        caches = Caches(self.block_bytes, self.cache_bytes)
+        any_order = fp_contract(self.fp) != "strict"
         for function in op.ops:
             if isinstance(function, func.FuncOp):
                 for block in _blocks_of_computes(function):
