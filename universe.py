@@ -148,6 +148,7 @@ _PASSES: dict[str, str] = {
     "core-add-as-integers": "transforms.core.add_as_integers:CoreAddAsIntegersPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-divide-by-constants": ("transforms.core.divide_by_constants:CoreDivideByConstantsPass"),
+    "core-divide-by-invariants": "transforms.core.divide_by_invariants:CoreDivideByInvariantsPass",
     "core-expand-narrow-floats": (
         "transforms.core.expand_narrow_floats:CoreExpandNarrowFloatsPass"
     ),

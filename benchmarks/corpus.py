@@ -30,7 +30,12 @@ PEERS = ("numpy", "jax", "numba", "torch")
 SEED = 0
 
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-"""What Numba's code may do, which Stepwell's does by default: sums in another order, products fused with sums."""
+"""
+What Numba's code may do: sums in another order, products fused with sums, products with reciprocals in place of divisions.
+
+Stepwell's does as much by default, but for the last: it multiplies by reciprocals of sums alone, and other quotients stay
+those of a division.
+"""
 
 
 def environment() -> dict[str, str]:

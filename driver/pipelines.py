@@ -104,6 +104,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "core-add-as-integers",
             "core-expand-narrow-floats",
             "core-divide-by-constants",
+            "core-divide-by-invariants",
             "core-expand-math",
             "core-expand-extremes",
             "convert-core-to-llvm",

@@ -52,7 +52,7 @@ _NORMALISING_FLAGS = {
     "contract": arith.FastMathFlagsAttr([FastMathFlag.ALLOW_RECIP]),
     "fast": arith.FastMathFlagsAttr("fast"),
 }
-"""Of a division of many elements by one reduction's result: products with its reciprocal."""
+"""Of a division of many elements by their sum: products with its reciprocal. (x / x.max() is 1 somewhere, and stays so.)"""
 
 
 @dataclass(frozen=True)
@@ -384,7 +384,7 @@ class _Nest:
             flags = _NORMALISING_FLAGS[self.fp]
             if flags is None or not isinstance(clone, arith.DivfOp) or EXACT in op.attributes:
                 continue
-            if _is_reduced(compute, op.operands[1]):
+            if _is_summed(compute, op.operands[1]):
                 clone.fastmath = arith.FastMathFlagsAttr(clone.fastmath.data | flags.data)
         raise AssertionError("a compute's body ends with te.yield")
 
@@ -438,8 +438,8 @@ class _Nest:
         return builder.insert(guarded).outputs[0]
 
 
-def _is_reduced(compute: te.ComputeOp, value: SSAValue) -> bool:
-    """Whether a value of a body is a reduction's result, the same one for all elements along the last axis."""
+def _is_summed(compute: te.ComputeOp, value: SSAValue) -> bool:
+    """Whether a value of a body is a sum, the same one for all elements along the last axis."""
     found = (
         read for arg, read in zip(compute.read_args, compute.reads, strict=True) if arg is value
     )
@@ -449,7 +449,7 @@ def _is_reduced(compute: te.ComputeOp, value: SSAValue) -> bool:
     producer = read.source.owner
     return (
         isinstance(producer, te.ComputeOp)
-        and producer.combining is not None
+        and producer.combining is Combiner.ADD
         and not any(count - 1 in expr.used_dims() for expr in read.map.results)
     )
 

@@ -13,7 +13,8 @@ FpContract = Literal["strict", "contract", "fast"]
 """
 What a caller allows, from nothing to the most. `strict` keeps the order of sums and rounds every operation, with
 functions from the C library; `contract` fuses products with sums, reassociates sums, divides rows by their sums through
-reciprocals (those of a softmax after the product that it goes into), may take the other one of two zeros for an extreme,
+reciprocals (those of a softmax after the product that it goes into), divides many elements by one number through both parts
+of its reciprocal, may take the other one of two zeros for an extreme,
 computes functions by polynomials, and rewrites graphs by equations that hold for real numbers (docs/rewrites.md); `fast`
 also gives up sines and cosines of huge arguments, and computes convolutions by Winograd's algorithm (docs/winograd.md).
 """
