@@ -21,6 +21,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 Properties = Mapping[str, Attribute]
 
+CoreLoop = scf.ForOp | scf.ParallelOp
+
 NONE: Properties = MappingProxyType({})
 
 
@@ -33,7 +35,7 @@ class CoreBuilder:
     """
 
     def __init__(
-        self, block: Block, around: CoreBuilder | None = None, loop: scf.ForOp | None = None
+        self, block: Block, around: CoreBuilder | None = None, loop: CoreLoop | None = None
     ) -> None:
         """
         `around` appends to the block in which an operation stands, or is to stand, that has this block inside.
@@ -50,7 +52,7 @@ class CoreBuilder:
         """For a block of the operation that comes next."""
         return CoreBuilder(block, self)
 
-    def inside_loop(self, loop: scf.ForOp) -> CoreBuilder:
+    def inside_loop(self, loop: CoreLoop) -> CoreBuilder:
         """For the body of a loop that stands in the block."""
         return CoreBuilder(loop.body.block, self, loop)
 
@@ -88,8 +90,8 @@ class CoreBuilder:
         """
         As `emit`, of an operation without effects, or of an equal one before this place.
 
-        It stands before the loops that it does not depend on, which may have no iteration: it must not fail. `mark`
-        tells apart what differs in its properties or result.
+        It stands before the loops that it does not depend on, which may have no iteration: it must not fail. It stays
+        inside of loops on threads, into which all that they use is passed. `mark` tells apart what differs in its properties or result.
         """
         key = (kind, *operands, mark)
         builder: CoreBuilder | None = self
@@ -111,7 +113,7 @@ class CoreBuilder:
         self,
         operands: Sequence[SSAValue],
         result: Attribute,
-        may_leave: Callable[[scf.ForOp], bool],
+        may_leave: Callable[[CoreLoop], bool],
     ) -> SSAValue:
         """
         An element of a buffer, which with its subscripts are the operands.
@@ -131,13 +133,13 @@ class CoreBuilder:
 
     def is_invariant(self, value: SSAValue) -> bool:
         """Whether it does not depend on the loop whose body the block is."""
-        return self._loop is not None and _block_of(value) is not self.block
+        return isinstance(self._loop, scf.ForOp) and _block_of(value) is not self.block
 
     def _home(
         self,
         operands: Sequence[SSAValue],
-        may_leave: Callable[[scf.ForOp], bool] = lambda _: True,
-    ) -> tuple[CoreBuilder, scf.ForOp | None]:
+        may_leave: Callable[[CoreLoop], bool] = lambda loop: isinstance(loop, scf.ForOp),
+    ) -> tuple[CoreBuilder, CoreLoop | None]:
         """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
         needed = {_block_of(value) for value in operands}
         builder, loop = self, None

@@ -27,7 +27,7 @@ from ..dialects.upstream.memref import PrefetchOp
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
-from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder
+from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
 from .lane_count import is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
@@ -76,7 +76,7 @@ class FunctionConverter:
     """what is known of the stores of its vector loops; needed where it has any"""
     writes: LoopWrites | None = None
     """what its loops store to; None where it has none"""
-    _sources: dict[scf.ForOp, loop.ForOp] = field(default_factory=dict[scf.ForOp, loop.ForOp])
+    _sources: dict[CoreLoop, loop.ForOp] = field(default_factory=dict[CoreLoop, loop.ForOp])
     """the loops that those of this level come from"""
     _lanes: dict[loop.ForOp, int | None] = field(default_factory=dict[loop.ForOp, int | None])
     _vector_loops: dict[loop.ForOp, VectorLoop] = field(
@@ -243,8 +243,9 @@ class FunctionConverter:
         )
         step = expander.constant(op.step.value.data)
         if _runs_on_threads(op):
-            builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
-            return builder.inside(body)
+            on_threads = builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
+            self._sources[on_threads] = op
+            return builder.inside_loop(on_threads)
         new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
         self._sources[new] = op
         if op.mode is not None:
@@ -286,10 +287,12 @@ class FunctionConverter:
         """The element that a load is of, for the values that its operands have here."""
         buffer, indices = self._subscripts(op, builder)
 
-        def may_leave(core_loop: scf.ForOp) -> bool:
+        def may_leave(core_loop: CoreLoop) -> bool:
             source = self._sources.get(core_loop)
             return (
                 source is not None
+                # What a loop on threads uses is passed to it: that pays where it is prepared before (`core-divide-by-invariants`).
+                and (isinstance(core_loop, scf.ForOp) or _is_divisor(op.result))
                 and self.writes is not None
                 and not self.writes.may_change(source, op.buffer)
                 and self.is_inside(op)
@@ -346,6 +349,10 @@ class FunctionConverter:
 
 def _runs_in_lanes(op: Operation) -> bool:
     return isinstance(op, loop.ForOp) and op.mode == loop.RunModeAttr(loop.RunMode.VECTOR)
+
+
+def _is_divisor(value: SSAValue) -> bool:
+    return any(isinstance(use.operation, arith.DivfOp) and use.index == 1 for use in value.uses)
 
 
 def _runs_on_threads(op: loop.ForOp) -> bool:

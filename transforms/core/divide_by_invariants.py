@@ -107,20 +107,29 @@ def _block_of(value: SSAValue) -> Block | None:
     return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
-def _loops_between(op: Operation, outside: Block | None) -> Iterator[scf.ForOp]:
+def _loops_between(op: Operation, outside: Block | None) -> Iterator[scf.ForOp | scf.ParallelOp]:
     """The loops around an operation that stand in the block, or deeper."""
     inner: Operation | None = op
     while inner is not None and inner.parent is not outside:
         inner = inner.parent_op()
-        if isinstance(inner, scf.ForOp):
+        if isinstance(inner, scf.ForOp | scf.ParallelOp):
             yield inner
 
 
-def _trips(loop: scf.ForOp) -> float:
-    low, high, step = (constant_value(bound) for bound in (loop.lb, loop.ub, loop.step))
-    if low is None or high is None or not step:
-        return inf
-    return max(-(-(high - low) // step), 0)
+def _trips(loop: scf.ForOp | scf.ParallelOp) -> float:
+    is_for = isinstance(loop, scf.ForOp)
+    axes = (
+        [(loop.lb, loop.ub, loop.step)]
+        if is_for
+        else zip(loop.lowerBound, loop.upperBound, loop.step, strict=True)
+    )
+    trips: float = 1
+    for axis in axes:
+        low, high, step = (constant_value(bound) for bound in axis)
+        trips *= (
+            inf if low is None or high is None or not step else max(-(-(high - low) // step), 0)
+        )
+    return trips
 
 
 class _Reciprocal:
@@ -136,8 +145,7 @@ class _Reciprocal:
         place = (
             InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
         )
-        self._builder = Builder(place)
-        one = Lanes(self._builder, d.type)
+        one = Lanes(Builder(place), d.type)
         nearest = one.div(1.0, d)
         # Positive where the nearest float is not beyond 1 / d. Then that is the part rounded towards zero, else the one before.
         left = one.fma(one.neg(nearest), d, 1.0)
@@ -151,14 +159,16 @@ class _Reciprocal:
         is_below = one.emit(arith.CmpfOp(magnitude, one.real(most), "olt"))
         self.is_sum = one.emit(arith.AndIOp(is_above, is_below, i1))
         self._parts = high, low
-        self._filled: dict[Attribute, tuple[SSAValue, ...]] = {}
+        self._filled: dict[SSAValue, tuple[SSAValue, ...]] = {}
 
-    def in_all_lanes(self, type_: VectorType[Attribute]) -> tuple[SSAValue, ...]:
-        """Both parts, the greater one first, as vectors."""
-        if type_ not in self._filled:
-            filled = (self._builder.insert(vector.BroadcastOp(part, type_)) for part in self._parts)
-            self._filled[type_] = tuple(op.vector for op in filled)
-        return self._filled[type_]
+    def beside(self, divisors: SSAValue) -> tuple[SSAValue, ...]:
+        """Both parts, the greater one first, as vectors, where there is one that has the divisor in all lanes."""
+        if divisors not in self._filled:
+            assert isinstance(divisors.owner, vector.BroadcastOp)
+            builder, type_ = Builder(InsertPoint.after(divisors.owner)), divisors.owner.vector.type
+            filled = (builder.insert(vector.BroadcastOp(part, type_)) for part in self._parts)
+            self._filled[divisors] = tuple(op.vector for op in filled)
+        return self._filled[divisors]
 
 
 def _magnitudes(numbers: Format) -> tuple[float, float]:
@@ -169,8 +179,7 @@ def _magnitudes(numbers: Format) -> tuple[float, float]:
 def _multiply(divisions: Sequence[arith.DivfOp], by: _Reciprocal) -> None:
     """In place of divisions by one number, products with both parts of its reciprocal where it has these."""
     for op in divisions:
-        type_ = cast("VectorType[Attribute]", op.result.type)
-        high, low = by.in_all_lanes(type_)
+        type_, (high, low) = op.result.type, by.beside(op.rhs)
         multiplied, divided = Block(), Block()
         lanes = Lanes(Builder(InsertPoint.at_end(multiplied)), type_)
         lanes.builder.insert(scf.YieldOp(lanes.fma(op.lhs, high, lanes.mul(op.lhs, low))))

@@ -73,3 +73,20 @@ func.func private @may_be_outside(%s: memref<?xf32>, %n: index, %y: memref<64xf3
   }
   func.return
 }
+
+// Into loops on threads all is passed that they use: only what divides is loaded before them.
+// CHECK-LABEL: @on_threads
+func.func private @on_threads(%x: memref<64xf32>, %s: memref<2xf32>, %y: memref<64xf32> {stepwell.result}) {
+  // CHECK:      %divisor = memref.load %s
+  // CHECK:      "scf.parallel"
+  // CHECK:        %factor = memref.load %s
+  loop.for parallel threads "i" %i = 0 to 64 {
+    %a = loop.load %x[%i] : memref<64xf32>
+    %divisor = loop.load %s[0] : memref<2xf32>
+    %factor = loop.load %s[1] : memref<2xf32>
+    %q = arith.divf %a, %divisor : f32
+    %p = arith.mulf %q, %factor : f32
+    loop.store %p, %y[%i] : memref<64xf32>
+  }
+  func.return
+}

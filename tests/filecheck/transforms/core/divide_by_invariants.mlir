@@ -10,6 +10,7 @@
 // CHECK:      %[[D:.*]] = memref.load %d
 // CHECK:      %[[NEAREST:.*]] = arith.divf %{{.*}}, %[[D]] : f64
 // CHECK:      %[[IS_SUM:.*]] = arith.andi %{{.*}}, %{{.*}} : i1
+// CHECK-NEXT: vector.broadcast %[[D]]
 // CHECK-NEXT: %[[HIGH:.*]] = vector.broadcast %{{.*}} : f64 to vector<8xf64>
 // CHECK-NEXT: %[[LOW:.*]] = vector.broadcast %{{.*}} : f64 to vector<8xf64>
 // CHECK:      scf.for
