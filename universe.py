@@ -116,6 +116,7 @@ _PASSES: dict[str, str] = {
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-double-windows": "transforms.te.double_windows:TeDoubleWindowsPass",
     "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",
+    "te-consume-in-blocks": "transforms.te.consume_in_blocks:TeConsumeInBlocksPass",
     "te-consume-in-loops": "transforms.te.consume_in_loops:TeConsumeInLoopsPass",
     "te-merge-loops": "transforms.te.merge_loops:TeMergeLoopsPass",
     "te-sink-into-regions": "transforms.te.sink_into_regions:TeSinkIntoRegionsPass",

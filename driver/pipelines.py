@@ -73,6 +73,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-compute-in-loops",
             "te-merge-loops",
             "te-consume-in-loops",
+            "te-consume-in-blocks",
             "te-narrow-steps",
             "te-inline-functions",
             "te-bufferize",
@@ -120,6 +121,7 @@ _BEFORE_SHOWING = {
         "te-compute-in-loops",
         "te-merge-loops",
         "te-consume-in-loops",
+        "te-consume-in-blocks",
         "te-narrow-steps",
         "te-inline-functions",
     )

@@ -34,7 +34,13 @@ class ElementWriter:
         return self.compute.result.name_hint
 
     def element(self, builder: Builder, map_: AffineMap, operands: Sequence[SSAValue]) -> SSAValue:
-        """The element at subscripts."""
+        """The element at subscripts, of the first result."""
+        return self.elements(builder, map_, operands)[0]
+
+    def elements(
+        self, builder: Builder, map_: AffineMap, operands: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The element at subscripts of each result."""
         compute, mapping = self.compute, dict[SSAValue, SSAValue]()
         for arg, read in zip(compute.read_args, compute.reads, strict=True):
             if read.source in self.known:
@@ -43,7 +49,7 @@ class ElementWriter:
             if read.map is None:
                 mapping[arg] = self.buffers[read.source]
                 continue
-            mapping[arg] = self._read(builder, read, map_, operands)
+            mapping[arg] = self.read(builder, read, map_, operands)
             mapping[arg].name_hint = arg.name_hint
         for arg, expr in zip(compute.iterator_args, map_.results, strict=True):
             if arg.uses:
@@ -57,16 +63,30 @@ class ElementWriter:
                 mapping[op.result] = builder.insert(load).res
             else:
                 builder.insert(op.clone(mapping))
-        return mapping[compute.yielded[0]]
+        return [mapping[value] for value in compute.yielded]
 
-    def _read(
+    def read(
         self, builder: Builder, read: te.Read, map_: AffineMap, operands: Sequence[SSAValue]
     ) -> SSAValue:
         """What the element at subscripts reads of an operand, or the pad outside of that."""
+        return self.load(builder, read, map_, operands, is_guarded=read.pad is not None)
+
+    def load(
+        self,
+        builder: Builder,
+        read: te.Read,
+        map_: AffineMap,
+        operands: Sequence[SSAValue],
+        *,
+        is_guarded: bool,
+        place: AffineMap | None = None,
+    ) -> SSAValue:
+        """Load what a read finds at subscripts, from another place of the buffer if one is given; a pad only if guarded."""
         assert read.map is not None
-        load = loop.LoadOp(self.buffers[read.source], read.map.compose(map_), operands)
+        map_read = read.map.compose(map_) if place is None else place
+        load = loop.LoadOp(self.buffers[read.source], map_read, operands)
         guards: list[AffineExpr] = []
-        if read.pad is not None:
+        if is_guarded:
             shape = tensor_type(read.source).get_shape()
             guards = guards_within(read.map.results, shape, self.compute.static_extents)
         if read.pad is None or not guards:
