@@ -12,12 +12,13 @@ from math import isfinite
 from typing import cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, f64
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, f64
 from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
 from ..dialects.dtypes import bit_width, significand_bits
+from ..dialects.scalar import BETWEEN
 from ..dialects.upstream.arith_casts import VectorExtSIOp, VectorExtUIOp
 
 DEEPEST = 32
@@ -56,6 +57,11 @@ class FloatRanges:
         op = value.owner
         if not isinstance(op, Operation) or not deepest:
             return None
+        match op.attributes.get(BETWEEN):
+            case ArrayAttr(data=(FloatAttr() as low, FloatAttr() as high)):
+                return FloatRange(low.value.data, high.value.data)
+            case _:
+                pass
         match op.name:
             case "arith.constant":
                 return constant_range(value)

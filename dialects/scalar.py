@@ -45,6 +45,9 @@ Attribute of a `math.exp` whose operand is proved to be at most 0, but for round
 will do.
 """
 
+BETWEEN = "stepwell.between"
+"""Attribute of an operation on floats: two numbers that all lanes of its result are proved to be between, ends included."""
+
 EXACT = "stepwell.exact"
 """
 Attribute of an operation on floats that keeps its rounding whatever `fp` says: the quotients and remainders of

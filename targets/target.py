@@ -61,6 +61,9 @@ _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 _LEVEL_FEATURES = {"x86-64": (), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 """LLVM features of the x86-64 psABI's levels."""
 
+_WITH_VBMI = ("icelake-server", "sapphirerapids", "znver4", "znver5")
+"""The CPUs among `_VECTOR_BITS` that have VBMI."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -217,6 +220,13 @@ class Target:
     def has_fma(self) -> bool:
         """Whether one instruction multiplies and adds with one rounding: FMA on x86, the base set on AArch64."""
         return self._has_beside_base("fma")
+
+    @property
+    def permutes_bytes(self) -> bool:
+        """Whether one instruction permutes the bytes of a register in any way, as those of VBMI do."""
+        if self.features:
+            return "+avx512vbmi" in self.features.split(",")
+        return self.cpu in _WITH_VBMI
 
     def _has_beside_base(self, feature: str) -> bool:
         """Whether x86 has a feature that AArch64 has in its base set."""
