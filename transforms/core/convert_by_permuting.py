@@ -205,9 +205,10 @@ def _planned(op: Operation, target: Target, loads: _Loads) -> _Plan | None:
     """How a conversion is done; None where it stays as it is."""
     source, to = (cast("VectorType[Attribute]", v.type) for v in (op.operands[0], op.results[0]))
     element, lanes = source.element_type, to.get_shape()[0]
-    if not isinstance(element, IntegerType) or bit_width(to.element_type) not in (32, 64):
+    bits, is_signed = bit_width(element), isinstance(op, VectorSIToFPOp)
+    if bits not in (8, 16) or bit_width(to.element_type) not in (32, 64):
         return None
-    form = _Form(element, to.element_type, isinstance(op, VectorSIToFPOp), target.core.vector_bits)
+    form = _Form(IntegerType(bits), to.element_type, is_signed, target.core.vector_bits)
     count = lanes // form.lanes
     if lanes % form.lanes or count & (count - 1):
         return None
@@ -234,8 +235,9 @@ def _source(value: SSAValue, lane: int) -> tuple[vector.LoadOp | None, int]:
         chosen = op.mask.get_values()[lane]
         size = cast("VectorType[Attribute]", op.v1.type).get_shape()[0]
         value, lane = (op.v1, chosen) if chosen < size else (op.v2, chosen - size)
-    is_row = isinstance(op, vector.LoadOp) and len(op.result.type.get_shape()) == 1
-    return (op, lane) if isinstance(op, vector.LoadOp) and is_row else (None, lane)
+    if isinstance(op, vector.LoadOp) and len(op.result.type.get_shape()) == 1:
+        return op, lane
+    return None, lane
 
 
 def _known_elements(places: dict[vector.LoadOp, tuple[_Place, int]], first: int) -> frozenset[int]:

@@ -49,11 +49,11 @@ func.func @product(%from: memref<?xi8>, %at: index) -> (vector<8xf64>, vector<8x
 
 // -----
 
-// Neighbours are widened to 32 bits as fast; between these loads something may be stored to what they load; and eight
-// pixels of eight bytes fill a register.
+// Neighbours are widened to 32 bits as fast; between these loads something may be stored to what they load; eight
+// pixels of eight bytes fill a register; and integers of 32 and 64 bits are not narrow.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     vector.maskedload
-func.func @kept(%from: memref<?xi8>, %at: index) -> (vector<16xf32>, vector<16xf32>, vector<8xf64>) {
+func.func @kept(%from: memref<?xi8>, %wide: memref<?xi64>, %at: index) -> (vector<16xf32>, vector<16xf32>, vector<8xf64>, vector<8xf64>) {
   %a = vector.load %from[%at] : memref<?xi8>, vector<16xi8>
   %0 = arith.uitofp %a : vector<16xi8> to vector<16xf32>
   vector.store %a, %from[%at] : memref<?xi8>, vector<16xi8>
@@ -63,5 +63,7 @@ func.func @kept(%from: memref<?xi8>, %at: index) -> (vector<16xf32>, vector<16xf
   %d = vector.load %from[%at] : memref<?xi8>, vector<64xi8>
   %e = vector.shuffle %d, %d [7, 15, 23, 31, 39, 47, 55, 63] : vector<64xi8>, vector<64xi8>
   %2 = arith.uitofp %e : vector<8xi8> to vector<8xf64>
-  func.return %0, %1, %2 : vector<16xf32>, vector<16xf32>, vector<8xf64>
+  %f = vector.load %wide[%at] : memref<?xi64>, vector<8xi64>
+  %3 = arith.sitofp %f : vector<8xi64> to vector<8xf64>
+  func.return %0, %1, %2, %3 : vector<16xf32>, vector<16xf32>, vector<8xf64>, vector<8xf64>
 }
