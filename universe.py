@@ -105,6 +105,7 @@ _PASSES: dict[str, str] = {
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
     "graph-winograd": "transforms.graph.winograd:GraphWinogradPass",
+    "graph-compute-by-rows": "transforms.graph.compute_by_rows:GraphComputeByRowsPass",
     "graph-compute-by-strips": "transforms.graph.compute_by_strips:GraphComputeByStripsPass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "graph-outline-repeats": "transforms.graph.outline_repeats:GraphOutlineRepeatsPass",

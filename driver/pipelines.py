@@ -59,6 +59,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-decompose",
             "canonicalize",
             "cse",
+            "graph-compute-by-rows",
             "graph-outline-repeats",
             "convert-graph-to-te",
         ),
