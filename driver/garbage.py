@@ -20,3 +20,13 @@ def collector_paused() -> Generator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def collect_youngest() -> None:
+    """
+    Collect what has become garbage since the last collection, and let the rest age: it is not walked again.
+
+    Between pieces of work that are done while the collector is paused. To collect everything after each kernel took a
+    tenth as long as to compile it.
+    """
+    gc.collect(0)

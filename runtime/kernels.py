@@ -180,6 +180,7 @@ def compile_kernel(job: KernelJob) -> CompiledKernel | None:
     """
     ctx = make_context()
     unit = Parser(ctx, job.text).parse_module() if job.module is None else job.module
+    job.module = None  # lowered in place: garbage afterwards
     try:
         with collector_paused():
             passed = passed_numbers(unit)
