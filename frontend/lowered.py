@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..runtime.executable import Executable
     from ..runtime.kernels import CompiledKernels
     from ..runtime.program_record import ProgramPlace
+    from ..targets.pages_ahead import PagesAhead
     from ..targets.target import Target
 
 _LEVELS = tuple(Level)
@@ -211,20 +212,22 @@ class Lowered:
             from ..runtime.jit import compile_module
 
             kernels: CompiledKernels | None = None
-            if self._is_scheduled_by_rules():
-                module, kernels, steps = self._with_kernels(chosen, threads)
-            else:
-                module, steps = self._for_threads(threads)
-            start = time.perf_counter()
-            executable = compile_module(
-                module,
-                target=chosen,
-                threads=threads,
-                quick=self.options.is_quick,
-                cache=self.options.cache,
-                place=place,
-                kernels=kernels,
-            )
+            with self._pages_ahead() as pages:
+                if self._is_scheduled_by_rules():
+                    module, kernels, steps = self._with_kernels(chosen, threads)
+                else:
+                    module, steps = self._for_threads(threads)
+                start = time.perf_counter()
+                executable = compile_module(
+                    module,
+                    target=chosen,
+                    threads=threads,
+                    quick=self.options.is_quick,
+                    cache=self.options.cache,
+                    place=place,
+                    kernels=kernels,
+                    pages=pages,
+                )
             seconds = time.perf_counter() - start
             self._compilation = [*steps, ("llvm", seconds)]
             return executable
@@ -271,6 +274,14 @@ class Lowered:
 
         is_full = self.options.schedule and not self.options.is_quick
         return is_full and self.level in (Level.GRAPH, Level.TE) and not is_listening()
+
+    def _pages_ahead(self) -> PagesAhead:
+        """Memory for packed weights, which gets its pages while their kernels are compiled."""
+        from ..analysis.packed_weights import bytes_to_pack
+        from ..targets.pages_ahead import PagesAhead
+
+        is_packed = self.level is Level.GRAPH and self._is_scheduled_by_rules()
+        return PagesAhead(bytes_to_pack(self._at(self.level)) if is_packed else 0)
 
     def _with_kernels(
         self, target: Target, threads: int | None

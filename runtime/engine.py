@@ -21,7 +21,7 @@ from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
-from ..targets.large_memory import Regions
+from ..targets.pages_ahead import PagesAhead
 from .arguments import address_of
 from .codegen import CodeGenerator
 from .elf_linker import LinkedCode, can_link, link
@@ -53,10 +53,11 @@ class NativeCode:
         store: Store | None = None,
         objects: Mapping[str, bytes] | None = None,
         llvm_cpu_seconds: float = 0.0,
+        pages: PagesAhead | None = None,
     ):
         """
         `quick` is as for `CodeGenerator`; `objects` is the code of some of the modules, by their text, and
-        `llvm_cpu_seconds` what LLVM took for it.
+        `llvm_cpu_seconds` what LLVM took for it. `pages` are for the buffers that are filled at load.
         """
         self.source = source
         self._target = target
@@ -64,6 +65,7 @@ class NativeCode:
         self._generator = CodeGenerator.of(target, quick=quick)
         self._store = store
         self._known = objects
+        self._pages = pages
         self.llvm_cpu_seconds = llvm_cpu_seconds
         """Seconds of processors in which LLVM made the object code so far."""
         self._lock = threading.Lock()
@@ -110,7 +112,8 @@ class NativeCode:
 
         Constants of which it keeps copies of its own are let go.
         """
-        loaded = LoadedCode(self.objects(), self.source, exported)
+        objects, pages, self._pages = self.objects(), self._pages, None
+        loaded = LoadedCode(objects, self.source, exported, pages)
         self.source = self.source.as_loaded()
         return loaded
 
@@ -123,12 +126,19 @@ class LoadedCode:
     `addresses` are those of the exported symbols.
     """
 
-    def __init__(self, objects: Sequence[bytes], source: LLVMText, exported: Sequence[str]) -> None:
+    def __init__(
+        self,
+        objects: Sequence[bytes],
+        source: LLVMText,
+        exported: Sequence[str],
+        pages: PagesAhead | None = None,
+    ) -> None:
         self._memory = {
             name: array if name in source.until_loaded else aligned(array)
             for name, array in source.external.items()
         }
-        regions = Regions(sum(source.buffers.values()))
+        size = sum(source.buffers.values())
+        regions = (PagesAhead(size) if pages is None else pages).regions(size)
         self._memory |= {name: regions.empty(size) for name, size in source.buffers.items()}
         imported = {name: array.ctypes.data for name, array in self._memory.items()}
         if GOMP_PARALLEL in source.imports:

@@ -17,6 +17,7 @@ from ..lowering.core_to_llvm.parallel import with_team
 from ..lowering.core_to_llvm.types import AnyMemRef, layout_of
 from ..lowering.emit import emit_llvm
 from ..lowering.emit_module import Constants
+from ..targets.pages_ahead import PagesAhead
 from ..targets.target import Target
 from ..transforms.core.expand_math import expand_math
 from .engine import NativeCode
@@ -36,6 +37,7 @@ def compile_module(
     cache: bool = True,
     place: ProgramPlace | None = None,
     kernels: CompiledKernels | None = None,
+    pages: PagesAhead | None = None,
 ) -> Executable:
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
@@ -44,7 +46,7 @@ def compile_module(
     many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
     processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. `cache` says whether
     object code is taken from the store on disk, and kept there; the whole program is kept in `place`. `kernels` are
-    compiled already, and declared in the module. Raises StepwellError when there is no such function, when the module
+    compiled already, and declared in the module; `pages` are for what is filled at load. Raises StepwellError when there is no such function, when the module
     has operations without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
@@ -67,6 +69,7 @@ def compile_module(
         quick=quick,
         cache=cache,
         kernels=kernels,
+        pages=pages,
     )
     source = native.source  # loading lets go of constants
     executable = Executable(signature, native)
@@ -84,11 +87,12 @@ def native_code(
     quick: bool = False,
     cache: bool = False,
     kernels: CompiledKernels | None = None,
+    pages: PagesAhead | None = None,
 ) -> NativeCode:
     """
     The LLVM code of a module at level 4 or 5, for its IR, assembly or object code.
 
-    `threads`, `quick`, `cache` and `kernels` are as for `compile_module`. Code for running in this process, with its constants
+    `threads`, `quick`, `cache`, `kernels` and `pages` are as for `compile_module`. Code for running in this process, with its constants
     outside, has its kernels in modules of their own. The module is left as it is. Raises StepwellError for operations without a lowering.
     """
     target = target or Target.host()
@@ -109,6 +113,7 @@ def native_code(
         store=compiled_store() if cache else None,
         objects=kernels.objects,
         llvm_cpu_seconds=kernels.llvm_cpu_seconds,
+        pages=pages,
     )
 
 

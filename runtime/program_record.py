@@ -18,6 +18,7 @@ import numpy as np
 from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
+from ..targets.pages_ahead import PagesAhead
 from .engine import NativeCode, aligned_empty
 from .executable import Executable
 from .in_threads import in_threads
@@ -74,6 +75,7 @@ class ProgramPlace(NamedTuple):
         if data is None:
             return None
         record = json.loads(data)
+        pages = PagesAhead(sum(record["buffers"].values()))
         until_loaded = frozenset[str](record["until_loaded"])
         constants: dict[str, dict[str, Any]] = record["constants"]
 
@@ -85,6 +87,7 @@ class ProgramPlace(NamedTuple):
         arrays = dict(zip(names, in_threads(array_of, names), strict=True))
         external = {name: array for name in constants if (array := arrays[name]) is not None}
         if len(external) < len(constants):
+            pages.let_go()
             return None
         source = LLVMText(
             record["text"],
@@ -95,7 +98,7 @@ class ProgramPlace(NamedTuple):
             tuple(record["load"]),
             until_loaded,
         )
-        native = NativeCode(source, target, quick=quick, store=self.store)
+        native = NativeCode(source, target, quick=quick, store=self.store, pages=pages)
         return Executable(_signature(record["signature"]), native)
 
     def _constant(self, said: dict[str, Any], *, is_kept: bool) -> np.ndarray | None:

@@ -27,12 +27,12 @@ _LINE = 64
 
 def empty_region(size: int, *, huge_pages: bool = True) -> np.ndarray:
     """`size` bytes as uint8 that begin with a huge page: not touched, and with any contents."""
-    raw = _mapped(size + HUGE_PAGE, huge_pages)
-    start = _first_page(raw)
+    raw = mapped(size + HUGE_PAGE, huge_pages=huge_pages)
+    start = first_page(raw)
     return raw[start : start + size]
 
 
-def _mapped(size: int, huge_pages: bool) -> np.ndarray:
+def mapped(size: int, *, huge_pages: bool = True) -> np.ndarray:
     """
     New memory, as uint8: its views refer to this array.
 
@@ -48,7 +48,7 @@ def _mapped(size: int, huge_pages: bool) -> np.ndarray:
     return np.frombuffer(memory, np.uint8)
 
 
-def _first_page(raw: np.ndarray) -> int:
+def first_page(raw: np.ndarray) -> int:
     return -raw.ctypes.data % HUGE_PAGE
 
 
@@ -59,13 +59,19 @@ class Regions:
     Safe to share between threads.
     """
 
-    def __init__(self, region_bytes: int = 1 << 25, *, huge_pages: bool = True):
-        """`huge_pages` are for what is read often: see `_mapped`."""
+    def __init__(
+        self,
+        region_bytes: int = 1 << 25,
+        *,
+        huge_pages: bool = True,
+        first: np.ndarray | None = None,
+    ):
+        """`huge_pages` are for what is read often: see `mapped`, which has made the `first` region, where there is one."""
         self._region_bytes = region_bytes
         self._huge_pages = huge_pages
-        self._region: np.ndarray | None = None
+        self._region = first
         """the one that is being filled"""
-        self._end = 0
+        self._end = 0 if first is None else first_page(first)
         """where the last array in it ends"""
         self._lock = Lock()
 
@@ -75,15 +81,17 @@ class Regions:
             raw = np.empty(size + _LINE, np.uint8)
             start = -raw.ctypes.data % _LINE
             return raw[start : start + size]
-        if size >= self._region_bytes:
-            return empty_region(size, huge_pages=self._huge_pages)
         with self._lock:
             region = self._region
             if region is not None and sys.getrefcount(region) == _OF_UNUSED:
-                self._end = _first_page(region)
-            elif region is None or self._end + size > region.size:
-                region = self._region = _mapped(self._region_bytes + HUGE_PAGE, self._huge_pages)
-                self._end = _first_page(region)
+                self._end = first_page(region)
+            if region is None or self._end + size > region.size:
+                if size >= self._region_bytes:
+                    return empty_region(size, huge_pages=self._huge_pages)
+                region = self._region = mapped(
+                    self._region_bytes + HUGE_PAGE, huge_pages=self._huge_pages
+                )
+                self._end = first_page(region)
             start = self._end
             self._end += -(-size // _LINE) * _LINE
             return region[start : start + size]

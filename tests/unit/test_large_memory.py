@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from stepwell.targets.large_memory import HUGE_PAGE, LARGE_BYTES, Regions, empty_region
+from stepwell.targets.pages_ahead import PagesAhead
 
 
 @pytest.mark.parametrize("size", [1, 100, LARGE_BYTES, LARGE_BYTES + 33, 1 << 20, 3 << 20])
@@ -29,3 +30,14 @@ def test_a_region_is_used_again_only_when_nothing_refers_to_it() -> None:
 
 def test_a_region_begins_with_a_huge_page() -> None:
     assert empty_region(5).ctypes.data % HUGE_PAGE == 0
+
+
+@pytest.mark.parametrize("expected", [0, 9 << 20, 40 << 20])
+@pytest.mark.parametrize("size", [1 << 20, 20 << 20, 100 << 20])
+def test_pages_asked_for_ahead_hold_what_is_written_meanwhile(expected: int, size: int) -> None:
+    with PagesAhead(expected) as pages:
+        regions = pages.regions(size)
+        arrays = [regions.empty(size // 4) for _ in range(4)]
+        for number, array in enumerate(arrays):
+            array[...] = number
+    assert all((array == number).all() for number, array in enumerate(arrays))
