@@ -68,6 +68,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.TE,
         Level.LOOP,
         (
+            "te-write-out-products",
             "te-sink-into-regions",
             "te-fuse",
             "te-double-windows",
@@ -78,6 +79,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "te-narrow-steps",
             "te-inline-functions",
             "te-bufferize",
+            "te-flatten-operands",
             "te-expand",
             "te-collapse",
             "te-inline-in-loops",
@@ -117,6 +119,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 
 _BEFORE_SHOWING = {
     Level.TE: (
+        "te-write-out-products",
         "te-sink-into-regions",
         "te-fuse",
         "te-double-windows",

@@ -245,9 +245,10 @@ def _recomputation(
         return None  # its plan extends elements while it packs them
     if not producer.reads and producer.cost <= CHEAP and not consumer.is_reduction:
         return None  # it takes no longer to make than to load
-    per_element = max(_reads_per_element(consumer, producer, read) for read in reads)
-    times = per_element * len({read.map for read in reads}) * readers
-    if times <= 1:
+    found = {read.map: _reads_per_element(consumer, producer, read) for read in reads}
+    per_element = max(found.values())
+    times = per_element * len(found) * readers
+    if times <= 1 or _times_written_out(consumer, producer, reads) * readers <= 1:
         return None
     is_light = not consumer.is_reduction or _is_lighter_than_its_result(consumer, producer)
     # What costs no more than to load it may be repeated as often.
@@ -256,6 +257,16 @@ def _recomputation(
     if producer.cost <= CHEAP and is_light and is_few:
         return None
     return f"each of its elements, costing {producer.cost:g} additions, would be computed {times:g} times"
+
+
+def _times_written_out(consumer: Nest, producer: Nest, reads: list[te.Read]) -> float:
+    """How often each element would be computed where what neighbours along a short innermost axis share is so once."""
+    times = 0.0
+    for read in {read.map: read for read in reads}.values():
+        is_shared = _is_repeated_side_by_side(consumer, read)
+        shared = consumer.space.numbers[-1] if is_shared else 1
+        times += _reads_per_element(consumer, producer, read) / shared
+    return times
 
 
 def _is_repeated_side_by_side(consumer: Nest, read: te.Read) -> bool:

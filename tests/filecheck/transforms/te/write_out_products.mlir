@@ -1,0 +1,37 @@
+// RUN: stepwell-opt %s -p te-write-out-products | filecheck %s
+// RUN: stepwell-opt %s -p 'te-write-out-products{fp=strict}' | filecheck %s --check-prefix STRICT
+
+// A colour matrix: each of three sums is written out.
+// STRICT-NOT: arith.addf
+// CHECK-LABEL: func.func @colours
+// CHECK:         te.compute [%i = 500, %j = 3] (%{{.*}} = %x[%i, 0], %{{.*}} = %m[%j, 0], %{{.*}} = %x[%i, 1], %{{.*}} = %m[%j, 1])
+// CHECK:         %[[A:.*]] = arith.mulf
+// CHECK:         %[[B:.*]] = arith.mulf
+// CHECK:         %[[SUM:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT:    te.yield %[[SUM]]
+func.func @colours(%x: tensor<500x2xf32>, %m: tensor<3x2xf32>) -> tensor<500x3xf32> {
+  %y = te.compute [%i = 500, %j = 3] add [%k = 2] (%a = %x[%i, %k], %b = %m[%j, %k]) : (tensor<500x2xf32>, tensor<3x2xf32>) -> tensor<500x3xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<500x3xf32>
+}
+
+// A sum stays whose terms are many, one of few rows, and one of a wide result.
+// CHECK-LABEL: func.func @kept
+// CHECK-COUNT-3: add [%k
+func.func @kept(%x: tensor<500x9xf32>, %m: tensor<3x9xf32>, %few: tensor<20x2xf32>, %n: tensor<20x2xf32>, %many: tensor<500x2xf32>) -> (tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>) {
+  %y = te.compute [%i = 500, %j = 3] add [%k = 9] (%a = %x[%i, %k], %b = %m[%j, %k]) : (tensor<500x9xf32>, tensor<3x9xf32>) -> tensor<500x3xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %z = te.compute [%i = 20, %j = 3] add [%k = 2] (%a = %few[%i, %k], %b = %n[%j, %k]) : (tensor<20x2xf32>, tensor<20x2xf32>) -> tensor<20x3xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %w = te.compute [%i = 500, %j = 20] add [%k = 2] (%a = %many[%i, %k], %b = %n[%j, %k]) : (tensor<500x2xf32>, tensor<20x2xf32>) -> tensor<500x20xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y, %z, %w : tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>
+}

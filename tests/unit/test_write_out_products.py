@@ -1,0 +1,38 @@
+"""Products of many rows with a few numbers, and pictures as lists of pixels, agree with NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+
+
+def projected(points: Any, m: Any) -> Any:
+    """Homogeneous coordinates: the last column is divided by."""
+    q = points @ m.T
+    return q[..., :-1] / q[..., -1:]
+
+
+def in_lists(picture: Any, m: Any) -> Any:
+    """Of each pixel of a list another one's weights, and the list as a picture again."""
+    pixels = picture.reshape(-1, picture.shape[-1])
+    return ((pixels * 2 + pixels[:, :1]) @ m).reshape(*picture.shape[:2], -1)
+
+
+@pytest.mark.parametrize(("rows", "terms", "columns"), [(257, 4, 4), (300, 3, 2), (263, 8, 8)])
+def test_projections(rows: int, terms: int, columns: int):
+    rng = np.random.default_rng(rows)
+    points, m = rng.random((rows, terms)) + 1, rng.random((columns, terms)) + 1
+    found = sw.jit(projected)(points, m)
+    np.testing.assert_allclose(found, projected(points, m), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+@pytest.mark.parametrize("shape", [(17, 31, 3), (33, 100, 2)])
+def test_pictures_as_lists(shape: tuple[int, ...], dtype: str):
+    rng = np.random.default_rng(3)
+    picture = rng.integers(-9, 9, shape).astype(dtype)
+    m = rng.integers(-9, 9, (shape[-1], 3)).astype(dtype)
+    np.testing.assert_array_equal(sw.jit(in_lists)(picture, m), in_lists(picture, m))

@@ -1,0 +1,125 @@
+"""Products with a few rows and columns, such as colour matrices and rotations, as element-wise work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import ClassVar
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.cost import WRITTEN_OUT, is_contraction
+from ...analysis.interleaved import MOST_APART
+from ...analysis.levels import Level
+from ...analysis.operations import operations_in
+from ...dialects import te
+from ...dialects.combiner import Combiner
+from ...dialects.dtypes import is_narrow_float
+from ...dialects.shaped import tensor_type
+from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
+from ..stepwell_pass import StepwellPass
+
+
+@dataclass(frozen=True)
+class TeWriteOutProductsPass(StepwellPass):
+    """
+    Writes out the sums of products of many short rows with a matrix of a few numbers.
+
+    Before: `y[i, j] = sum_k x[i, k] * m[j, k]`, with three k and three j. After: `y[i, j] = x[i, 0] * m[j, 0] + x[i, 1] *
+    m[j, 1] + x[i, 2] * m[j, 2]`. Register tiles of a product have nothing to use again here but the few numbers, which
+    are in registers anyway; an element-wise nest has many rows in lanes, loads them interleaved, and is one with what
+    makes x and with what is made of y. Sums are in the order of k, but begin with the first term and not with 0.
+    """
+
+    name = "te-write-out-products"
+    level_in = Level.TE
+    level_out = Level.TE
+    numerics: ClassVar[NumericalEffect] = "reassociates"
+
+    fp: str = DEFAULT_FP
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if fp_contract(self.fp) == "strict":
+            return
+        for compute in operations_in(op):
+            if isinstance(compute, te.ComputeOp) and is_written_out(compute):
+                _write_out(compute)
+
+
+def is_written_out(compute: te.ComputeOp) -> bool:
+    """Whether a compute is a product of many rows with a matrix of a few numbers."""
+    if compute.combiners != (Combiner.ADD,) or not is_contraction(compute):
+        return False
+    extents, count = compute.static_extents, len(compute.parallel)
+    if DYNAMIC_INDEX in extents or count < 2:
+        return False
+    *outer, last = extents[:count]
+    terms = prod(extents[count:])
+    if not (0 < terms <= MOST_APART and 0 < last <= MOST_APART and prod(outer) >= WRITTEN_OUT**2):
+        return False
+    if is_narrow_float(compute.result.type.get_element_type()):
+        return False
+    moved = [read.map.used_dims() for read in compute.reads if read.map is not None]
+    # The rows move with the outer axes, the numbers with the last one alone.
+    return sorted((count - 1 in dims, any(n < count - 1 for n in dims)) for dims in moved) == [
+        (False, True),
+        (True, False),
+    ]
+
+
+def _write_out(compute: te.ComputeOp) -> None:
+    count = len(compute.parallel)
+    places = [*product(*(range(n) for n in compute.static_extents[count:]))]
+    axes = [AffineDimExpr(n) for n in range(count)]
+    reads: list[te.Read] = []
+    for place in places:
+        at = [*axes, *map(AffineConstantExpr, place)]
+        for read in compute.reads:
+            assert read.map is not None
+            map_ = read.map.replace_dims_and_symbols(at, [], count, 0)
+            reads.append(te.Read(read.source, map_))
+    elements = [tensor_type(read.source).get_element_type() for read in reads]
+    block = Block(arg_types=[*([IndexType()] * count), *elements])
+    for new, old in zip(block.args, compute.iterator_args[:count], strict=False):
+        new.name_hint = old.name_hint
+    builder = Builder(InsertPoint.at_end(block))
+    terms: list[SSAValue] = []
+    for number, place in enumerate(places):
+        first = count + number * len(compute.reads)
+        own = block.args[first : first + len(compute.reads)]
+        terms.append(_term(compute, builder, (*block.args[:count],), place, own))
+    total = terms[0]
+    for term in terms[1:]:
+        is_float = isinstance(total.type, AnyFloat)
+        add = arith.AddfOp if is_float else arith.AddiOp
+        total = builder.insert(add(total, term)).result
+    builder.insert(te.YieldOp(total))
+    new = te.ComputeOp(compute.parallel, reads, compute.result.type, Region(block))
+    new.location = compute.location
+    new.result.name_hint = compute.result.name_hint
+    Rewriter.replace_op(compute, new)
+
+
+def _term(
+    compute: te.ComputeOp,
+    builder: Builder,
+    axes: tuple[SSAValue, ...],
+    place: tuple[int, ...],
+    elements: Sequence[SSAValue],
+) -> SSAValue:
+    """What the body yields at one place of the axes that are summed along."""
+    at = [builder.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result for n in place]
+    values: list[SSAValue] = [*axes, *at, *elements]
+    known: dict[SSAValue, SSAValue] = dict(zip(compute.body.block.args, values, strict=True))
+    for op in compute.body.block.ops:
+        if not isinstance(op, te.YieldOp):
+            builder.insert(op.clone(known))
+    return known[compute.yielded[0]]
