@@ -138,7 +138,7 @@ def plan_blocks(kernel: te.KernelOp) -> BlocksPlan | str | None:
 
 
 def _only_loops(kernel: te.KernelOp) -> te.LoopsOp | None:
-    loops, *rest = kernel.body.block.ops
+    loops, *rest = (op for op in kernel.body.block.ops if not isinstance(op, arith.ConstantOp))
     is_alone = len(rest) == 1 and isinstance(rest[0], te.YieldOp)
     if not isinstance(loops, te.LoopsOp) or not is_alone or kernel.destinations or loops.inits:
         return None

@@ -16,6 +16,10 @@ FOLLOWING: dict[str, Callable[..., Any]] = {
     "from none on": lambda xp, x: (
         xp.cumsum(x)[6:] - xp.concatenate([xp.zeros(1), xp.cumsum(x)])[:-7]
     ),
+    "of a zero and others": lambda xp, x: (
+        xp.cumsum(xp.concatenate([xp.zeros(1), x]))[5:]
+        - xp.cumsum(xp.concatenate([xp.zeros(1), x]))[:-5]
+    ),
     "two sums": lambda xp, x: (
         (xp.cumsum(x)[9:] - xp.cumsum(x)[:-9]) * xp.cumsum(x * x)[4:-5] + x[9:]
     ),

@@ -116,6 +116,34 @@ def test_long_rows_are_sorted_by_digits(dtype):
     np.testing.assert_array_equal(down, turned)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i8"])
+@pytest.mark.parametrize("extent", [1201, 12007])
+def test_what_the_highest_digits_leave_is_inserted_or_sorted_by_the_lowest(dtype: str, extent: int):
+    """Neighbours that differ in low bits alone: none of them, few, many, and many that are equal."""
+    low = RNG.integers(0, 2**20, extent)
+    high = RNG.integers(0, 2**62, extent)
+    bits = [
+        high,
+        np.where(low % 16 == 0, low, high),
+        (high >> 58 << 58) + low,
+        2**62 + low,
+        RNG.choice(high[:5], extent),
+        low % 1000,
+    ]
+
+    def up_and_down(x: sw.Tensor) -> tuple[sw.Tensor, ...]:
+        return sw.sort(x), sw.argsort(x), sw.argsort(x, descending=True)
+
+    traced = sw.jit(up_and_down, opt="quick")
+    for each in bits:
+        x = each.view(dtype) if dtype == "i8" else (each & (2**62 - 1)).view(dtype)
+        values, order, down = traced(x)
+        np.testing.assert_array_equal(values, np.sort(x))
+        np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+        turned = extent - 1 - np.argsort(x[::-1], kind="stable")[::-1]
+        np.testing.assert_array_equal(down, turned)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u4", "i8"])
 @pytest.mark.parametrize("extent", [37, 1201])
 def test_few_places_of_sorted_rows(dtype, extent):
