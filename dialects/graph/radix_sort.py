@@ -332,7 +332,8 @@ class RadixSort:
             with w.loop("n", start.get(), position) as number:
                 heads = [w.load(row, [source, number]) for row in self.rows]
                 held = [cell.get() for cell in moved]
-                is_less = k.emit(arith.CmpiOp(held[0], heads[0], "ult"))
+                # All behind the first greater one move on by a place, equal ones in their order.
+                is_less = k.emit(arith.CmpiOp(key, heads[0], "ult"))
                 each = zip(self.rows, types, moved, heads, held, strict=True)
                 for row, type_, cell, head, one in each:
                     scalar = w.scalar(type_)

@@ -128,6 +128,7 @@ def test_what_the_highest_digits_leave_is_inserted_or_sorted_by_the_lowest(dtype
         (high >> 58 << 58) + low,
         2**62 + low,
         RNG.choice(high[:5], extent),
+        np.repeat(high, 3)[:extent] // 2 * 2 + low % 2,
         low % 1000,
     ]
 
