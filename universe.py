@@ -104,6 +104,7 @@ _PASSES: dict[str, str] = {
     "graph-merge-products": "transforms.graph.merge_products:GraphMergeProductsPass",
     "graph-fold-scales": "transforms.graph.fold_scales:GraphFoldScalesPass",
     "graph-normalize-late": "transforms.graph.normalize_late:GraphNormalizeLatePass",
+    "graph-block-channels": "transforms.graph.block_channels:GraphBlockChannelsPass",
     "graph-winograd": "transforms.graph.winograd:GraphWinogradPass",
     "graph-compute-by-rows": "transforms.graph.compute_by_rows:GraphComputeByRowsPass",
     "graph-compute-by-strips": "transforms.graph.compute_by_strips:GraphComputeByStripsPass",

@@ -56,6 +56,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-normalize-late",
             "graph-winograd",
             "graph-compute-by-strips",
+            "graph-block-channels",
             "graph-decompose",
             "canonicalize",
             "cse",

@@ -160,7 +160,9 @@ class Model:
         part = self._shared(plan, sizes) if plan.written_out else 1.0
         loads = part * sum(operand.loads for operand in operands)
         shuffles = part * sum(operand.shuffles for operand in operands)
-        step = max((rows * vectors + shuffles) / core.fma_ports, loads / core.load_ports)
+        # While L1 takes a line from L2, it gives nothing at one of its ports.
+        lines = self._read_from_l2(plan) / self.terms / core.cache(1).line_bytes
+        step = max((rows * vectors + shuffles) / core.fma_ports, (loads + lines) / core.load_ports)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)
@@ -263,21 +265,29 @@ class Model:
         return self.result_is_far and self._bytes(self.c.right) > self._bytes(self.c.left)
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
+        """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
+        tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
+        reading = tiles * self._read_from_l2(plan) / self.rates.read_l2.core
+        return max(0.0, reading - computing) + self.unhidden * reading
+
+    def _read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
-        Seconds of waiting for operands that tiles read from L2: once, or, where L1 does not keep what goes by while the
-        innermost summed axis runs, again for each of its runs. A part of it is not hidden by any arithmetic.
+        Bytes of operands that a tile reads from L2: once, or, where L1 does not keep what goes by while the innermost
+        summed axis runs, again for each of its runs. Weights that stay in L1 beside what a tile reads of the image
+        are there from the tile before.
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
+        near = kept_bytes(self.core.cache(1))
+        image, weights = (
+            self._touched(plan, access, plan.summed) for access in (self.c.left, self.c.right)
+        )
+        if image + weights <= near:
+            return image
         operands = (self.c.left, self.c.right)
-        once = sum(self._touched(plan, access, plan.summed) for access in operands)
         run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
         runs = self.terms / max(1, self.extents[plan.summed[-1]])
-        tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
-        is_kept = run <= kept_bytes(self.core.cache(1))
-        read = tiles * (once if is_kept else max(once, run * runs))
-        reading = read / self.rates.read_l2.core
-        return max(0.0, reading - computing) + self.unhidden * reading
+        return image + weights if run <= near else max(image + weights, run * runs)
 
     def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
         """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""

@@ -36,6 +36,7 @@ from .binary import (
     XorOp,
 )
 from .binning import MAX_BINS, EqualBinsOp
+from .blocked_convolution import BlockedConvOp
 from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp

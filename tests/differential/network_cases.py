@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepwell.dialects.graph.blocked_convolution import Blocks
 from stepwell.dialects.graph.windows import Window
 from xdsl.ir import Attribute
 
@@ -25,6 +26,31 @@ def conv(op: Any, element: Attribute) -> list[Case]:
         case(op, image, weights, **dict(zip(names, numbers, strict=True)))
         for image, weights, *numbers in _WINDOWS
     ]
+
+
+def blocked_conv(op: Any, element: Attribute) -> list[Case]:
+    """Either, neither or both of image and result have their channels in blocks."""
+    shapes = (
+        ((1, 2, 5, 4, 3), (2, 2, 2, 3, 2, 3), Blocks(3, 2)),
+        ((2, 1, 7, 2), (3, 1, 2, 3), Blocks(2, 1)),
+        ((1, 3, 7, 3), (2, 2, 3, 1, 2), Blocks(1, 2)),
+        ((1, 3, 4), (2, 3, 2), Blocks(1, 1)),
+    )
+    return [
+        case(
+            op, image, weights, numbers=_numbers(len(image) - 2 - (blocks.image > 1)), blocks=blocks
+        )
+        for image, weights, blocks in shapes
+    ]
+
+
+def _numbers(rank: int) -> dict[str, Shape]:
+    return {
+        "strides": (2, 1)[:rank],
+        "dilations": (1, 1)[:rank],
+        "before": (1, 0)[:rank],
+        "after": (0, 1)[:rank],
+    }
 
 
 def conv_transpose(op: Any, element: Attribute) -> list[Case]:

@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from .network_cases import (
     average_pool,
     batch_norm,
+    blocked_conv,
     conv,
     conv_transpose,
     group_norm,
@@ -438,6 +439,7 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
+    graph.BlockedConvOp: blocked_conv,
     graph.ConvTransposeOp: conv_transpose,
     graph.WinogradInputOp: winograd_input,
     graph.WinogradOutputOp: winograd_output,

@@ -8,6 +8,7 @@ from random import Random
 
 from stepwell.dialects import graph
 from stepwell.dialects.graph.base import FLOATS, GraphOp, shape_of
+from stepwell.dialects.graph.blocked_convolution import Blocks, blocked_shape, split_weights
 from stepwell.dialects.graph.windows import Window
 
 from .random_operands import (
@@ -36,6 +37,20 @@ def conv(pool: Pool) -> GraphOp:
         return graph.ConvTransposeOp(x, w, strides, groups=groups)
     w = pool.fresh(element_of(x), (groups * rng.randint(1, 2), channels // groups, *taps))
     return graph.ConvOp(x, w, strides, None, before, after, groups)
+
+
+def blocked_conv(pool: Pool) -> GraphOp:
+    """Of a new image, with few channels in a block."""
+    rng = pool.rng
+    element, rank = rng.choice([e for e in FLOATS if e not in STORED]), rng.randint(1, 2)
+    blocks = Blocks(rng.randint(1, 3), rng.randint(1, 3))
+    counts = rng.randint(1, 2) * blocks.result, rng.randint(1, 2) * blocks.image
+    image = rng.randint(1, 2), counts[1], *(rng.randint(2, 5) for _ in range(rank))
+    weights = split_weights((*counts, *(rng.randint(1, 2) for _ in range(rank))), blocks)
+    names = {"strides": (1, 2), "dilations": (1,), "before": (0, 1), "after": (0, 2)}
+    numbers = {name: [rng.choice(few) for _ in range(rank)] for name, few in names.items()}
+    x = pool.fresh(element, blocked_shape(image, blocks.image) if blocks.image > 1 else image)
+    return graph.BlockedConvOp(x, pool.fresh(element, weights), numbers, blocks)
 
 
 def winograd_input(pool: Pool) -> GraphOp:

@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .random_layers import (
     batch_norm,
+    blocked_conv,
     conv,
     group_norm,
     layer_norm,
@@ -432,6 +433,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
+    graph.BlockedConvOp: blocked_conv,
     graph.ConvTransposeOp: conv,
     graph.WinogradInputOp: winograd_input,
     graph.WinogradOutputOp: winograd_output,

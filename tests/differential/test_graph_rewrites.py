@@ -97,7 +97,7 @@ def test_random_models_have_something_for_nearly_every_pass():
     rare = {
         *("graph-share-constants", "graph-extend-narrow-floats", "graph-recognize-multiples"),
         *("graph-recognize-counts", "graph-compute-by-strips", "graph-winograd"),
-        *("graph-recognize-fourier", "graph-outline-repeats"),
+        *("graph-recognize-fourier", "graph-outline-repeats", "graph-block-channels"),
         *("graph-fold-constants", "graph-scale-late", "graph-tile-loops"),
     }
     assert {one.name for one in passes_of_graphs()} - rare <= used.keys(), used

@@ -1,0 +1,74 @@
+// RUN: stepwell-opt %s -p 'graph-block-channels{target=zen4}' | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-block-channels{target=zen4}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p 'graph-block-channels{target=zen4 opt=quick}' | filecheck %s --check-prefix OFF
+// RUN: stepwell-opt %s -p 'graph-block-channels{target=zen4 fp=strict}' | filecheck %s --check-prefix OFF
+
+// OFF-NOT: graph.blocked_conv
+
+// Arguments and results have their channels as they are. A window, additions and a mean do not care; what is the same for all
+// channels is broadcast to a block, too.
+// REMARK: graph-block-channels: channels of 2 of 2 images in blocks of 16: convolutions are predicted to take
+// CHECK-LABEL: func.func @network
+// CHECK:         %a = graph.blocked_conv %x, %{{.*}} blocks = 1, 16 : tensor<1x3x112x112xf32>, tensor<4x16x3x3x3xf32> -> tensor<1x4x56x56x16xf32>
+// CHECK:         %b = graph.add %a, %{{.*}} : tensor<1x4x56x56x16xf32>, tensor<1x4x1x1x16xf32> -> tensor<1x4x56x56x16xf32>
+// CHECK-NEXT:    %r = graph.relu %b : tensor<1x4x56x56x16xf32>
+// CHECK-NEXT:    %p = graph.max_pool %r window = [1, 1, 3, 3, 1] strides = [1, 1, 1, 1, 1] dilations = [1, 1, 1, 1, 1] low = [0, 0, 1, 1, 0] high = [0, 0, 1, 1, 0]
+// CHECK:         %c = graph.blocked_conv %p, %{{.*}} blocks = 16, 16 : tensor<1x4x56x56x16xf32>, tensor<16x16x4x16x1x1xf32> -> tensor<1x16x56x56x16xf32>
+// CHECK-NEXT:    %m = graph.mean %c axes = [2, 3] keepdims : tensor<1x16x56x56x16xf32> -> tensor<1x16x1x1x16xf32>
+// CHECK-NEXT:    %{{.*}} = graph.reshape %m : tensor<1x16x1x1x16xf32> -> tensor<1x256x1x1xf32>
+// CHECK:         %d = graph.blocked_conv %c, %{{.*}} blocks = 16, 1 : tensor<1x16x56x56x16xf32>, tensor<64x16x16x1x1xf32> -> tensor<1x64x56x56xf32>
+func.func @network(%x: tensor<1x3x112x112xf32>) -> (tensor<1x256x1x1xf32>, tensor<1x64x56x56xf32>) {
+  %v = graph.constant dense<0.5> : tensor<64x3x3x3xf32>
+  %w = graph.constant dense<0.5> : tensor<256x64x1x1xf32>
+  %u = graph.constant dense<0.5> : tensor<64x256x1x1xf32>
+  %bias = graph.constant dense<0.5> : tensor<64x1x1xf32>
+  %a = graph.conv %x, %v strides = [2, 2] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 1 : tensor<1x3x112x112xf32>, tensor<64x3x3x3xf32> -> tensor<1x64x56x56xf32>
+  %b = graph.add %a, %bias : tensor<1x64x56x56xf32>, tensor<64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %r = graph.relu %b : tensor<1x64x56x56xf32>
+  %p = graph.max_pool %r window = [1, 1, 3, 3] strides = [1, 1, 1, 1] dilations = [1, 1, 1, 1] low = [0, 0, 1, 1] high = [0, 0, 1, 1] : tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
+  %c = graph.conv %p, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<256x64x1x1xf32> -> tensor<1x256x56x56xf32>
+  %m = graph.mean %c axes = [2, 3] keepdims : tensor<1x256x56x56xf32> -> tensor<1x256x1x1xf32>
+  %d = graph.conv %c, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x256x56x56xf32>, tensor<64x256x1x1xf32> -> tensor<1x64x56x56xf32>
+  func.return %m, %d : tensor<1x256x1x1xf32>, tensor<1x64x56x56xf32>
+}
+
+// REMARK: channels are as they are: graph.transpose needs them so
+// CHECK-LABEL: func.func @transposed
+// CHECK-NOT:   graph.blocked_conv
+func.func @transposed(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xf32>, tensor<1x56x56x64xf32>) {
+  %w = graph.constant dense<0.5> : tensor<64x64x1x1xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %b = graph.conv %a, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %t = graph.transpose %a perm = [0, 2, 3, 1] : tensor<1x64x56x56xf32> -> tensor<1x56x56x64xf32>
+  func.return %b, %t : tensor<1x64x56x56xf32>, tensor<1x56x56x64xf32>
+}
+
+// Channels of groups are alone, and weights that are not known would be put into blocks in each call.
+// REMARK: channels are as they are: 40 are no whole blocks of 16
+// REMARK: channels are as they are: graph.conv needs them so
+// CHECK-LABEL: func.func @others
+// CHECK-NOT:   graph.blocked_conv
+func.func @others(%x: tensor<1x64x28x28xf32>, %u: tensor<64x64x1x1xf32>) -> (tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>) {
+  %w = graph.constant dense<0.5> : tensor<40x64x1x1xf32>
+  %v = graph.constant dense<0.5> : tensor<64x40x1x1xf32>
+  %h = graph.constant dense<0.5> : tensor<64x64x1x1xf32>
+  %g = graph.constant dense<0.5> : tensor<64x1x3x3xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<40x64x1x1xf32> -> tensor<1x40x28x28xf32>
+  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x40x28x28xf32>, tensor<64x40x1x1xf32> -> tensor<1x64x28x28xf32>
+  %c = graph.conv %b, %g strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 64 : tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32> -> tensor<1x64x28x28xf32>
+  %f = graph.conv %b, %h strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
+  %d = graph.conv %x, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
+  %e = graph.conv %d, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
+  func.return %c, %e : tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>
+}
+
+// REMARK: channels are as they are: in blocks no less time is predicted
+// CHECK-LABEL: func.func @small
+// CHECK-NOT:   graph.blocked_conv
+func.func @small(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
+  %w = graph.constant dense<0.5> : tensor<16x1x1x1xf32>
+  %v = graph.constant dense<0.5> : tensor<1x16x1x1xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x1x3x3xf32>, tensor<16x1x1x1xf32> -> tensor<1x16x3x3xf32>
+  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x16x3x3xf32>, tensor<1x16x1x1xf32> -> tensor<1x1x3x3xf32>
+  func.return %b : tensor<1x1x3x3xf32>
+}

@@ -1,0 +1,75 @@
+"""Channels of images in blocks: networks compute the same with them, at each level and in scheduled code."""
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.dialects.graph import BlockedConvOp, ConvOp
+from stepwell.driver.options import Options
+from stepwell.driver.pipelines import lower_to
+from stepwell.frontend.lowered import Lowered
+from stepwell.interpreters.harness import interpret
+from stepwell.transforms.graph.block_channels import images_of, rewrite
+from xdsl.dialects.func import FuncOp
+
+RNG = np.random.default_rng(14)
+
+
+def weights(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def network(channels, image):
+    """With all that images in blocks go through: a residual, windows, a gate for each channel, numbers, and sums."""
+    w = [weights(channels, 3, 3, 3), weights(2 * channels, channels, 1, 1)]
+    w += [weights(2 * channels, 2 * channels, 3, 3), weights(5, 2 * channels, 3, 1)]
+    bias, scale = weights(channels, 1, 1), weights(1, 2 * channels, 1, 1)
+
+    def function(x):
+        a = sw.nn.relu(sw.conv(x, w[0], stride=2, padding=1) + bias)
+        a = sw.max_pool(a, 3, stride=1, padding=1) + sw.average_pool(a, 3, stride=1, padding=1)
+        b = sw.conv(a, w[1]) * scale
+        gate = 1 / (1 + sw.exp(-sw.mean(b, axis=(2, 3), keepdims=True)))
+        c = sw.conv(b * gate * 0.5, w[2], padding=1) + b
+        return sw.conv(c, w[3], padding=((0, 2), (0, 0))), sw.max(c, axis=(2, 3))
+
+    x = RNG.standard_normal((2, 3, *image)).astype(np.float32)
+    return sw.jit(function).lower(x).module("graph"), x
+
+
+def in_blocks(module, channels):
+    """The program with all images in blocks that may be, whatever that takes."""
+    module = module.clone()
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    found = images_of(function.body.block, channels)
+    assert not any(images.obstacle for images in found)
+    rewrite(function.body.block, found, channels)
+    module.verify()
+    assert not any(isinstance(op, ConvOp) for op in module.walk())
+    convolutions = [op.blocks for op in module.walk() if isinstance(op, BlockedConvOp)]
+    assert [(each.image, each.result) for each in convolutions] == [
+        *[(1, channels), (channels, channels)],
+        *[(channels, channels), (channels, 1)],
+    ]
+    return module
+
+
+def check(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
+
+
+@pytest.mark.parametrize(("channels", "image"), [(2, (3, 5)), (3, (7, 2))])
+def test_every_level_computes_the_network(channels, image):
+    module, x = network(channels, image)
+    expected = interpret(module, [x])
+    for level in ("graph", "te", "loop"):
+        lowered = in_blocks(module, channels)
+        lower_to(lowered, level, Options(opt="quick"))
+        check(interpret(lowered, [x]), expected)
+
+
+@pytest.mark.parametrize(("channels", "image"), [(16, (17, 31)), (32, (33, 5)), (8, (7, 100))])
+def test_scheduled_code_computes_the_network(channels, image):
+    module, x = network(channels, image)
+    expected = Lowered(module.clone(), options=Options(opt="quick")).compile()(x)
+    check(Lowered(in_blocks(module, channels)).compile(threads=1)(x), expected)
