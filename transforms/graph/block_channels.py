@@ -326,8 +326,9 @@ class GraphBlockChannelsPass(StepwellPass):
     Give images between convolutions their channels in blocks of a vector of `target`.
 
     All that a tile of a convolution reads of an image is near together then, and what it computes goes to memory by
-    whole vectors. Terms are added up block by block. Operations that do the same to each channel take such images as they are; where another one reads an
-    image, it keeps its channels. Whether the convolutions are predicted to take less time decides.
+    whole vectors. Operations that do the same to each channel take such images as they are; where another one reads an
+    image, it keeps its channels. Whether the convolutions are predicted to take less time decides. They add up their
+    terms block by block, so that `fp=strict` leaves everything as it is.
     """
 
     name = "graph-block-channels"
@@ -349,10 +350,8 @@ class GraphBlockChannelsPass(StepwellPass):
 
 
 def _block_channels(block: Block, target: Target) -> None:
-    elements = {
-        tensor_type(op.result).get_element_type() for op in block.ops if isinstance(op, ConvOp)
-    }
-    for element in elements:
+    convolutions = [op for op in block.ops if isinstance(op, ConvOp)]
+    for element in dict.fromkeys(tensor_type(op.result).get_element_type() for op in convolutions):
         if not is_float(element):
             continue
         channels = target.core.lanes(bit_width(element) // 8)
