@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeAlias
@@ -13,8 +13,9 @@ from xdsl.utils.exceptions import LLVMTranslationException
 
 from ..analysis.dominance import reachable_order
 from ..analysis.natural_loops import innermost_loops
+from ..analysis.scalar_loops import has_no_vectors
 from .emit_values import symbol, type_text, untranslatable
-from .llvm_text import VECTOR
+from .llvm_text import GOMP_PARALLEL, VECTOR
 
 Handler: TypeAlias = "Callable[[FunctionWriter, Operation], None]"
 
@@ -113,12 +114,15 @@ class FunctionWriter:
             self._block = self._blocks[block]
             for op in block.ops:
                 self._write(op)
-        if any(not self._has_vectors(blocks) for blocks in innermost_loops(order)):
+        loops = innermost_loops(order)
+        if not all(self._is_final(blocks) for blocks in loops):
             self.module.has_scalar_loops = True
         return [line for block in order for line in self._text_of(block)]
 
-    def _has_vectors(self, blocks: Iterable[Block]) -> bool:
-        return any(VECTOR.search(line) for block in blocks for line in self._blocks[block].lines)
+    def _is_final(self, blocks: Collection[Block]) -> bool:
+        """Whether LLVM would make no vectors of a loop: there are some already, or there is nothing to make them of."""
+        lines = (line for block in blocks for line in self._blocks[block].lines)
+        return any(map(VECTOR.search, lines)) or has_no_vectors(blocks, GOMP_PARALLEL)
 
     def _write(self, op: Operation) -> None:
         handler = self._handlers.get(type(op))

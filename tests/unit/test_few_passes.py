@@ -13,6 +13,8 @@ VECTORS = (
     "%v = vector.load %x[%i] : memref<64xf32>, vector<8xf32>\n"
     "vector.store %v, %y[%i] : memref<64xf32>, vector<8xf32>"
 )
+COLUMN = "memref.store %zero, %z[%i, %c0] : memref<64x64xf32>"
+ROW = "memref.store %zero, %z[%c0, %i] : memref<64x64xf32>"
 
 
 def nest(body: str, *, twice: bool = True) -> str:
@@ -28,11 +30,16 @@ def nest(body: str, *, twice: bool = True) -> str:
         ([nest(VECTORS, twice=False)], True),
         ([nest(SCALARS)], False),
         ([nest(VECTORS), nest(SCALARS, twice=False)], False),
+        ([nest(VECTORS), nest(COLUMN)], True),
+        ([nest(VECTORS), nest(ROW)], False),
+        ([nest(VECTORS), nest(SCALARS + "\n" + COLUMN)], False),
     ],
 )
 def test_every_innermost_loop_must_be_on_vectors(loops: list[str], expected: bool) -> None:
     constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in (0, 8, 64))
-    text = f"func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {{\n{constants}\n"
+    constants += "\n%zero = arith.constant 0.0 : f32"
+    arguments = "%x: memref<64xf32>, %y: memref<64xf32>, %z: memref<64x64xf32>"
+    text = f"func.func @f({arguments}) {{\n{constants}\n"
     text += "\n".join((*loops, "func.return\n}"))
     emitted = emit_llvm(Lowered(parse_text(text)).module("llvm")).text
     assert is_on_vectors(emitted) == expected
