@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-_MAY_TRAP = (
+INTEGER_DIVISIONS = (
     arith.DivSIOp,
     arith.DivUIOp,
     arith.FloorDivSIOp,
@@ -30,6 +32,11 @@ def operations_in(op: Operation) -> list[Operation]:
     return found
 
 
+def has_any_of(operations: Iterable[Operation], kinds: Collection[type[Operation]]) -> bool:
+    """Whether one of the operations is of one of these kinds: asked at once, what the most passes look for is rarely there."""
+    return not set(map(type, operations)).isdisjoint(kinds)
+
+
 def operations_of(block: Block) -> list[Operation]:
     """The operations of a block, as they are now: `list(block.ops)` in a fraction of the time."""
     found: list[Operation] = []
@@ -51,7 +58,7 @@ def operands_of(op: Operation) -> tuple[SSAValue, ...]:
 
 def may_trap(op: Operation) -> bool:
     """Whether a scalar operation may stop the program: an integer division, where the divisor is 0 or the quotient has no room."""
-    return isinstance(op, _MAY_TRAP)
+    return isinstance(op, INTEGER_DIVISIONS)
 
 
 def used_from_above(region: Region) -> list[SSAValue]:

@@ -162,17 +162,18 @@ def lower_to(
     instrumentations: Sequence[Instrumentation] = (),
     verify_each: bool = False,
     unscheduled: bool = False,
+    stands_on: Level | None = None,
 ) -> list[tuple[str, float]]:
     """
     Lower the module in place from the level it stands on to `level`; each pass and its seconds.
 
     `options` are what it is compiled for, by default this machine. `unscheduled` says that the module's kernels are
-    loops whose schedules rules have not chosen yet. Raises StepwellError when the module stands
-    below `level` already, or when a pass refuses.
+    loops whose schedules rules have not chosen yet; `stands_on` is its level where that is known, and else looked for.
+    Raises StepwellError when the module stands below `level` already, or when a pass refuses.
     """
     options = options or Options()
     # Where all kernels are declarations, what is left may look like core: subscripts of views are not lowered yet.
-    found = Level.LOOP if unscheduled else level_of(module)
+    found = Level.LOOP if unscheduled else stands_on or level_of(module)
     if _ORDER.index(found) > _ORDER.index(level):
         raise StepwellError(
             f"the module is at level '{found}' already, below '{level}'; start from a higher level"

@@ -186,7 +186,7 @@ def compile_kernel(job: KernelJob) -> CompiledKernel | None:
             passed = passed_numbers(unit)
             timings = lower_to(unit, Level.CORE, job.options, ctx=ctx, unscheduled=True)
             interface = interface_of(unit, passed)
-            timings += lower_to(unit, Level.LLVM, job.options, ctx=ctx)
+            timings += lower_to(unit, Level.LLVM, job.options, ctx=ctx, stands_on=Level.CORE)
             emitted, names = emit_kernels(unit, interface.functions, job.generator.triple)
     except StepwellError:
         return None

@@ -25,7 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import INTEGER_DIVISIONS, has_any_of, operations_in
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.scalar import EXACT
 from ...targets.target import Target
@@ -66,6 +66,8 @@ class CoreDivideByConstantsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         is_strict = fp_contract(self.fp) == "strict"
         operations = operations_in(op)
+        if not has_any_of(operations, (arith.DivfOp, *INTEGER_DIVISIONS)):
+            return
         found = [(o, c) for o in operations if (c := _divided_by(o)) is not None]
         divide_integers(operations)
         if is_strict:

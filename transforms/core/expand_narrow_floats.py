@@ -62,6 +62,8 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not _is_anything_narrow(op):
+            return
         for inner in operations_in(op):
             if _has_narrow(inner) and _computes(inner):
                 _in_single(inner)
@@ -74,6 +76,18 @@ class CoreExpandNarrowFloatsPass(StepwellPass):
         expands_f16 = bool(narrow) and not Target.of(self.target).converts_f16
         for conversion in narrow:
             _expand_conversion(conversion, expands_f16)
+
+
+def _is_anything_narrow(module: ModuleOp) -> bool:
+    """Whether any value is: most programs have none, and each type is there once for many values."""
+    types: dict[int, Attribute] = {}
+    for op in operations_in(module):
+        for result in op.results:
+            types[id(result.type)] = result.type
+        for region in op.regions:
+            for block in region.blocks:
+                types.update((id(arg.type), arg.type) for arg in block.args)
+    return any(map(_is_narrow, types.values()))
 
 
 # Arithmetic.
