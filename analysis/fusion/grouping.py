@@ -220,10 +220,30 @@ class NestGrouping:
         anchors = {*self._anchors(first), *self._anchors(second)}
         if not needs and not first.is_reduction and len(anchors) > 1:
             return "they finish different reductions"
-        results = len(self._results_of_both(one, other))
-        if results > MAX_RESULTS:
-            return f"together they would have {results} results, more than {MAX_RESULTS}"
+        results = self._results_of_both(one, other)
+        if len(results) > MAX_RESULTS:
+            stored = sum(self._is_stored(value, first.space, (one, other)) for value in results)
+            if stored > MAX_RESULTS:
+                return f"together they would have {stored} results, more than {MAX_RESULTS}"
         return self.graph.why_apart(one, other)
+
+    def _is_stored(self, value: SSAValue, space: Space, groups: Collection[int]) -> bool:
+        """Whether something needs a result that could not be in the same loops, where it need not be stored."""
+        if value in self.kept:
+            return True
+        number = self.graph.position[value.owner]  # pyright: ignore[reportArgumentType]
+        others = {self.graph.group(r) for r in self.graph.readers[number]} - {*groups}
+        return not all(self._may_follow(other, value, space) for other in others)
+
+    def _may_follow(self, group: int, value: SSAValue, space: Space) -> bool:
+        """Whether a nest reads elements of its own iterations alone of a result, element by element over one space."""
+        nest = self._nests.get(group)
+        return (
+            nest is not None
+            and nest.space == space
+            and not (nest.is_reduction or nest.is_movement)
+            and all(map(nest.is_whole, nest.reads_of([value])))
+        )
 
     def _is_left_to_loops(self, group: int) -> bool:
         """Whether a nest only has elements of a stored tensor in a wider type, and only loops need them."""

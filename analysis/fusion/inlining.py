@@ -67,7 +67,8 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
         return f"which of its parts an element is in would be tested {len(reads) * readers} times"
     if _has_too_many_streams(consumer, producer, reads):
         return f"the consumer would have more than {MAX_READS} operands"
-    most = MAX_OPERATIONS if consumer.is_whole(read) and len(reads) == 1 else MAX_BODY_OPS
+    is_once = consumer.is_whole(read) and len(reads) == 1
+    most = MAX_OPERATIONS if is_once or producer.is_movement else MAX_BODY_OPS
     if consumer.operations + producer.operations > most:
         return f"the body would have more than {most} operations"
     if producer.is_movement:

@@ -176,18 +176,45 @@ def signbit(x: TensorLike, /) -> Tensor:
 @traceable
 def hypot(x: TensorLike, y: TensorLike, /) -> Tensor:
     """
-    sqrt(x² + y²), by the ratio of the lesser to the greater, so that no square overflows.
+    sqrt(x² + y²), of numbers scaled by powers of two where a square would overflow or lose digits.
 
     >>> sw.hypot([3.0, 3e300], [4.0, 4e300])
     array([5.e+000, 5.e+300])
     """
     a, b = (absolute(each) for each in promoted_to_floats(x, y))
+    if a.dtype not in _SQUARED_SAFELY:
+        return _hypot_of_narrow(a, b)
+    great, small, less, more = (a.dtype.type(2.0**n) for n in _SQUARED_SAFELY[a.dtype])
+    is_great, is_small = (a > great) | (b > great), (a < small) & (b < small)
+    one = a.dtype.type(1)
+    scale = where(is_great, less, where(is_small, more, one))
+    back = where(is_great, 1 / less, where(is_small, 1 / more, one))
+    c, d = a * scale, b * scale
+    found = sqrt(c * c + d * d) * back
+    return _or_infinite(a, b, found)
+
+
+_SQUARED_SAFELY = {
+    np.dtype(np.float32): (60, -50, -70, 90),
+    np.dtype(np.float64): (500, -450, -600, 700),
+}
+"""
+By type, powers of two: between the first two, squares neither overflow nor lose digits that count; of greater and of smaller
+numbers, down to the least subnormal one, those of their products with the third and the fourth do not.
+"""
+
+
+def _hypot_of_narrow(a: Tensor, b: Tensor) -> Tensor:
+    """By the ratio of the lesser to the greater: no power of two brings all squares into the range of 16 bits."""
     greater, lesser = maximum(a, b), minimum(a, b)
     is_usual = (greater > 0) & (greater < np.inf)
     ratio = lesser / where(is_usual, greater, greater.dtype.type(1))
-    found = where(is_usual, greater * sqrt(ratio * ratio + 1), greater)
-    # Infinity beside NaN is infinity.
-    return where((a == np.inf) | (b == np.inf), greater.dtype.type(np.inf), found)
+    return _or_infinite(a, b, where(is_usual, greater * sqrt(ratio * ratio + 1), greater))
+
+
+def _or_infinite(a: Tensor, b: Tensor, found: Tensor) -> Tensor:
+    """Infinity beside NaN is infinity."""
+    return where((a == np.inf) | (b == np.inf), a.dtype.type(np.inf), found)
 
 
 @traceable

@@ -157,3 +157,32 @@ def test_roots_and_powers_of_infinities():
     np.testing.assert_array_equal(sw.sqrt(z), np.sqrt(z))
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(sw.exp(z[3:4] + np.inf), np.exp(z[3:4] + np.inf))
+
+
+def escaping(c, steps=20):
+    """How many steps each point stays near, whose tests are all counted at the end."""
+    z, count = c * 0, c.real * 0
+    for _ in range(steps):
+        z = z * z + c
+        count = count + (abs(z) < 2)
+    return count
+
+
+def test_an_iteration_written_out_is_one_kernel():
+    c = np.linspace(-2, 1, 33) + 1j * np.linspace(-1, 1, 17)[:, None]
+    step = sw.jit(escaping)
+    assert step.lower(c).as_text("te").count("te.kernel") == 1
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(step(c), escaping(c))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hypotenuses_of_all_magnitudes(dtype):
+    facts = np.finfo(dtype)
+    ends = np.arange(facts.minexp - facts.nmant, facts.maxexp, 7)
+    one = np.ldexp(dtype(1.3), ends)
+    with np.errstate(all="ignore"):
+        other = one * RNG.choice(dtype([0, 1e-9, 0.4, 1, 5, np.inf, np.nan]), one.size)
+        one[RNG.random(one.size) < 0.1] = np.inf
+        expected = np.hypot(one, other)
+    np.testing.assert_array_max_ulp(sw.jit(sw.hypot)(one, other), expected, 2)
