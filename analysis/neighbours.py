@@ -102,9 +102,13 @@ def _chosen(
         search = _Search(for_op.induction_variable, varies)
         if search.is_rising(load.indices[axis]):
             return ChosenLoad(axis, search.found())
-    size, width = type_.get_shape()[axis], bit_width(type_.get_element_type())
-    is_short = 0 < size <= MOST_CHOSEN and size * max(width, 8) <= LINE * 8
+    is_short = may_be_held(type_.get_shape()[axis], type_.get_element_type())
     return ChosenLoad(axis, None) if is_short else None
+
+
+def may_be_held(size: int, element: Attribute) -> bool:
+    """Whether registers may hold a table of so many elements of a type, of which each lane takes one."""
+    return 0 < size <= MOST_CHOSEN and size * max(bit_width(element), 8) <= LINE * 8
 
 
 _ORDERED = ("slt", "sle", "sgt", "sge")

@@ -29,6 +29,7 @@ from .kernel import (
     Statement,
     Subscript,
     Symbol,
+    entries_held,
     sort_key,
     widest_number,
 )
@@ -134,6 +135,7 @@ class _Reader:
                 isinstance(combine, Operation) and is_update and operator_of(combine) is not None,
                 tuple(sorted(counted.items())),
                 widest_number(op for op in behind if op.name in counted),
+                entries_held(behind),
             )
         )
         self.loops.append(around)

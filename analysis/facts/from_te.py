@@ -28,6 +28,7 @@ from .kernel import (
     Statement,
     Subscript,
     Symbol,
+    entries_held,
     sort_key,
     widest_number,
 )
@@ -110,6 +111,8 @@ class _Reader:
             behind = _behind(terms)
             reads = self._reads(op, every, behind)
             operations = _operations(behind, counted)
+            made_by = dict.fromkeys(value.owner for value in behind)
+            owners = [op for op in made_by if isinstance(op, Operation)]
             combiner = op.combiners[n] if op.combiners else None
             is_free = combiner is not None and (
                 self.reassociates or not _is_sum_of_floats(op.outputs[n], combiner)
@@ -123,7 +126,8 @@ class _Reader:
                     combiner and combiner.value,
                     is_free,
                     operations,
-                    widest_number(v.owner for v in behind if isinstance(v.owner, Operation)),
+                    widest_number(owners),
+                    entries_held(owners),
                 )
             )
 

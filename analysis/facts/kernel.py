@@ -11,11 +11,13 @@ from enum import Enum
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
+from ...dialects.shaped import memref_type, tensor_type
+from ..neighbours import may_be_held
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,22 @@ def widest_number(operations: Iterable[Operation]) -> int:
     return max((bit_width(t) // 8 for t in types if not isinstance(t, IndexType)), default=0)
 
 
+def entries_held(operations: Iterable[Operation]) -> int:
+    """
+    The entries of tables from which operations take elements at computed indices, as far as an axis of these is so short
+    that registers may hold what is along it.
+    """
+    tables = [
+        tensor_type(op.tensor) if isinstance(op, tensor.ExtractOp) else memref_type(op.memref)
+        for op in operations
+        if isinstance(op, tensor.ExtractOp | memref.LoadOp)
+    ]
+    return sum(
+        max((n for n in each.get_shape() if may_be_held(n, each.get_element_type())), default=0)
+        for each in tables
+    )
+
+
 def sort_key(access: Access) -> tuple[object, ...]:
     """By which reads of a statement are in order: buffers, then subscripts."""
     return (
@@ -194,6 +212,8 @@ class Statement:
     operations: tuple[tuple[str, int], ...]
     widest: int = 0
     """the bytes of the widest number that is computed on the way, which says how many lanes are in a register"""
+    entries: int = 0
+    """of tables that registers may hold, from which elements are chosen"""
 
     @cached_property
     def extents(self) -> tuple[int, ...] | None:

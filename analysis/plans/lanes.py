@@ -43,13 +43,15 @@ def block_lanes(nest: Nest, core: Core, axis: int | None = None) -> int:
 
 def registers(nest: Nest, axis: int | None = None) -> int:
     """
-    The vectors that one vector of a nest's iterations along an axis has under way at once: what it reads, and a function's.
+    The vectors that one vector of a nest's iterations along an axis has under way at once: what it reads, a function's, and
+    the entries of tables that registers hold: of each pair one is chosen by a bit of the index, for all vectors at once.
     """
     names = _functions(nest)
     doubled = 2 if "math.powf" in names else 1
     reads = set(nest.reads)
     loaded = len(reads) if axis is None else sum(_vectors_of(nest, read, axis) for read in reads)
-    return max(loaded, 1) + FUNCTION_REGISTERS * doubled * bool(names)
+    entries = sum(nest.facts.statements[n].entries for n in nest.statements)
+    return max(loaded, 1) + FUNCTION_REGISTERS * doubled * bool(names) + entries
 
 
 def _vectors_of(nest: Nest, read: Access, axis: int) -> int:

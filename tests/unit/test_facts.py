@@ -78,6 +78,13 @@ def test_te_and_loops_agree(name: str):
         assert canonical(from_te) == canonical(from_loops)
 
 
+def test_te_and_loops_agree_on_tables_that_registers_may_hold():
+    arrays = whole(33), whole(8), whole(100), np.zeros(33, np.int32)
+    pairs = both(lambda x, table, more, i: table[i] * more[i] * x, arrays)
+    for facts in (each for pair in pairs for each in pair):
+        assert sum(statement.entries for statement in facts.statements) == 8
+
+
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(contractions())
 def test_random_contractions_agree(case: Case):

@@ -190,6 +190,19 @@ def test_blocks_hide_latency_as_far_as_registers_hold_them():
     assert lanes[1] < lanes[0]
 
 
+def test_tables_that_registers_hold_leave_fewer_for_vectors():
+    def lanes_of(entries: int) -> tuple[int, int]:
+        arrays = np.zeros(4096), np.zeros(entries), np.zeros(4096, np.int64)
+        low = sw.jit(lambda x, table, i: x * table[i]).lower(*arrays)
+        (kernel,) = kernels(low.unscheduled())
+        facts = facts_of_loops(kernel).facts
+        return facts.statements[0].entries, rows.propose(facts, ZEN)[0].nests[0].lanes
+
+    held, loaded = lanes_of(8), lanes_of(100)
+    assert (held[0], loaded[0]) == (8, 0)
+    assert held[1] < loaded[1]
+
+
 def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
     """Rows in turns are streams of their own; within L2 that saves loads and stores of the results."""
     shapes = (40, 1500), (5000, 1500)
