@@ -37,12 +37,16 @@ def _does_nothing(op: Operation) -> bool:
 
 
 def _is_empty(op: Operation) -> bool:
-    """Whether a loop, or a branch without results, does nothing."""
+    """
+    Whether a loop, or a branch without results, does nothing.
+
+    It is asked after each operation that is erased, so from the end on: a body ends with what it is there for, mostly.
+    """
     if not isinstance(op, loop.ForOp | loop.IfOp) or op.results:
         return False
     return all(
         inner.has_trait(IsTerminator) or _does_nothing(inner)
         for region in op.regions
         for block in region.blocks
-        for inner in block.ops
+        for inner in reversed(block.ops)
     )
