@@ -8,7 +8,7 @@ steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -21,6 +21,7 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .lanes import vectorize_in_blocks
+from .levels import Level, Nest
 from .panels import Packing, packed_order, vectorize_packing
 from .register_tile import (
     Tile,
@@ -32,26 +33,6 @@ from .register_tile import (
     write_out_terms,
 )
 from .session import Session
-
-
-@dataclass(frozen=True)
-class Level:
-    """A loop around the register tile, over so many elements of M or of N in each iteration."""
-
-    axis: Literal["m", "n"]
-    size: int
-    word: str
-
-
-@dataclass(frozen=True)
-class Nest:
-    """One of the nests that are run tile by tile together: its loops after it was cut."""
-
-    batch: dict[int, LoopHandle]
-    """the loops over the batch, by the axis of the contraction"""
-    levels: tuple[LoopHandle, ...]
-    row: LoopHandle
-    column: LoopHandle
 
 
 def schedule_tiles(
@@ -261,6 +242,8 @@ class _Tiles:
             self._keep_rows(self._level("m", "block"))
         if plan.pack_right:
             block = self._level("n", "block") if plan.nc < self.n else None
+            if block is not None and plan.peel_n and not self._is_packed_at_load(c.right):
+                self._peel_columns(block)
             at = self.sum_block or block
             self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc, at).buffer
         self._compute_operands()
@@ -310,8 +293,8 @@ class _Tiles:
         within: LoopHandle | None = None,
     ) -> StagedBuffer:
         """Stage an operand: in each iteration of `at`, of each entry of the batch that has its own, or once."""
-        c, buffer = self.c, self.c.facts.buffers[access.buffer]
-        if buffer.home is Home.CONSTANT:  # all of it is copied once, when the program is loaded
+        c = self.c
+        if self._is_packed_at_load(access):
             block, place = None, None
         else:
             place = at or self._innermost_batch(access)
@@ -331,9 +314,11 @@ class _Tiles:
             along=row_or_column if is_apart or within is not None else "",
             element=self._element(access),
         )
-        extent = (
-            self.n % self.plan.nr if within is not None else self.m if into == "left" else self.n
-        )
+        extent = self.m if into == "left" else self.n
+        if within is not None:
+            extent = self.n % self.plan.nr
+        elif into == "right" and self.column_backs:
+            extent -= self.n % self.plan.nr
         self.packings.append(
             Packing(
                 staged,
@@ -350,6 +335,10 @@ class _Tiles:
             self.staged.append(access)
         return staged
 
+    def _is_packed_at_load(self, access: Access) -> bool:
+        """Whether all of it is copied once, when the program is loaded."""
+        return self.c.facts.buffers[access.buffer].home is Home.CONSTANT
+
     def _element(self, access: Access) -> str:
         """The element type of a packed operand, where it is not the one that the operand is stored in."""
         if access.extension is None:
@@ -364,20 +353,29 @@ class _Tiles:
     def peel(self) -> None:
         """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
         plan, s = self.plan, self.s
-        if plan.peel_n:
-            peeled = s.peel(self._level("n", "tile"), back=1)
-            assert peeled.back is not None
-            self.column_backs.append(peeled.back)
-            rest = self.n % plan.nr
-            span = vector_span(rest, self.lanes)
-            if not plan.pack_right and span != rest:
-                c = self.c
-                self._pack("right", c.right, c.n[-1], span, None, 0, None, within=peeled.back)
+        if plan.peel_n and not self.column_backs:
+            self._peel_columns(self._level("n"))
         if plan.peel_m:
             for copy in self._level("m").copies:
                 back = s.peel(copy, back=1).back
                 assert back is not None
                 self.row_backs.append(back)
+
+    def _peel_columns(self, outermost: LoopHandle) -> None:
+        """
+        Peel off the last tile, or the last block where columns are in blocks, which has this tile alone.
+
+        It has a copy of the operand of its own where the other one is made inside of the blocks, and where it needs padding.
+        """
+        plan, c = self.plan, self.c
+        back = self.s.peel(outermost, back=1).back
+        assert back is not None
+        self.column_backs.append(back)
+        rest = self.n % plan.nr
+        span = vector_span(rest, self.lanes)
+        is_left_out = plan.pack_right and c.right not in self.staged
+        if is_left_out or (not plan.pack_right and span != rest):
+            self._pack("right", c.right, c.n[-1], span, None, 0, None, within=back)
 
     def fetch_ahead(self) -> None:
         """While tiles use one panel of B, ask for the next one: to L2."""

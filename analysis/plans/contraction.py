@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
+from itertools import islice
 
 from ...targets.target import Target
 from ..facts import Contraction
@@ -206,6 +207,8 @@ class _Domains:
                     nc = dealt(problem.n, wide, nr, self.model.threads, 0)
                 if nc >= min(2 * nr, problem.n) and problem.m > mr:
                     yield mr, nc, kc, "n"
+                    for even in self._even_blocks(nr, wide):
+                        yield mr, even, kc, "n"
 
     def _depths(self, term_bytes: int) -> Iterator[int]:
         """
@@ -252,6 +255,19 @@ class _Domains:
                 fewer = balanced(problem.n, max(wide * 3 // 4, nr), nr)
                 if min(2 * nr, columns) <= fewer < nc:
                     yield mr, fewer, problem.k, "n"
+                for even in self._even_blocks(nr, wide):
+                    yield mr, even, problem.k, "n"
+
+    def _even_blocks(self, nr: int, most: float) -> Iterator[int]:
+        """The widest NC, at most so many columns, of which a number of blocks has all tiles but a last, narrower one."""
+        tiles, rest = divmod(self.problem.n, nr)
+        if rest:
+            even = (
+                count
+                for count in range(min(int(most) // nr, tiles - 1), 1, -1)
+                if tiles % count == 0
+            )
+            yield from (count * nr for count in islice(even, 1))
 
     def _left_choices(self, mr: int, *, one_loop: bool, by_rows: bool) -> list[bool]:
         """Whether A may be read as it is, or as it is computed, and whether it may be packed."""
@@ -266,7 +282,9 @@ class _Domains:
     def _right_choices(self, mr: int, nr: int, nc: int, *, deep: bool) -> list[tuple[bool, bool]]:
         """Whether B is packed, with whether the last columns are peeled off."""
         right, rest = self.problem.right, self.problem.n % nr
-        can_peel = 0 < rest < self.problem.n and not deep and nc >= self.problem.n
+        # Of columns in blocks the last block is peeled off, which has to have nothing but the rest.
+        is_apart = nc >= self.problem.n or self.problem.n % nc == rest
+        can_peel = 0 < rest < self.problem.n and not deep and is_apart
         choices = [(True, False)] + ([(True, True)] if can_peel else [])
         if right.is_constant or right.along != 1 or (rest and not can_peel):
             return choices

@@ -296,8 +296,16 @@ class Model:
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
             size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
             rate = self._rate_of(size) if again > 1 else self._beyond_l2()
-            streamed = self._streamed(elements * fetched, bytes_, uses, run, rate)
-            seconds += share * (streamed + elements * fetched * bytes_ * self.waiting_left)
+            # The pages of a row and of the next one begin together where rows are read as they are: what a tile waits for at the start of one it waits for once.
+            at_once = 1 if is_copied or left.summed != 1 else min(plan.mr, problem.m)
+            waited = (
+                elements
+                * fetched
+                * bytes_
+                * (self.waiting_left + restart_seconds(self.core.page_bytes, run))
+            )
+            stalled = self._stall(elements * fetched, bytes_, uses=uses, rate=rate)
+            seconds += share * (stalled + waited / at_once)
         if plan.pack_left:
             return seconds
         return seconds + elements * tiles * self._colliding(plan, uses)

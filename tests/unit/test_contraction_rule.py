@@ -16,11 +16,11 @@ from stepwell.targets.core import Cache
 TARGET = "x86-64-v4"
 
 
-def loops(m: int, n: int, k: int, *, turned: bool = False) -> str:
+def loops(m: int, n: int, k: int, *, turned: bool = False, target: str = TARGET) -> str:
     """The scheduled loops of `a @ b`, with `a` read across when it is turned."""
     a, b = np.zeros((k, m) if turned else (m, k), np.float32), np.zeros((k, n), np.float32)
     product = (lambda a, b: sw.swapaxes(a, 0, 1) @ b) if turned else (lambda a, b: a @ b)
-    return sw.jit(product, target=TARGET).lower(a, b).as_text("loop")
+    return sw.jit(product, target=target).lower(a, b).as_text("loop")
 
 
 def order(text: str, *names: str) -> bool:
@@ -42,8 +42,8 @@ def test_a_long_sum_goes_by_blocks():
 
 def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
     # A block of A stays in L2 while the panels of B, each asked for in time, go by.
-    text = loops(2000, 256, 512)
-    assert order(text, "right.panel", "i.block", "j.tile", "i.row") and "right.prefetch" in text
+    text = loops(2000, 256, 512, turned=True)
+    assert order(text, "right.panel", "i.block", "j.tile") and "right.prefetch" in text
     text = loops(2000, 64, 512)  # all of B stays in L2
     assert order(text, "i.block", "j.tile", "i.row") and "right.prefetch" not in text
 
@@ -52,6 +52,18 @@ def test_b_is_read_as_it_is_where_its_rows_stream():
     assert "arena" not in loops(96, 96, 400)
     assert "%right" in loops(96, 1024, 400)  # rows a page apart
     assert "%right" not in loops(96, 100, 400)  # the last columns have a tile of their own
+
+
+def test_the_last_columns_of_several_blocks_are_a_block_of_their_own():
+    # Of 512 columns two blocks have five tiles of 48, and 32 are left: no tile is computed for columns that are not there.
+    text = loops(512, 512, 512, target="icelake-server")
+    tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
+    assert tiles == [("9", "48"), ("8", "48"), ("9", "32"), ("8", "32")] and "loop.if" not in text
+    assert (
+        '"j.block" %j_block = 0 to 2' in text
+        and "memref<5x512x48xf32>" in text
+        and "memref<512x32xf32>" in text
+    )
 
 
 def test_the_last_rows_and_columns_have_tiles_of_their_own():

@@ -37,7 +37,7 @@
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: c1_56.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 640, KC 64, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: c1_7.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C;
 // ZEN3: first.

@@ -10,11 +10,11 @@
 // ICX: p256.
 // ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
 // ICX: p512.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 288, KC 512, N tiles innermost, packs B, peels M, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches C;
 // ICX: p1024.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches C;
 // ICX: p2048.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches C;
 // ICX: f64.
 // ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 
@@ -23,11 +23,11 @@
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: p2048.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches C;
 // SPR: nt.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: tn.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, prefetches C;
 // SPR: f64.
@@ -35,7 +35,7 @@
 // SPR: wide.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 192, KC 1536, N tiles innermost, packs B, K blocks outside of M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 3072, N tiles innermost, packs B, prefetches C;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // SPR: tall.
@@ -48,19 +48,19 @@
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p512.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 90, NC 512, KC 512, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 512, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p1024.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 2048, KC 1024, M tiles innermost, packs A and B, prefetches B;
 // ZEN3: nt.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: tn.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN3: f64.
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 90, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 3072, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
@@ -77,19 +77,19 @@
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 512, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p2048.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 98, NC 2048, KC 1024, M tiles innermost, packs A and B, prefetches B;
 // ZEN5: nt.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: tn.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
 // ZEN5-NEXT: chosen contraction: tile 13x16, MC 52, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: wide.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 128, NC 128, KC 768, M tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 192, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: deep.
-// ZEN5-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 192, M tiles innermost, packs A and B, K blocks outside of M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 768, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN5: tall.
@@ -102,11 +102,11 @@
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 54, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 1024, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
 // V3: f64.
-// V3-NEXT: chosen contraction: tile 6x8, MC 24, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 4x12, MC 24, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 
 func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>

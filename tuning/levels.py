@@ -1,0 +1,28 @@
+"""The loops around the register tile of a contraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..transforms.step_support.handles import LoopHandle
+
+
+@dataclass(frozen=True)
+class Level:
+    """A loop around the register tile, over so many elements of M or of N in each iteration."""
+
+    axis: Literal["m", "n"]
+    size: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One of the nests that are run tile by tile together: its loops after it was cut."""
+
+    batch: dict[int, LoopHandle]
+    """the loops over the batch, by the axis of the contraction"""
+    levels: tuple[LoopHandle, ...]
+    row: LoopHandle
+    column: LoopHandle
