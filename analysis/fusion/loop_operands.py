@@ -27,6 +27,10 @@ def block_size(steps: int) -> int:
     return next((size for size in sizes if size % LANES == 0), sizes[0] if sizes else BLOCK)
 
 
+WAITING = 2 * CHEAP
+"""What a step may do while it waits for the one before, in additions: a sum of floats takes four cycles, of as many operations each."""
+
+
 @dataclass(frozen=True)
 class ComputedOperand:
     """An operand of loops that is computed in them: at its loads, or, with `ahead`, a block of that loop ahead of them."""
@@ -37,12 +41,14 @@ class ComputedOperand:
     ahead: loop.ForOp | None = None
 
 
-def plan_operand(loops: te.LoopsOp, number: int, compute: te.ComputeOp) -> ComputedOperand | str:
+def plan_operand(
+    loops: te.LoopsOp, number: int, compute: te.ComputeOp, *, most: float = CHEAP
+) -> ComputedOperand | str:
     """
     How the elements that `compute` defines are computed in the loops that read them as their source of this number, or why
     they are not.
 
-    Each is to be computed once at most. One that costs little is computed where it is read; others a block at a time, in
+    Each is to be computed once at most. One that costs at most `most` additions is computed where it is read; others a block at a time, in
     loops of their own, where vectors may compute many at once though the steps that read them wait for one another.
     """
     argument = loops.source_args[number]
@@ -58,7 +64,7 @@ def plan_operand(loops: te.LoopsOp, number: int, compute: te.ComputeOp) -> Compu
     elements = prod(tensor_type(loops.sources[number]).get_shape())
     if len(known) < len(times) or sum(known) > elements:
         return "the loops read its elements more than once"
-    if body_cost(compute) <= CHEAP:
+    if body_cost(compute) <= most:
         return ComputedOperand(argument, found)
     ahead = _streaming_loop(found)
     if isinstance(ahead, str):

@@ -21,6 +21,11 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "from the end": lambda xp, x, y: (xp.cumsum(x[:, ::-1], 1)[:, ::-1] * 2).sum(axis=(0, 2)),
     "of two": lambda xp, x, y: xp.cumsum(x, 1).sum(axis=2) - xp.cumsum(y, 1).sum(axis=2),
     "in two places": lambda xp, x, y: xp.cumsum(x, 1)[:, 1:] - xp.cumsum(x, 1)[:, :-1],
+    "of two in turns": lambda xp, x, y: xp.cumsum(xp.stack([x, y], axis=-1).reshape(-1)),
+    "of all in another shape": lambda xp, x, y: xp.cumsum((x * y + 1).reshape(-1)),
+    "of a shape that others need": lambda xp, x, y: (
+        xp.cumsum((x * y + 1).reshape(-1)) * (x * y + 1).reshape(-1)[::-1]
+    ),
     "in part": lambda xp, x, y: xp.cumsum(x, 1)[:, :-1] * 2,
     "an extreme": lambda xp, x, y: xp.cumsum(x, 1).max(axis=0),
     "by its sum": lambda xp, x, y: xp.cumsum(xp.cumsum(x, 1).sum(axis=0), 0),

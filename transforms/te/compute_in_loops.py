@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.cost import is_data_movement
-from ...analysis.fusion.loop_operands import ComputedOperand, block_size, plan_operand
+from ...analysis.fusion.loop_operands import WAITING, ComputedOperand, block_size, plan_operand
 from ...analysis.levels import Level
 from ...dialects import loop, te
 from ...dialects.shaped import Tensor, tensor_type
@@ -30,6 +30,7 @@ from ...dialects.te.text import axis_names
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
+from .merge_loops import Waiting
 from .replace_kernel import replace_kernel
 
 
@@ -83,6 +84,9 @@ class _Operand:
     producer: te.KernelOp
     compute: te.ComputeOp
     plan: ComputedOperand
+    seen: AffineMap | None = None
+    """where the elements are of which the loops read another shape; that kernel gives it"""
+    view: te.KernelOp | None = None
 
 
 def _compute_operands(kernel: te.KernelOp, loops: te.LoopsOp) -> None:
@@ -110,6 +114,8 @@ def _operands(
             continue
         producer, compute = found
         if _is_view(compute):  # te-bufferize makes it one
+            operand = _seen_operand(kernel, loops, number, producer, compute)
+            operands += [operand] if operand is not None else []
             continue
         plan = plan_operand(loops, number, compute)
         if isinstance(plan, ComputedOperand) and not _is_worth_it(plan, passed, kernel):
@@ -120,6 +126,27 @@ def _operands(
             one, other = producer.kernel_name.data, kernel.kernel_name.data
             remark(kernel, f"not one kernel, '{one}' and '{other}': {plan}", missed=True)
     return operands
+
+
+def _seen_operand(
+    kernel: te.KernelOp, loops: te.LoopsOp, number: int, view: te.KernelOp, compute: te.ComputeOp
+) -> _Operand | None:
+    """What loops read in another shape, which nothing else needs, if it is computed at each step while that waits."""
+    source = _passed(view, compute.reads[0].source)
+    found = None if source is None else _only_compute(source)
+    waiting = Waiting.of(kernel)
+    if source is None or found is None or waiting is None or not waiting.has_floats:
+        return None
+    producer, seen = found
+    is_alone = all(use.operation is kernel for use in view.outputs[0].uses) and all(
+        use.operation is view for use in source.uses
+    )
+    if not is_alone or _is_view(seen):
+        return None
+    plan = plan_operand(loops, number, seen, most=WAITING)
+    if not isinstance(plan, ComputedOperand) or plan.ahead is not None:
+        return None
+    return _Operand(number, producer, seen, plan, compute.reads[0].map, view)
 
 
 def _passed(kernel: te.KernelOp, source: SSAValue) -> SSAValue | None:
@@ -196,7 +223,8 @@ def _joined(
     """Replace a kernel of loops by one that computes operands, all ahead or at their loads; it and its loops."""
     producers = list(dict.fromkeys(operand.producer for operand in operands))
     for operand in operands:
-        _straighten(operand.producer, operand.compute)
+        if operand.seen is None:
+            _straighten(operand.producer, operand.compute)
     numbers = {operand.number for operand in operands}
     left = {value for n, value in enumerate(loops.operands) if n not in numbers}
     computed = {loops.sources[number] for number in numbers} - left
@@ -225,7 +253,8 @@ def _joined(
     results: dict[SSAValue, SSAValue] = dict(zip(loops.outputs, new.outputs, strict=True))
     builder.insert(te.YieldOp(*(results[value] for value in kernel.yielded)))
     made = replace_kernel(kernel, inputs, Region(block))
-    for producer in producers:
+    views = [operand.view for operand in operands if operand.view is not None]
+    for producer in (*views, *producers):
         if not any(output.uses for output in producer.outputs):
             Rewriter.erase_op(producer)
     return made, new
@@ -260,9 +289,8 @@ def _computing(
             ahead += [(load, writer) for load in own]
             continue
         for load in own:
-            element = writer.element(
-                Builder(InsertPoint.before(load)), load.map.data, load.operands_
-            )
+            map_ = load.map.data if operand.seen is None else operand.seen.compose(load.map.data)
+            element = writer.element(Builder(InsertPoint.before(load)), map_, load.operands_)
             load.result.replace_all_uses_with(element)
             _erase(load)
     if ahead:

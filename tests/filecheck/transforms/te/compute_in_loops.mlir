@@ -143,3 +143,52 @@ func.func @two_ahead(%x: tensor<4096xf32>, %i: tensor<4096xi64>) -> tensor<4096x
   }
   func.return %r : tensor<4096xf32>
 }
+
+// What loops read in another shape they compute at each step, if that waits for a sum of floats; others store it.
+
+// CHECK-LABEL: func.func @seen
+// CHECK-NEXT:    te.kernel "sums" (%x_1 = %x) : (tensor<3x2xf32>) -> tensor<6xf32> {
+// CHECK:             loop.for serial "s" %s = 0 to 6 {
+// CHECK:               %a = loop.load %x_2[%s floordiv 2, %s mod 2] : memref<3x2xf32>
+// CHECK-NEXT:          arith.addf %a, %a : f32
+func.func @seen(%x: tensor<3x2xf32>) -> tensor<6xf32> {
+  %y = te.compute [%i = 3, %j = 2] (%a = %x[%i, %j]) : (tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %v = arith.addf %a, %a : f32
+    te.yield %v : f32
+  }
+  %z = te.compute [%i = 6] (%a = %y[%i floordiv 2, %i mod 2]) : (tensor<3x2xf32>) -> tensor<6xf32> {
+    te.yield %a : f32
+  }
+  %r = te.loops "sums" (%in = %z) -> (%out) : (tensor<6xf32>) -> tensor<6xf32> {
+    %zero = arith.constant 0.0 : f32
+    %sum = loop.alloc register : memref<f32>
+    loop.store %zero, %sum[] : memref<f32>
+    loop.for serial "s" %s = 0 to 6 {
+      %v = loop.load %in[%s] : memref<6xf32>
+      %before = loop.load %sum[] : memref<f32>
+      %now = arith.addf %before, %v : f32
+      loop.store %now, %sum[] : memref<f32>
+      loop.store %now, %out[%s] : memref<6xf32>
+    }
+  }
+  func.return %r : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @not_waiting
+// CHECK:         te.kernel "y" (
+func.func @not_waiting(%x: tensor<3x2xi32>) -> tensor<6xi32> {
+  %y = te.compute [%i = 3, %j = 2] (%a = %x[%i, %j]) : (tensor<3x2xi32>) -> tensor<3x2xi32> {
+    %v = arith.addi %a, %a : i32
+    te.yield %v : i32
+  }
+  %z = te.compute [%i = 6] (%a = %y[%i floordiv 2, %i mod 2]) : (tensor<3x2xi32>) -> tensor<6xi32> {
+    te.yield %a : i32
+  }
+  %r = te.loops "copies" (%in = %z) -> (%out) : (tensor<6xi32>) -> tensor<6xi32> {
+    loop.for serial "s" %s = 0 to 6 {
+      %v = loop.load %in[%s] : memref<6xi32>
+      loop.store %v, %out[%s] : memref<6xi32>
+    }
+  }
+  func.return %r : tensor<6xi32>
+}
