@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache
+from threading import Thread
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 from zlib import crc32
@@ -48,6 +49,9 @@ _MEMORY = Regions(huge_pages=False)
 
 _PART = 1 << 16
 
+_WORTH_A_THREAD = 1 << 20
+"""Bytes that take longer to copy, to new pages, than a thread takes to start."""
+
 _FACTORS = 2048
 """of a checksum's sums: they stay in L1, beside what is multiplied with them"""
 
@@ -78,15 +82,32 @@ class _BlobText(str):
     It would take twice the memory of the bytes, and longer than all else that is done to a large constant.
     """
 
-    raw: np.ndarray
     checksum: int
     is_lent: bool
     """whether the bytes belong to a `Loan`"""
+    _raw: np.ndarray
+    _copying: Thread | None
+    """what still puts them there"""
 
-    def __new__(cls, raw: np.ndarray, checksum: int, *, is_lent: bool = False) -> _BlobText:
+    def __new__(
+        cls,
+        raw: np.ndarray,
+        checksum: int,
+        *,
+        is_lent: bool = False,
+        copying: Thread | None = None,
+    ) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob.raw, blob.checksum, blob.is_lent = raw, checksum, is_lent
+        blob._raw, blob.checksum, blob.is_lent, blob._copying = raw, checksum, is_lent, copying
         return blob
+
+    @property
+    def raw(self) -> np.ndarray:
+        """The bytes, all of them."""
+        if self._copying is not None:
+            self._copying.join()
+            self._copying = None
+        return self._raw
 
     def __str__(self) -> str:
         alignment = _ALIGNMENT.to_bytes(4, "little").hex()
@@ -135,13 +156,19 @@ def _is_lent(blob: str | None) -> bool:
 
 
 def declare(
-    array: np.ndarray, hint: str = "constant", loan: Loan | None = None, *, is_ours: bool = False
+    array: np.ndarray,
+    hint: str = "constant",
+    loan: Loan | None = None,
+    *,
+    is_ours: bool = False,
+    copies_later: bool = False,
 ) -> StringAttr:
     """
     Keep the bytes of `array`, a copy of them or those of `loan`, under a name made from `hint` and a digest.
 
-    With `is_ours` nobody will change the array, and it is kept itself, as views of `bytes` are. The handle with that
-    name: the bytes are kept for as long as it is.
+    With `is_ours` nobody will change the array, and it is kept itself, as views of `bytes` are; with `copies_later`
+    nobody will before `is_changed` is asked, and a thread copies it meanwhile. The handle with that name: the bytes are
+    kept for as long as it is.
     """
     raw, can_be_read = _bytes(array), array.flags.c_contiguous and array.flags.aligned
     loan, is_ours = loan if can_be_read else None, is_ours or _is_immutable(array)
@@ -157,12 +184,24 @@ def declare(
             table.parse_resource(name, _BlobText(_read_only(raw.view()), sum_, is_lent=True))
             loan.names.append(name)
         elif not known or (loan is None and _is_lent(known)):
-            kept = raw.view() if is_ours and can_be_read else aligned_copy(raw)
-            table.parse_resource(name, _BlobText(_read_only(kept), sum_))
+            table.parse_resource(name, _kept(raw, sum_, is_ours and can_be_read, copies_later))
         return handle
     raise StepwellError(
         f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
     )
+
+
+def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> _BlobText:
+    """The text of bytes that are kept: themselves where they are ours, a copy otherwise."""
+    if is_ours:
+        return _BlobText(_read_only(raw.view()), checksum)
+    copy = _MEMORY.empty(raw.nbytes)
+    if copies_later and raw.nbytes >= _WORTH_A_THREAD:
+        copying = Thread(target=np.copyto, args=(copy, raw))
+        copying.start()
+        return _BlobText(_read_only(copy.view()), checksum, copying=copying)
+    copy[...] = raw
+    return _BlobText(_read_only(copy), checksum)
 
 
 @cache
@@ -240,11 +279,12 @@ def numpy_to_elements(
     loan: Loan | None = None,
     *,
     is_ours: bool = False,
+    copies_later: bool = False,
 ) -> ElementsAttr:
     """
     The attribute of type `type_` holding `array`, of the same shape and element width, in C order.
 
-    `hint`, `loan` and `is_ours` are as for `declare`.
+    The others are as for `declare`.
     """
     dtype = numpy_dtype(type_.get_element_type())
     if not array.flags.c_contiguous or array.dtype != dtype:
@@ -258,16 +298,22 @@ def numpy_to_elements(
         is_ambiguous = not is_splat and array.size > 0 and bool((flat == flat[0]).all())
         if is_splat or (array.size <= INLINE_LIMIT and not is_ambiguous):
             return _dense(type_, data)
-    return DenseResourceAttr.from_params(declare(array, hint, loan, is_ours=is_ours), type_)
+    name = declare(array, hint, loan, is_ours=is_ours, copies_later=copies_later)
+    return DenseResourceAttr.from_params(name, type_)
 
 
 def tensor_elements(
-    array: np.ndarray, hint: str = "constant", loan: Loan | None = None, *, is_ours: bool = False
+    array: np.ndarray,
+    hint: str = "constant",
+    loan: Loan | None = None,
+    *,
+    is_ours: bool = False,
+    copies_later: bool = False,
 ) -> ElementsAttr:
     """The attribute holding `array` as a tensor of its own shape and dtype; the others are as for `declare`."""
     array = np.asarray(array)
     type_ = TensorType(element_type(array.dtype), array.shape)
-    return numpy_to_elements(array, type_, hint, loan, is_ours=is_ours)
+    return numpy_to_elements(array, type_, hint, loan, is_ours=is_ours, copies_later=copies_later)
 
 
 def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
@@ -297,6 +343,7 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
     )
     raw = _bytes(array)
     if isinstance(blob, _BlobText):
+        assert blob.raw is not None  # copied before it may change again
         return checksum(raw) != blob.checksum
     return not _are_equal(_bytes(elements_to_numpy(attr)), raw)
 

@@ -62,6 +62,8 @@ class Recording:
         """What is to be called with values: see `debugging.py`."""
         self.keeps_values = True
         """Whether values of it can be results of the program."""
+        self.is_checked_later = False
+        """Whether `check_captured` will be called: until then arrays may be copied."""
 
     def __enter__(self) -> Self:
         active.recordings.append(self)
@@ -135,7 +137,7 @@ class Recording:
 
     def _constant(self, array: np.ndarray, hint: str) -> Tensor:
         hint = valid_hint(hint)
-        value = tensor_elements(array, hint, self._loan)
+        value = tensor_elements(array, hint, self._loan, copies_later=self.is_checked_later)
         (tensor,) = self.record(graph.ConstantOp, value)
         tensor.value.name_hint = hint
         return tensor

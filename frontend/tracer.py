@@ -90,6 +90,7 @@ class Tracer:
         start = time.perf_counter()
         self._check_dtypes(call)
         with collector_paused(), Trace(loan) as trace:
+            trace.is_checked_later = True
             leaves = [
                 _argument(trace, leaf, name) if is_numpys(leaf) else leaf
                 for name, leaf in zip(call.names, call.leaves, strict=True)

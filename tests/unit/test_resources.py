@@ -233,3 +233,14 @@ def test_arguments_tell_the_level_too():
     text = "func.func @f(%x: tensor<2xf32>) {\nfunc.return\n}"
     assert level_of(parse_text(text)) is Level.TE
     assert level_of(parse_text("func.func private @f(tensor<2xf32>)")) is Level.TE
+
+
+@pytest.mark.parametrize("bytes_", [800, 1 << 22])
+def test_an_array_may_change_once_it_was_asked_whether_it_has(bytes_: int):
+    array = np.arange(bytes_ // 8, dtype=np.float64)
+    expected = array.copy()
+    kept = tensor_elements(array, copies_later=True)
+    assert not resources.is_changed(kept, array)
+    array[...] = 0
+    assert resources.is_changed(kept, array)
+    np.testing.assert_array_equal(elements_to_numpy(kept), expected)
