@@ -41,7 +41,8 @@ from .side_by_side import Workers, process_count, progress, workers
 
 KIND = "kernels"
 
-_RULES = "stepwell.tuning.rules"
+_IMPORTS = ("stepwell.tuning.rules", "stepwell.runtime.kernel_imports")
+"""What processes load while they have no work yet."""
 
 OPERATIONS = 16
 """
@@ -134,7 +135,7 @@ def kernel_workers(program: ModuleOp) -> Generator[Workers]:
     machine has free processors for. They start while the program is on its way to loops.
     """
     count = sum(isinstance(op.parent_op(), func.FuncOp) for op in program.walk()) // OPERATIONS
-    with workers(process_count(count), __name__, _RULES) as started:
+    with workers(process_count(count), __name__, *_IMPORTS) as started:
         yield started
 
 
