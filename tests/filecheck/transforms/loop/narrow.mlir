@@ -61,3 +61,16 @@ func.func private @both(%x: memref<9xf32>, %step: index {stepwell.step}, %y: mem
   }
   func.return
 }
+
+// Of two stores a step apart from each other, an iteration is needed as long as either is.
+
+// CHECK-LABEL: func.func private @apart(
+// CHECK:         loop.for parallel "i" %i = max(0, %step - 6) to min(5, -%step + 9) {
+func.func private @apart(%x: memref<9xf32>, %step: index {stepwell.step}, %y: memref<9xf32> {stepwell.result, stepwell.needed = affine_map<(d0) -> (d0 - 2, d0 * -1 + 8)>}) {
+  loop.for parallel "i" %i = 0 to 5 {
+    %a = loop.load %x[%i] : memref<9xf32>
+    loop.store %a, %y[%i] : memref<9xf32>
+    loop.store %a, %y[%i + 4] : memref<9xf32>
+  }
+  func.return
+}
