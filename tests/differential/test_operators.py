@@ -1,7 +1,7 @@
 """
 Every operation of the graph dialect, on element types it takes and on ragged, size-1, zero-size and 0-d
 shapes: at each level its text is a fixed point, and it gives what NumPy gives, natively too. On one element
-type, drawn for each operation, without a schedule; on all of them, scheduled, among the slow tests.
+type, drawn for a sample of the operations, without a schedule; the others, and all types, scheduled, among the slow tests.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ EVERY_OPERATION = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(60)
 @EVERY_OPERATION
 def test_agrees_at_every_level(op: type[graph.GraphOp]):
     elements = list(element_types_of(op))

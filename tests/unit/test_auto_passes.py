@@ -61,7 +61,7 @@ def assert_same(found, expected) -> None:
     assert all(d.is_acceptable for d in largest_differences(found, expected))
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("pipeline", PIPELINES)
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_results_stay(path: Path, pipeline: str) -> None:

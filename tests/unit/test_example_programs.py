@@ -14,7 +14,7 @@ from programs_page import page
 PROGRAMS = programs()
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_agrees_with_numpy(name):
     program = PROGRAMS[name]

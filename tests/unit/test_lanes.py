@@ -125,7 +125,7 @@ CONDITIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("width", [8, 5])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_branches(condition: str, width: int):
@@ -217,7 +217,7 @@ COMBINERS = {
 }
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("element", "combiner"), [(e, c) for e, names in COMBINERS.items() for c in names]
 )

@@ -87,7 +87,7 @@ def compiled(name, args, kwargs):
     return run(args, kwargs)
 
 
-@pytest.mark.sampled(50)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", CALLS)
 def test_at_once(name):
     @FEW
