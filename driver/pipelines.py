@@ -63,6 +63,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-compute-by-rows",
             "graph-outline-repeats",
             "convert-graph-to-te",
+            "cse",
         ),
     ),
     Stage(

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i32, i64
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
 from ..combiner import Combiner
@@ -77,18 +76,18 @@ class ArgReductionOp(GraphOp, DefinedInTe, ABC):
         """
         type_, axis = tensor_type(self.operand), self.axis.value.data
         element, extent = type_.get_element_type(), type_.get_shape()[axis]
-        kept = ReductionSpace.of(type_.get_shape(), (axis,), keepdims=True)
+        # As a minimum or maximum along the axis is defined, so that one beside this is the same.
+        alone = ReductionSpace.of(type_.get_shape(), (axis,), keepdims=False)
         extreme = te.compute(
-            TensorType(element, reduced(type_.get_shape(), (axis,), True)),
-            [Access(self.operand, kept.indices)],
-            names=kept.names,
-            reduction=kept.reduction,
+            TensorType(element, reduced(type_.get_shape(), (axis,), False)),
+            [Access(self.operand, alone.indices)],
+            names=alone.names,
+            reduction=alone.reduction,
             combiner=combiner_on(self.COMBINER, element),
             hint=str(self.COMBINER),
         )
         space = ReductionSpace.of(type_.get_shape(), (axis,), self.keepdims is not None)
-        place = list(space.indices)
-        place[axis] = AffineExpr.constant(0)
+        place = [index for n, index in enumerate(space.indices) if n != axis]
         counted_in = i32 if extent < 1 << 31 else i64
 
         def index_if_extreme(

@@ -36,3 +36,20 @@ def test_pictures_as_lists(shape: tuple[int, ...], dtype: str):
     picture = rng.integers(-9, 9, shape).astype(dtype)
     m = rng.integers(-9, 9, (shape[-1], 3)).astype(dtype)
     np.testing.assert_array_equal(sw.jit(in_lists)(picture, m), in_lists(picture, m))
+
+
+def nearest(np: Any, points: Any, centres: Any) -> Any:
+    """The nearest of a few centres, how far it is, and which; along a direction."""
+    far = (centres**2).sum(axis=1) - 2 * (points @ centres.T)
+    first = far.argmin(axis=1)
+    return far.min(axis=1), first, (points - centres[first]) @ np.array([0.6, -0.6, 0.5])
+
+
+@pytest.mark.parametrize("rows", [257, 300])
+def test_products_that_are_reduced(rows: int):
+    rng = np.random.default_rng(rows)
+    points, centres = rng.normal(size=(rows, 3)), rng.normal(size=(10, 3))
+    step = sw.jit(lambda a, b: nearest(sw, a, b))
+    for found, expected in zip(step(points, centres), nearest(np, points, centres), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert step.lower(points, centres).as_text("te").count("te.kernel") == 2

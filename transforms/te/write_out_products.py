@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.cost import WRITTEN_OUT, is_contraction
@@ -21,7 +21,6 @@ from ...analysis.interleaved import MOST_APART
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects import te
-from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
@@ -55,24 +54,52 @@ class TeWriteOutProductsPass(StepwellPass):
 
 
 def is_written_out(compute: te.ComputeOp) -> bool:
-    """Whether a compute is a product of many rows with a matrix of a few numbers."""
-    if compute.combiners != (Combiner.ADD,) or not is_contraction(compute):
-        return False
+    """Whether a compute is a product of many rows with a matrix of a few numbers, or with one row of them."""
     extents, count = compute.static_extents, len(compute.parallel)
-    if DYNAMIC_INDEX in extents or count < 2:
+    if not is_contraction(compute) or len(compute.reads) != 2 or DYNAMIC_INDEX in extents:
         return False
-    *outer, last = extents[:count]
-    terms = prod(extents[count:])
-    if not (0 < terms <= MOST_APART and 0 < last <= MOST_APART and prod(outer) >= WRITTEN_OUT**2):
+    if any(read.map is None or read.pad is not None for read in compute.reads):
         return False
     if is_narrow_float(compute.result.type.get_element_type()):
         return False
-    moved = [read.map.used_dims() for read in compute.reads if read.map is not None]
-    # The rows move with the outer axes, the numbers with the last one alone.
-    return sorted((count - 1 in dims, any(n < count - 1 for n in dims)) for dims in moved) == [
-        (False, True),
-        (True, False),
-    ]
+    moved = (read.map.used_dims() for read in compute.reads if read.map is not None)
+    # The numbers move with the last axis alone, or with none; the rows with all others.
+    sides = [{n for n in dims if n < count} for dims in moved]
+    numbers, rows = sorted(sides, key=lambda side: min(side, default=count), reverse=True)
+    if numbers - {count - 1} or numbers & rows or len(numbers | rows) < count:
+        return False
+    columns = prod(extents[n] for n in numbers)
+    most = WRITTEN_OUT if _is_reduced(compute) else MOST_APART
+    return (
+        prod(extents[n] for n in rows) >= WRITTEN_OUT**2
+        and 0 < prod(extents[count:]) <= MOST_APART
+        and 0 < columns <= most
+    )
+
+
+def _is_reduced(compute: te.ComputeOp) -> bool:
+    """Whether only reductions along the last axis need the result, or what is made of it element by element."""
+    pending, whole = [compute], AffineMap.identity(len(compute.parallel))
+    for each in pending:
+        users = [use.operation for result in each.outputs for use in result.uses]
+        for user in dict.fromkeys(users):
+            if not isinstance(user, te.ComputeOp):
+                return False
+            maps = [read.map for read in user.reads if read.source in each.outputs]
+            count = len(user.parallel)
+            if user.combiners:
+                if not all(map_ and _is_along(map_.results[-1:], count) for map_ in maps):
+                    return False
+            elif any(map_ != whole for map_ in maps):
+                return False
+            elif user not in pending:
+                pending.append(user)
+    return all(result.uses for each in pending for result in each.outputs)
+
+
+def _is_along(subscripts: Sequence[AffineExpr], count: int) -> bool:
+    """Whether the last subscript is an axis that is reduced, behind so many others."""
+    return all(isinstance(e, AffineDimExpr) and e.position >= count for e in subscripts)
 
 
 def _write_out(compute: te.ComputeOp) -> None:
@@ -88,7 +115,8 @@ def _write_out(compute: te.ComputeOp) -> None:
             reads.append(te.Read(read.source, map_))
     elements = [tensor_type(read.source).get_element_type() for read in reads]
     block = Block(arg_types=[*([IndexType()] * count), *elements])
-    for new, old in zip(block.args, compute.iterator_args[:count], strict=False):
+    known = [*compute.iterator_args[:count], *(compute.read_args * len(places))]
+    for new, old in zip(block.args, known, strict=True):
         new.name_hint = old.name_hint
     builder = Builder(InsertPoint.at_end(block))
     terms: list[SSAValue] = []
@@ -122,4 +150,7 @@ def _term(
     for op in compute.body.block.ops:
         if not isinstance(op, te.YieldOp):
             builder.insert(op.clone(known))
+    for number in at:
+        if not number.uses:
+            Rewriter.erase_op(number.op)
     return known[compute.yielded[0]]

@@ -52,8 +52,8 @@ func.func @unsigned_max(%x: tensor<9xui8>) -> tensor<ui8> {
 
 // The greatest element, and then the least index where it is, or where NaN is.
 // CHECK-LABEL: func.func @argmax
-// CHECK-NEXT:    %max = te.compute [%i = 2, %u = 1] max [%j = 3] (%a = %x[%i, %j])
-// CHECK:         %first = te.compute [%i_1 = 2] min [%j_1 = 3] (%a_1 = %x[%i_1, %j_1], %b = %max[%i_1, 0]) : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2xi32> {
+// CHECK-NEXT:    %max = te.compute [%i = 2] max [%j = 3] (%a = %x[%i, %j])
+// CHECK:         %first = te.compute [%i_1 = 2] min [%j_1 = 3] (%a_1 = %x[%i_1, %j_1], %b = %max[%i_1]) : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2xi32> {
 // CHECK-NEXT:      %[[GREATEST:.*]] = arith.cmpf oeq, %a_1, %b
 // CHECK-NEXT:      %[[NAN:.*]] = arith.cmpf une, %a_1, %a_1
 // CHECK-NEXT:      %[[HERE:.*]] = arith.ori %[[GREATEST]], %[[NAN]]

@@ -17,6 +17,23 @@ func.func @colours(%x: tensor<500x2xf32>, %m: tensor<3x2xf32>) -> tensor<500x3xf
   func.return %y : tensor<500x3xf32>
 }
 
+// A wider one is, where only reductions of the rows need it; so is a product with one row of numbers.
+// CHECK-LABEL: func.func @reduced
+// CHECK:         %y = te.compute [%i = 500, %j = 12] (
+// CHECK:         %v = te.compute [%i_{{.*}} = 500] (%a{{.*}} = %x[%i_{{.*}}, 0], %b{{.*}} = %n[0], %{{.*}} = %x[%i_{{.*}}, 1], %{{.*}} = %n[1]) :
+func.func @reduced(%x: tensor<500x2xf32>, %m: tensor<12x2xf32>, %n: tensor<2xf32>) -> (tensor<500xf32>, tensor<500xf32>) {
+  %y = te.compute [%i = 500, %j = 12] add [%k = 2] (%a = %x[%i, %k], %b = %m[%j, %k]) : (tensor<500x2xf32>, tensor<12x2xf32>) -> tensor<500x12xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  %z = te.compute [%i = 500] max [%j = 12] (%a = %y[%i, %j]) : (tensor<500x12xf32>) -> tensor<500xf32> { te.yield %a : f32 }
+  %v = te.compute [%i = 500] add [%k = 2] (%a = %x[%i, %k], %b = %n[%k]) : (tensor<500x2xf32>, tensor<2xf32>) -> tensor<500xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %z, %v : tensor<500xf32>, tensor<500xf32>
+}
+
 // A sum stays whose terms are many, one of few rows, and one of a wide result.
 // CHECK-LABEL: func.func @kept
 // CHECK-COUNT-3: add [%k
