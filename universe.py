@@ -151,6 +151,7 @@ _PASSES: dict[str, str] = {
     "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
     "core-time-calls": "transforms.core.time_calls:CoreTimeCallsPass",
     "core-add-as-integers": "transforms.core.add_as_integers:CoreAddAsIntegersPass",
+    "core-divide-as-integers": "transforms.core.divide_as_integers:CoreDivideAsIntegersPass",
     "core-convert-by-permuting": "transforms.core.convert_by_permuting:CoreConvertByPermutingPass",
     "core-fp-flags": "transforms.core.fp_flags:CoreFpFlagsPass",
     "core-divide-by-constants": ("transforms.core.divide_by_constants:CoreDivideByConstantsPass"),

@@ -108,6 +108,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         (
             "core-fp-flags",
             "core-add-as-integers",
+            "core-divide-as-integers",
             "core-convert-by-permuting",
             "core-expand-narrow-floats",
             "core-divide-by-constants",
