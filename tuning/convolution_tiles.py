@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.convolution_plan import ConvolutionPlan
@@ -18,8 +19,22 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .panels import Packing, vectorize_packing
-from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, vector_span, write_out
+from .register_tile import (
+    Tile,
+    in_lanes,
+    keep_in_registers,
+    pad_loops,
+    vector_span,
+    write_out,
+    write_out_terms,
+)
 from .session import Session
+
+CONTROL_SHARE = 1 / 4
+"""
+Of a product's tiles it is more (`register_tile.py`): the loop over a sum is one. The innermost one of a convolution is
+short, where it goes over a block of channels, and those around it take instructions too.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,9 +63,10 @@ class _Tiles:
         self, s: Session, plan: ConvolutionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
+        self.core = target.core
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
         self.page_bytes = target.core.page_bytes
-        self.order = (*c.batch, *c.n, *c.m)
+        self.order = (*c.batch, *c.m, *c.n) if plan.rows_outside else (*c.batch, *c.n, *c.m)
         """the axes of the loops over tiles, outermost first"""
         self.axes = [axis for axis, _ in plan.tile]
         self.by_panels = c.finished is not None or c.stride(c.result, plan.lanes) != 1
@@ -324,6 +340,27 @@ class _Tiles:
                 write_out(s, loop)
         for loop in self.prefetches:
             write_out(s, loop)
+        self._write_out_terms()
+
+    def _write_out_terms(self) -> None:
+        """
+        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if there is a register for the
+        next element of the image beside the present one, and each is used more than once.
+        """
+        plan, c = self.plan, self.c
+        if plan.written_out or plan.lanes not in c.n:
+            return
+        sizes = {axis: size for axis, size in plan.tile if axis != plan.lanes}
+        vectors = -(-plan.size(plan.lanes) // self.width)
+        vectors *= prod(size for axis, size in sizes.items() if axis not in c.m)
+        rows = prod(size for axis, size in sizes.items() if axis in c.m)
+        if vectors == 1 or (rows + 1) * vectors + 2 > self.core.vector_registers:
+            return
+        edges = [back for backs in self.backs.values() for back in backs]
+        for loop in self.summed[plan.summed[-1]].copies:
+            if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges):
+                cycles = rows * vectors / self.core.fma_ports
+                write_out_terms(self.s, loop, cycles, CONTROL_SHARE)
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

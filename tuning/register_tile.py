@@ -76,20 +76,22 @@ def write_out(s: Session, loop: LoopHandle | None) -> None:
         s.unroll(loop, mark=True)
 
 
-def write_out_terms(s: Session, loop: LoopHandle, cycles: float) -> None:
+def write_out_terms(
+    s: Session, loop: LoopHandle, cycles: float, share: float = CONTROL_SHARE
+) -> None:
     """
     Write out terms of the sum, each of which takes so many cycles of multiply-adds, until the loop's control is
     little beside them.
     """
-    count = terms_written_out(cycles)
+    count = terms_written_out(cycles, share)
     if count > 1 and not loop.is_gone and loop.trips is not None and loop.trips >= 2 * count:
         s.unroll(loop, count)
 
 
-def terms_written_out(cycles: float) -> int:
+def terms_written_out(cycles: float, share: float) -> int:
     """How many terms there are in an iteration, a power of two."""
     count = 1
-    while count * cycles * CONTROL_SHARE < CONTROL:
+    while count * cycles * share < CONTROL:
         count *= 2
     return count
 

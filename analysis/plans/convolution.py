@@ -93,10 +93,13 @@ def _plans_with_lanes(
                 continue  # the other half is for elements that several terms share
             left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)
             if model.accumulators(plan) + min(left, right) + 1 <= model.core.vector_registers:
-                yield plan if left <= right else _with_rows_outside(plan, c)
+                plan = plan if left <= right else _with_columns_inside(plan, c)
+                yield plan
+                if model.image_returns(plan):
+                    yield replace(plan, rows_outside=True)
 
 
-def _with_rows_outside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPlan:
+def _with_columns_inside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPlan:
     """
     The plan with the axes of N inside of those of M: the right operand's vectors stay in registers, and the left one's
     elements go by one at a time.

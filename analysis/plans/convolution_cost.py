@@ -209,7 +209,7 @@ class Model:
         """Seconds in which operands come from beyond L2, and whether prefetchers follow the image."""
         c = self.c
         weights = self._bytes(c.right)
-        blocks = prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.n)
+        blocks = self._blocks(plan)
         block = (
             weights
             / blocks
@@ -222,10 +222,20 @@ class Model:
         )
         image = self._bytes(c.left)
         is_far = image + block > self.near_2
-        image *= blocks if is_far else 1
+        image *= blocks if is_far and not plan.rows_outside else 1
         if is_far and self._places(plan) > STREAMS:
             return image / self._unforeseen_rate(plan), False
         return (moved + image) / self._beyond_l2, True
+
+    def image_returns(self, plan: ConvolutionPlan) -> bool:
+        """Whether the image would come from beyond L2 for each block of weights, all of which stay there."""
+        weights, blocks = self._bytes(self.c.right), self._blocks(plan)
+        is_far = self._bytes(self.c.left) + weights / blocks > self.near_2
+        return blocks > 1 and is_far and weights <= self.near_2
+
+    def _blocks(self, plan: ConvolutionPlan) -> int:
+        """In how many blocks tiles use the weights."""
+        return prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.n)
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
@@ -273,8 +283,8 @@ class Model:
     def _read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
         Bytes of operands that a tile reads from L2: once, or, where L1 does not keep what goes by while the innermost
-        summed axis runs, again for each of its runs. Weights that stay in L1 beside what a tile reads of the image
-        are there from the tile before.
+        summed axis runs, again for each of its runs. Of weights and image that stay in L1 together, what the tile before
+        has read too is there.
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
@@ -283,7 +293,7 @@ class Model:
             self._touched(plan, access, plan.summed) for access in (self.c.left, self.c.right)
         )
         if image + weights <= near:
-            return image
+            return weights if plan.rows_outside else image
         operands = (self.c.left, self.c.right)
         run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
         runs = self.terms / max(1, self.extents[plan.summed[-1]])

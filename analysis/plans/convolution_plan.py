@@ -35,6 +35,8 @@ class ConvolutionPlan:
     """while a tile is computed, the next one's part of what it goes to and is finished with is asked for"""
     prefetch_weights: bool = False
     """weights that come from beyond L2 are asked for a page ahead, where the hardware's prefetchers end"""
+    rows_outside: bool = False
+    """all blocks of weights, which stay in L2, go by while a tile of the image stays near: m is outside of n"""
 
     @property
     def lanes(self) -> int:
@@ -51,6 +53,7 @@ class ConvolutionPlan:
         words += ["copies the image with its border"] if self.halo else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
+        words += ["blocks of weights inside of rows"] if self.rows_outside else []
         words += ["prefetches the result"] if self.prefetch_result else []
         words += ["prefetches weights"] if self.prefetch_weights else []
         return ", ".join(words)

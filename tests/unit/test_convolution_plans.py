@@ -1,12 +1,17 @@
 """Which plans for convolutions are proposed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
+from stepwell.driver.options import Options
+from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels
+from stepwell.tuning.families import Contractions
+from stepwell.tuning.rules import kernels, schedule_with
 
 
 @pytest.mark.parametrize(
@@ -44,3 +49,34 @@ def test_a_first_layer_with_steps_has_channels_in_lanes():
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
     (plan,) = convolution.propose(found, Target.of("zen4"), 1)
     assert plan.lanes in found.n and plan.packs
+
+
+def convolved(x, weights):
+    return sw.jit(lambda x: sw.conv(x, weights, padding=1)).lower(x)
+
+
+def test_weights_go_by_inside_of_rows_where_the_image_leaves_l2():
+    """An image that leaves L2 comes once, then, and not for each block of weights, all of which stay there."""
+    low = convolved(np.zeros((2, 64, 31, 33), np.float32), np.zeros((100, 64, 3, 3), np.float32))
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    for size, is_inside in (("320K", True), ("8M", False), ("128K", False)):
+        (plan,) = convolution.propose(found, Target.of(f"zen4:l2={size}"), 1)
+        assert plan.rows_outside == is_inside
+
+
+@pytest.mark.parametrize("outputs", [7, 100])
+def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int):
+    rng, target = np.random.default_rng(14), Target.of("host")
+    x = rng.standard_normal((2, 3, 17, 33), np.float32)
+    low = convolved(x, rng.standard_normal((outputs, 3, 3, 3), np.float32))
+    results: list[np.ndarray] = []
+    for is_outside in (True, False):
+        module = low.unscheduled()
+        kernel = kernels(module)[-1]
+        (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+        plan = replace(first.plan, rows_outside=is_outside)
+        assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+        options = Options(target=target, schedule=False)
+        results.append(Lowered(module, name="conv", options=options).compile(threads=1)(x))
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(results[0], low.compile(threads=1)(x), rtol=1e-5, atol=1e-5)
