@@ -128,7 +128,8 @@ def _write_out(compute: te.ComputeOp) -> None:
     for term in terms[1:]:
         is_float = isinstance(total.type, AnyFloat)
         add = arith.AddfOp if is_float else arith.AddiOp
-        total = builder.insert(add(total, term)).result
+        # LLVM fuses the first operand with the addition: the sums of a chain of fused multiply-adds, in order.
+        total = builder.insert(add(term, total)).result
     builder.insert(te.YieldOp(total))
     new = te.ComputeOp(compute.parallel, reads, compute.result.type, Region(block))
     new.location = compute.location

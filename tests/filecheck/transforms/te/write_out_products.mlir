@@ -7,7 +7,7 @@
 // CHECK:         te.compute [%i = 500, %j = 3] (%{{.*}} = %x[%i, 0], %{{.*}} = %m[%j, 0], %{{.*}} = %x[%i, 1], %{{.*}} = %m[%j, 1])
 // CHECK:         %[[A:.*]] = arith.mulf
 // CHECK:         %[[B:.*]] = arith.mulf
-// CHECK:         %[[SUM:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK:         %[[SUM:.*]] = arith.addf %[[B]], %[[A]]
 // CHECK-NEXT:    te.yield %[[SUM]]
 func.func @colours(%x: tensor<500x2xf32>, %m: tensor<3x2xf32>) -> tensor<500x3xf32> {
   %y = te.compute [%i = 500, %j = 3] add [%k = 2] (%a = %x[%i, %k], %b = %m[%j, %k]) : (tensor<500x2xf32>, tensor<3x2xf32>) -> tensor<500x3xf32> {
