@@ -75,7 +75,7 @@ class Problem:
     is_symmetric: bool = False
     """whether the result is a symmetric matrix, as both operands are one read in two ways"""
     finished_with: int = 0
-    """bytes that are read for each element of the result when it is finished, as in a residual block"""
+    """bytes that come for each element when it is finished: what is read then, as in a residual block, and further results"""
 
     @property
     def updates_in_place(self) -> bool:
@@ -106,9 +106,10 @@ def problem_of(contraction: Contraction) -> Problem:
 
 
 def _finished_with(contraction: Contraction) -> int:
-    facts, read = contraction.facts, contraction.streams
+    facts, streams = contraction.facts, contraction.streams
     written = {statement.write.buffer for statement in facts.statements}
-    return sum(facts.buffers[buffer].element_bytes for buffer in read if buffer not in written)
+    result = next((buffer for buffer in streams if buffer in written), None)
+    return sum(facts.buffers[buffer].element_bytes for buffer in streams if buffer != result)
 
 
 def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
