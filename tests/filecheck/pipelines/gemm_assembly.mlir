@@ -25,8 +25,8 @@
 // V4-STACK-NOT:     (%rsp)
 // V4-STACK:         {{j(ne|b)}}
 
-// Eight rows of three.
-// NEON-COUNT-24:   fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.
+// Thirteen rows of two.
+// NEON-COUNT-26:   fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.
 // NEON-NOT:        fmla
 // NEON:            b.{{ne|lo}}
 
