@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, prod
 from typing import ClassVar
 
 import numpy as np
@@ -78,12 +78,17 @@ def is_direct(op: Operation) -> bool:
 
 
 def is_image(value: SSAValue) -> bool:
-    """Whether a value has a batch, channels and at least an axis behind them, all of known extent."""
+    """
+    Whether a value has a batch, channels and more than one element of each, all extents being known: single elements are
+    near together as they are.
+    """
     type_ = value.type
     if not isinstance(type_, TensorType):
         return False
     shape = shape_of(value)
-    return len(shape) > 2 and DYNAMIC_INDEX not in shape and shape[CHANNELS] > 1
+    if len(shape) < 3 or DYNAMIC_INDEX in shape:
+        return False
+    return shape[CHANNELS] > 1 and prod(shape[CHANNELS + 1 :]) > 1
 
 
 def carried(op: Operation) -> Sequence[SSAValue] | None:
