@@ -53,3 +53,13 @@ def test_products_that_are_reduced(rows: int):
     for found, expected in zip(step(points, centres), nearest(np, points, centres), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     assert step.lower(points, centres).as_text("te").count("te.kernel") == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 3, 3), (2, 2, 2), (3, 3, 3), (5, 7, 1), (8, 8, 8)])
+def test_many_pairs_of_small_matrices(m: int, k: int, n: int, dtype: str):
+    rng = np.random.default_rng(k)
+    a, b = (rng.integers(-9, 9, (300, *sizes)).astype(dtype) for sizes in ((m, k), (k, n)))
+    found = sw.jit(lambda a, b: (a @ b, a @ b[..., 0:1] + 1))(a, b)
+    np.testing.assert_array_equal(found[0], a @ b)
+    np.testing.assert_array_equal(found[1], a @ b[..., 0:1] + 1)

@@ -35,7 +35,7 @@ class TeWriteOutProductsPass(StepwellPass):
     Before: `y[i, j] = sum_k x[i, k] * m[j, k]`, with three k and three j. After: `y[i, j] = x[i, 0] * m[j, 0] + x[i, 1] *
     m[j, 1] + x[i, 2] * m[j, 2]`. Register tiles of a product have nothing to use again here but the few numbers, which
     are in registers anyway; an element-wise nest has many rows in lanes, loads them interleaved, and is one with what
-    makes x and with what is made of y. Sums are in the order of k, but begin with the first term and not with 0.
+    makes x and with what is made of y. Likewise products of many pairs of small matrices. Sums are in the order of k, but begin with the first term and not with 0.
     """
 
     name = "te-write-out-products"
@@ -54,7 +54,10 @@ class TeWriteOutProductsPass(StepwellPass):
 
 
 def is_written_out(compute: te.ComputeOp) -> bool:
-    """Whether a compute is a product of many rows with a matrix of a few numbers, or with one row of them."""
+    """
+    Whether a compute is a product of many rows with a matrix of a few numbers, or with one row of them, or the products of
+    many pairs of matrices that are all so small.
+    """
     extents, count = compute.static_extents, len(compute.parallel)
     if not is_contraction(compute) or len(compute.reads) != 2 or DYNAMIC_INDEX in extents:
         return False
@@ -63,16 +66,22 @@ def is_written_out(compute: te.ComputeOp) -> bool:
     if is_narrow_float(compute.result.type.get_element_type()):
         return False
     moved = (read.map.used_dims() for read in compute.reads if read.map is not None)
-    # The numbers move with the last axis alone, or with none; the rows with all others.
     sides = [{n for n in dims if n < count} for dims in moved]
+    terms = prod(extents[count:])
+    if batch := sides[0] & sides[1]:
+        sizes = (terms, *(prod(extents[n] for n in side - batch) for side in sides))
+        return prod(extents[n] for n in batch) >= WRITTEN_OUT**2 and all(
+            0 < n <= MOST_APART for n in sizes
+        )
+    # The numbers move with the last axis alone, or with none; the rows with all others.
     numbers, rows = sorted(sides, key=lambda side: min(side, default=count), reverse=True)
-    if numbers - {count - 1} or numbers & rows or len(numbers | rows) < count:
+    if numbers - {count - 1} or len(numbers | rows) < count:
         return False
     columns = prod(extents[n] for n in numbers)
     most = WRITTEN_OUT if _is_reduced(compute) else MOST_APART
     return (
         prod(extents[n] for n in rows) >= WRITTEN_OUT**2
-        and 0 < prod(extents[count:]) <= MOST_APART
+        and 0 < terms <= MOST_APART
         and 0 < columns <= most
     )
 

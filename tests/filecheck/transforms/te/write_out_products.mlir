@@ -34,10 +34,26 @@ func.func @reduced(%x: tensor<500x2xf32>, %m: tensor<12x2xf32>, %n: tensor<2xf32
   func.return %z, %v : tensor<500xf32>, tensor<500xf32>
 }
 
-// A sum stays whose terms are many, one of few rows, and one of a wide result.
+// Many pairs of small matrices, and many small matrices by a vector each.
+// CHECK-LABEL: func.func @pairs
+// CHECK:         te.compute [%b = 300, %i = 2, %j = 3] (%{{.*}} = %x[%b, %i, 0], %{{.*}} = %y[%b, 0, %j], %{{.*}} = %x[%b, %i, 1], %{{.*}} = %y[%b, 1, %j])
+// CHECK:         te.compute [%b{{.*}} = 300, %i{{.*}} = 2] (
+func.func @pairs(%x: tensor<300x2x2xf32>, %y: tensor<300x2x3xf32>, %v: tensor<300x2xf32>) -> (tensor<300x2x3xf32>, tensor<300x2xf32>) {
+  %p = te.compute [%b = 300, %i = 2, %j = 3] add [%k = 2] (%l = %x[%b, %i, %k], %r = %y[%b, %k, %j]) : (tensor<300x2x2xf32>, tensor<300x2x3xf32>) -> tensor<300x2x3xf32> {
+    %t = arith.mulf %l, %r : f32
+    te.yield %t : f32
+  }
+  %q = te.compute [%b = 300, %i = 2] add [%k = 2] (%l = %x[%b, %i, %k], %r = %v[%b, %k]) : (tensor<300x2x2xf32>, tensor<300x2xf32>) -> tensor<300x2xf32> {
+    %t = arith.mulf %l, %r : f32
+    te.yield %t : f32
+  }
+  func.return %p, %q : tensor<300x2x3xf32>, tensor<300x2xf32>
+}
+
+// A sum stays whose terms are many, one of few rows, one of a wide result, and one of few pairs of matrices.
 // CHECK-LABEL: func.func @kept
-// CHECK-COUNT-3: add [%k
-func.func @kept(%x: tensor<500x9xf32>, %m: tensor<3x9xf32>, %few: tensor<20x2xf32>, %n: tensor<20x2xf32>, %many: tensor<500x2xf32>) -> (tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>) {
+// CHECK-COUNT-4: add [%k
+func.func @kept(%x: tensor<500x9xf32>, %m: tensor<3x9xf32>, %few: tensor<20x2xf32>, %n: tensor<20x2xf32>, %many: tensor<500x2xf32>, %pairs: tensor<20x2x2xf32>) -> (tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>, tensor<20x2x2xf32>) {
   %y = te.compute [%i = 500, %j = 3] add [%k = 9] (%a = %x[%i, %k], %b = %m[%j, %k]) : (tensor<500x9xf32>, tensor<3x9xf32>) -> tensor<500x3xf32> {
     %p = arith.mulf %a, %b : f32
     te.yield %p : f32
@@ -50,5 +66,9 @@ func.func @kept(%x: tensor<500x9xf32>, %m: tensor<3x9xf32>, %few: tensor<20x2xf3
     %p = arith.mulf %a, %b : f32
     te.yield %p : f32
   }
-  func.return %y, %z, %w : tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>
+  %v = te.compute [%b = 20, %i = 2, %j = 2] add [%k = 2] (%l = %pairs[%b, %i, %k], %r = %pairs[%b, %k, %j]) : (tensor<20x2x2xf32>, tensor<20x2x2xf32>) -> tensor<20x2x2xf32> {
+    %t = arith.mulf %l, %r : f32
+    te.yield %t : f32
+  }
+  func.return %y, %z, %w, %v : tensor<500x3xf32>, tensor<20x3xf32>, tensor<500x20xf32>, tensor<20x2x2xf32>
 }
