@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
 from ..dialects.loop import ARENA, NAME, RESULT, UNSIGNED
@@ -61,6 +61,12 @@ def is_public(function: FunctionLike) -> bool:
         isinstance(function, llvm.FuncOp)
         and function.linkage.linkage.data in ("internal", "private")
     )
+
+
+def is_argument_of_program(value: SSAValue) -> bool:
+    """Whether it is an argument of a function that a caller outside the module may call."""
+    function = value.owner.parent_op() if isinstance(value.owner, Block) else None
+    return isinstance(function, func.FuncOp | llvm.FuncOp) and is_public(function)
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> FunctionLike:

@@ -46,7 +46,8 @@ class Core:
 
     `fma_ports`, `load_ports` and `store_ports` are how many multiply-adds, loads and stores of full vectors
     (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles, and
-    so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores.
+    so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores, and `split_load`, what a vector
+    load takes more where it lies across two lines that come from L2: at least that of a second load.
     `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
     `vnni` says whether there are instructions that sum products of bytes.
 
@@ -62,6 +63,7 @@ class Core:
     fma_latency: int = 4
     caches: tuple[Cache, ...] = DEFAULT_CACHES
     mispredict: int = 16
+    split_load: float = 1
     page_bytes: int = 4096
     huge_pages: HugePages | None = None
     vnni: bool = False

@@ -17,6 +17,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
 from ..constants import constant_global
 from ..reductions import operator_name, operator_of
+from ..signature import is_argument_of_program
 from .kernel import (
     Access,
     Axis,
@@ -209,6 +210,7 @@ class _Reader:
             home is Home.RESULT and self._is_passed_on(value),
             _depth(value) if home is Home.SCRATCH else 0,
             loop.NEEDED in self._marks(value).data,
+            home is Home.ARGUMENT and self._is_callers(value),
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
@@ -217,6 +219,12 @@ class _Reader:
         return any(
             not isinstance(call.arguments[value.index], BlockArgument) for call in self._calls()
         )
+
+    def _is_callers(self, value: SSAValue) -> bool:
+        """Whether it is an argument of the program, or one is given for it."""
+        assert isinstance(value, BlockArgument)
+        given = (call.arguments[value.index] for call in self._calls())
+        return any(map(is_argument_of_program, (value, *given)))
 
     def _calls(self) -> list[func.CallOp]:
         module, name = self.function.parent_op(), self.function.sym_name.data

@@ -16,6 +16,7 @@ from ...dialects.affine_bounds import bounds, box, linear_form
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.shaped import is_tensor, tensor_type
+from ..signature import is_argument_of_program
 from .kernel import (
     Access,
     Axis,
@@ -57,7 +58,8 @@ class _Reader:
         for inner, outer in zip(self.kernel.body.block.args, self.kernel.inputs, strict=True):
             if is_tensor(inner):
                 is_constant = isinstance(outer.owner, arith.ConstantOp) or _is_marked(outer)
-                self._add(inner, Home.CONSTANT if is_constant else Home.ARGUMENT)
+                home = Home.CONSTANT if is_constant else Home.ARGUMENT
+                self._add(inner, home, is_callers=not is_constant and is_argument_of_program(outer))
         for constant in te.tensor_constants(self.kernel.body.block):
             self._add(constant.result, Home.CONSTANT)
         for value, result in zip(self.kernel.yielded, self.kernel.results, strict=True):
@@ -72,7 +74,9 @@ class _Reader:
                 self.is_complete = False
         return KernelFacts(tuple(self.buffers), tuple(self.statements), self.is_complete)
 
-    def _add(self, value: SSAValue, home: Home, is_passed_on: bool = False) -> int:
+    def _add(
+        self, value: SSAValue, home: Home, is_passed_on: bool = False, *, is_callers: bool = False
+    ) -> int:
         type_ = tensor_type(value)
         sizes = type_.get_shape()
         shape: tuple[Extent, ...] = tuple(None if n == DYNAMIC_INDEX else n for n in sizes)
@@ -84,7 +88,7 @@ class _Reader:
         element = type_.get_element_type()
         in_part = home is Home.RESULT and loop.NEEDED in self.kernel.attributes
         self.buffers.append(
-            BufferFacts(shape, strides, element, home, is_passed_on, is_needed_in_part=in_part)
+            BufferFacts(shape, strides, element, home, is_passed_on, 0, in_part, is_callers)
         )
         return self.numbers[value]
 

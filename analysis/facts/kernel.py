@@ -71,7 +71,8 @@ class BufferFacts:
     """
     A buffer: its shape and strides in elements, its element type, where it lives.
 
-    A result `is_passed_on` when the program keeps it for its other kernels only, and `is_needed_in_part` when what is
+    An argument `is_callers` when arrays of who calls the program are given for it, which may begin anywhere; other buffers
+    begin with a cache line. A result `is_passed_on` when the program keeps it for its other kernels only, and `is_needed_in_part` when what is
     needed of it differs between the steps of a loop. A scratch buffer at a `depth` is allocated inside of so many loops:
     each of their iterations has its own.
     """
@@ -83,6 +84,7 @@ class BufferFacts:
     is_passed_on: bool = False
     depth: int = 0
     is_needed_in_part: bool = False
+    is_callers: bool = False
 
     @cached_property
     def element_bytes(self) -> int:

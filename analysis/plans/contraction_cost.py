@@ -114,7 +114,8 @@ class Model:
             EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
         )
         tiles = _tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
-        seconds = self._tiles_time(tiles, fetched, extending)
+        split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
+        seconds = self._tiles_time(tiles, fetched, extending, split)
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
@@ -123,10 +124,11 @@ class Model:
         tiles: Iterable[tuple[int, int, int]],
         fetched: tuple[int, int],
         extending: tuple[int, int] = (0, 0),
+        split: float = 0,
     ) -> float:
         """
         The same for so many tiles of so many rows and columns, which bring so many bytes from L2 for each element of A and of B, and extend each element of
-        A and each vector of B by so many instructions.
+        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines.
         """
         cycles = 0.0
         for count, rows, columns in tiles:
@@ -135,7 +137,8 @@ class Model:
             bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
             # While L1 takes a line from L2, it gives nothing at one of its ports.
             lines = bytes_ / self.level_1.line_bytes
-            loading = (rows + vectors + lines) / self.core.load_ports
+            loading = (rows + vectors * (1 + split) + lines) / self.core.load_ports
+            loading += vectors * split * self.core.split_load if fetched[1] else 0
             step = max(step_cycles(self.core, rows, vectors), loading)
             step += (rows * extending[0] + vectors * extending[1]) / self.core.fma_ports
             step += self.unhidden * self._fetching(bytes_)
@@ -419,10 +422,8 @@ class Model:
         blocks of K outside, tiles wait for their part of C anyway.)
         """
         problem = self.problem
-        row, streams = (
-            problem.n * problem.result_bytes,
-            1 + problem.finished_with / problem.result_bytes,
-        )
+        row = problem.n * problem.result_bytes
+        streams = 1 + problem.finished_with / problem.result_bytes
         if row % self.level_1.line_bytes:
             return L3_SECONDS
         pages = plan.mc * min(1.0, row / self.core.page_bytes) * streams

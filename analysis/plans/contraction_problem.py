@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dialects.dtypes import bit_width
+from ...targets.core import Core
 from ..facts import Access, Contraction, Home
 from .computed_operands import Computing, computing, stride_of_sources
 
@@ -29,6 +30,8 @@ class Operand:
     """whether all entries of the batch read the same elements"""
     computing: Computing | None = None
     """what its elements are computed by, where they are not stored before"""
+    may_split: bool = False
+    """whether its vectors may lie across two lines where tiles read it as it is: arrays of callers begin anywhere"""
     read_along: int | None = None
     """as `along`, of what the elements are read from when they are packed or computed"""
     read_summed: int | None = None
@@ -47,6 +50,14 @@ class Operand:
     def source_bytes(self) -> int:
         """Bytes that are read for an element that is packed or computed."""
         return self.stored_bytes if self.computing is None else self.computing.read_bytes
+
+    def split_part(self, core: Core, *, is_packed: bool) -> float:
+        """Which part of its vectors lies across two lines, where they may begin with any element."""
+        return (
+            core.vector_bits / 8 / core.cache(1).line_bytes
+            if self.may_split and not is_packed
+            else 0
+        )
 
     def read_bytes(self, *, is_packed: bool) -> int:
         """Bytes of an element where tiles read it."""
@@ -123,6 +134,7 @@ def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[in
         contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
         not any(access.moves_along(axis) for axis in outer),
         computing(contraction, access),
+        contraction.facts.buffers[access.buffer].is_callers,
         stride_of_sources(contraction, access, own),
         stride_of_sources(contraction, access, last),
     )

@@ -8,7 +8,7 @@
 // scheduling them.
 
 // ICX: p256.
-// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
 // ICX: p512.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches C;
 // ICX: p1024.
@@ -19,9 +19,9 @@
 // ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 
 // SPR: p256.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs B, peels M and N, prefetches C;
 // SPR: p1024.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: p2048.
@@ -37,11 +37,11 @@
 // SPR: deep.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 3072, N tiles innermost, packs B, prefetches C;
 // SPR: small.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs B, peels M, prefetches C;
 // SPR: ragged.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
 // SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
 
@@ -95,7 +95,7 @@
 // ZEN5: tall.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
 // ZEN5: ragged.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs B, peels M and N, prefetches C;
 // ZEN5: gram.
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 12, NC 300, KC 250, N tiles innermost, packs A and B, K blocks outside of M, prefetches C, mirrors C;
 
