@@ -115,6 +115,7 @@ _PASSES: dict[str, str] = {
     "convert-tosa-to-graph": "frontend.tosa.convert:ConvertTosaToGraphPass",
     "convert-linalg-to-te": "lowering.linalg_to_te:ConvertLinalgToTePass",
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
+    "te-reduce-rows-first": "transforms.te.reduce_rows_first:TeReduceRowsFirstPass",
     "te-write-out-products": "transforms.te.write_out_products:TeWriteOutProductsPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-double-windows": "transforms.te.double_windows:TeDoubleWindowsPass",

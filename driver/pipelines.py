@@ -71,6 +71,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LOOP,
         (
             "te-write-out-products",
+            "te-reduce-rows-first",
             "te-sink-into-regions",
             "te-fuse",
             "te-double-windows",
@@ -123,6 +124,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 _BEFORE_SHOWING = {
     Level.TE: (
         "te-write-out-products",
+        "te-reduce-rows-first",
         "te-sink-into-regions",
         "te-fuse",
         "te-double-windows",

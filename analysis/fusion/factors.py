@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import SSAValue
 
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width
@@ -20,12 +22,21 @@ def can_factor(nest: Nest, reassociates: bool) -> bool:
     *outer, last = nest.space.reduction or (1,)
     if nest.space.parallel or not outer or last == 1:
         return False
-    if any(combiner.is_arg for combiner in nest.combiners):
+    return is_in_any_order(nest.results, nest.combiners, reassociates)
+
+
+def is_in_any_order(
+    results: Sequence[SSAValue], combiners: Sequence[Combiner], reassociates: bool
+) -> bool:
+    """
+    Whether results may be reduced over some axes, stored, and then over the others; `reassociates` says whether sums of
+    floats may be in another order.
+    """
+    if any(combiner.is_arg for combiner in combiners):
         return False
-    floats = [
-        t for v in nest.results if isinstance(t := tensor_type(v).get_element_type(), AnyFloat)
-    ]
-    is_exact = all(combiner in (Combiner.MAX, Combiner.MIN) for combiner in nest.combiners)
+    elements = (tensor_type(value).get_element_type() for value in results)
+    floats = [element for element in elements if isinstance(element, AnyFloat)]
+    is_exact = all(combiner in (Combiner.MAX, Combiner.MIN) for combiner in combiners)
     return (
         not floats
         or is_exact

@@ -85,7 +85,7 @@ class TeFusePass(StepwellPass):
             return plan
         before = {_roots(kernel): kernel for kernel in plan.kernels}
         apart = {roots: self._seconds(kernel) for roots, kernel in before.items()}
-        factored = [rfactor(compute) for compute in plan.factored]
+        factored = [rfactor(c, [len(c.static_extents) - 1]) for c in plan.factored]
         other = plan_fusion(block, caches, self._seconds, reassociates=any_order)
         after = {_roots(kernel): kernel for kernel in other.kernels}
         seconds = _sum(self._seconds(after[roots]) for roots in after.keys() - before.keys())
