@@ -236,11 +236,11 @@ def _followers(kernel: te.KernelOp, written: Sequence[Written]) -> tuple[Followe
     """What reads what steps write at fixed shifts, of one stride; why nothing does."""
     by_value = {one.value: one for one in written}
     users = [use.operation for one in written for use in one.value.uses]
+    kernels = [op for op in dict.fromkeys(users) if isinstance(op, te.KernelOp)]
     reason = "its results are the function's"
+    made = set(kernel.outputs) - set(by_value)
     found: list[Follower] = []
-    for user in dict.fromkeys(users):
-        if not isinstance(user, te.KernelOp) or user.parent is not kernel.parent:
-            continue
+    for user in sorted((op for op in kernels if op.parent is kernel.parent), key=_position):
         follower = _follower(user, by_value)
         if isinstance(follower, str):
             reason = follower
@@ -248,6 +248,10 @@ def _followers(kernel: te.KernelOp, written: Sequence[Written]) -> tuple[Followe
         if found and follower.shifts[0][0] != found[0].shifts[0][0]:
             reason = "others read it at other strides"
             continue
+        if not made.isdisjoint(user.inputs):
+            reason = "what reads it reads what is made in the same blocks"
+            continue
+        made |= {*user.outputs}
         found.append(follower)
     return tuple(found) or reason
 

@@ -68,3 +68,23 @@ func.func @few(%x: tensor<100xf32>) -> tensor<99xf32> {
   %a = graph.slice %y starts = [1] stops = [100] steps = [1] : tensor<100xf32> -> tensor<99xf32>
   func.return %a : tensor<99xf32>
 }
+
+// What reads both the running sums and what is made of them in blocks comes after all of these: its elements lag behind.
+
+// CHECK-LABEL: func.func @of_both
+// CHECK:         te.kernel "cumsum_d" (
+// CHECK:         te.kernel "e" (
+// WHY:           'd' follow 'cumsum' in 3 blocks of 700 steps
+func.func @of_both(%x: tensor<2100xf32>) -> (tensor<2093xf32>, tensor<2090xf32>) {
+  %y = graph.cumsum %x axis = 0 : tensor<2100xf32>
+  %a = graph.slice %y starts = [7] stops = [2100] steps = [1] : tensor<2100xf32> -> tensor<2093xf32>
+  %b = graph.slice %y starts = [0] stops = [2093] steps = [1] : tensor<2100xf32> -> tensor<2093xf32>
+  %c = graph.sub %a, %b : tensor<2093xf32>, tensor<2093xf32> -> tensor<2093xf32>
+  %d = graph.exp %c : tensor<2093xf32>
+  %f = graph.slice %d starts = [3] stops = [2093] steps = [1] : tensor<2093xf32> -> tensor<2090xf32>
+  %g = graph.slice %y starts = [10] stops = [2100] steps = [1] : tensor<2100xf32> -> tensor<2090xf32>
+  %h = graph.slice %d starts = [0] stops = [2090] steps = [1] : tensor<2093xf32> -> tensor<2090xf32>
+  %i = graph.mul %f, %g : tensor<2090xf32>, tensor<2090xf32> -> tensor<2090xf32>
+  %e = graph.sub %i, %h : tensor<2090xf32>, tensor<2090xf32> -> tensor<2090xf32>
+  func.return %d, %e : tensor<2093xf32>, tensor<2090xf32>
+}
