@@ -120,7 +120,8 @@ def is_alike(value: SSAValue, shape: Sequence[int]) -> bool:
 def images_of(block: Block, channels: int) -> list[Images]:
     """The images of a block that convolutions make, whose channels are blocks of so many."""
     joined = _Joined()
-    images = [v for op in block.ops for v in op.results if is_image(v)]
+    values = (v for op in block.ops for v in (*op.operands, *op.results))
+    images = [v for v in dict.fromkeys(values) if is_image(v)]
     for op in block.ops:
         if not is_direct(op):
             first, *others = [v for v in carried(op) or () if is_image(v)] or [None]
@@ -131,20 +132,21 @@ def images_of(block: Block, channels: int) -> list[Images]:
     for value in images:
         one = found.setdefault(joined.first(value), Images())
         one.values.append(value)
-        _describe(one, value, channels)
+        _describe(one, value, block, channels)
     for one in found.values():
         one.between = list(dict.fromkeys(one.between))
     return [one for one in found.values() if one.writers and one.readers]
 
 
-def _describe(images: Images, value: SSAValue, channels: int) -> None:
-    """Add what makes and what reads one of the values."""
+def _describe(images: Images, value: SSAValue, block: Block, channels: int) -> None:
+    """Add what makes and what reads one of the values that are used in a block."""
     writer = value.owner
-    assert isinstance(writer, Operation)
     count = shape_of(value)[CHANNELS]
     if count % channels:
         images.obstacle = f"{count} are no whole blocks of {channels}"
-    if is_direct(writer):
+    if isinstance(writer, Block) or writer.parent is not block:
+        images.obstacle = "an argument has them so"
+    elif is_direct(writer):
         assert isinstance(writer, ConvOp)
         images.writers.append(writer)
     elif value in (carried(writer) or ()) and isinstance(writer, GraphOp):

@@ -72,3 +72,15 @@ func.func @small(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
   %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x16x3x3xf32>, tensor<1x16x1x1xf32> -> tensor<1x1x3x3xf32>
   func.return %b : tensor<1x1x3x3xf32>
 }
+
+// An argument that is added to an image would have to be put into blocks first.
+// REMARK: channels are as they are: an argument has them so
+// CHECK-LABEL: func.func @residual
+// CHECK-NOT:   graph.blocked_conv
+func.func @residual(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = graph.constant dense<0.5> : tensor<64x64x1x1xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %b = graph.add %a, %x : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
+  %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  func.return %c : tensor<1x64x56x56xf32>
+}
