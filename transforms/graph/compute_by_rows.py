@@ -141,12 +141,14 @@ def _following(first: Operation, rows: int) -> tuple[tuple[Operation, ...], tupl
 
 
 def _with_operands(ops: Sequence[Operation], rows: int) -> tuple[Operation, ...]:
-    """The operations with those element-wise ones before them whose results nothing else needs."""
+    """The operations with those element-wise ones before them whose results nothing else needs, nor all of them for a row."""
     found = list(ops)
     op = ops[0].prev_op
     while op is not None:
-        users = [use.operation for result in op.results for use in result.uses]
-        is_needed = bool(users) and all(user in found for user in users)
+        users = [(use.operation, result) for result in op.results for use in result.uses]
+        is_needed = bool(users) and all(
+            user in found and _takes_rows(user, result) for user, result in users
+        )
         if is_needed and isinstance(op, Elementwise) and _is_by_rows(op, rows):
             found.insert(0, op)
         op = op.prev_op
