@@ -344,8 +344,10 @@ class _Tiles:
 
     def _write_out_terms(self) -> None:
         """
-        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if there is a register for the
-        next element of the image beside the present one, and each is used more than once.
+        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if there are registers for what the
+        next term loads beside what the present one does, and each element of the image is used more than once. The
+        operand of which a tile loads less stays in registers for a term, and the next term's first element beside it;
+        of the other one, two elements are loaded at a time.
         """
         plan, c = self.plan, self.c
         if plan.written_out or plan.lanes not in c.n:
@@ -354,7 +356,8 @@ class _Tiles:
         vectors = -(-plan.size(plan.lanes) // self.width)
         vectors *= prod(size for axis, size in sizes.items() if axis not in c.m)
         rows = prod(size for axis, size in sizes.items() if axis in c.m)
-        if vectors == 1 or (rows + 1) * vectors + 2 > self.core.vector_registers:
+        kept = min(rows, vectors) + 1
+        if vectors == 1 or rows * vectors + kept + 2 > self.core.vector_registers:
             return
         edges = [back for backs in self.backs.values() for back in backs]
         for loop in self.summed[plan.summed[-1]].copies:

@@ -80,3 +80,20 @@ def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int)
         results.append(Lowered(module, name="conv", options=options).compile(threads=1)(x))
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(results[0], low.compile(threads=1)(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "is_written_out"), [(4, 96, True), (5, 80, False), (9, 48, False)]
+)
+def test_two_terms_are_written_out_where_registers_hold_what_they_load(
+    rows: int, columns: int, is_written_out: bool
+):
+    """25 accumulators and 5 elements of the image leave 2 of 32 registers: some accumulators would be on the stack."""
+    low = convolved(np.zeros((1, 16, 8, 20), np.float32), np.zeros((480, 16, 3, 3), np.float32))
+    module, target = low.unscheduled(), Target.of("sapphire-rapids")
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
+    plan = replace(first.plan, tile=((width, rows), (outputs, columns)), packs=True)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    assert ("stepwell.unrolled" in f"{module}") == is_written_out
