@@ -7,18 +7,22 @@ What a plan is, and the model of its time, stand in `convolution_plan.py` and `c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nsmallest
+from math import inf
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .convolution_cost import Model
+from .convolution_cost import Bound, Model
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
+
+ROUNDED = 1 + 1e-9
+"""What a bound may be more than what it bounds, as its terms are added up in another order."""
 
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
@@ -34,32 +38,46 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 @lru_cache(maxsize=1024)
 def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
     """
-    A plan takes the arithmetic of whole tiles at least: once the next one's is more than the `n` best take in all, these are known.
+    What tiles count bounds the time of their plans, before these are made: once the next one's bound is more than the `n`
+    best take, these are known. Of the others, a closer bound leaves out most before all terms are predicted.
     """
-    model = Model(c, target)
-    bounded = sorted(
-        ((model.least(plan), plan) for plan in _plans(c, model)), key=lambda pair: pair[0]
-    )
+    model, halo = Model(c, target), _halo_order(c)
+    summed = _summed_order(c, halo)
+    tiles = [
+        tile
+        for axis in c.parallel
+        if model.extents[axis] > 1
+        for tile in _tiles_with_lanes(c, model, axis, halo)
+    ]
+    tiles.sort(key=lambda tile: tile.least)
     found: list[tuple[float, ConvolutionPlan]] = []
-    for least, plan in bounded:
-        if len(found) >= n and least > nsmallest(n, (seconds for seconds, _ in found))[-1]:
+    most = inf
+    for tile in tiles:
+        if tile.least > most:
             break
-        found.append((model.cost(plan).seconds, plan))
+        for plan in _plans(c, model, tile, summed, halo):
+            if model.least(plan) <= most:
+                found.append((model.cost(plan).seconds, plan))
+        if len(found) >= n:
+            most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
     found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
     return tuple(plan for _, plan in found)[:n]
 
 
-def _plans(c: Contraction, model: Model) -> Iterator[ConvolutionPlan]:
-    halo = _halo_order(c)
-    summed = _summed_order(c, halo)
-    for axis in c.parallel:
-        if model.extents[axis] > 1:
-            yield from _plans_with_lanes(c, model, axis, summed, halo)
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A register tile that fits, and what its plans take at least."""
+
+    least: float
+    sizes: tuple[tuple[int, int], ...]
+    packs: bool
+    left_first: bool
+    """whether the right operand's vectors are no fewer than what is loaded of the left one"""
 
 
-def _plans_with_lanes(
-    c: Contraction, model: Model, axis: int, summed: tuple[int, ...], halo: tuple[int, ...]
-) -> Iterator[ConvolutionPlan]:
+def _tiles_with_lanes(
+    c: Contraction, model: Model, axis: int, halo: tuple[int, ...]
+) -> Iterator[_Tile]:
     """
     Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
     smaller in the tile.
@@ -69,34 +87,45 @@ def _plans_with_lanes(
     while width > 1 and width // 2 >= extent:
         width //= 2
     others = _other_axes(c, model, axis)
+    extents = tuple(model.extents[other] for other in others)
     dimension = c.right.dimension_of(axis)
     shares = any(c.right.dimension_of(a) == dimension for a in (*c.batch, *c.n) if a != axis)
+    registers = model.core.vector_registers
     for vectors in range(1, MOST_VECTORS + 1):
         if vectors > 1 and (vectors - 1) * width >= extent:
             return
         if packs and shares and extent % (vectors * width):
             continue  # panels would begin inside of a group
-        most = model.core.vector_registers // vectors
-        for sizes in _sizes([model.extents[other] for other in others], most):
-            around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
-            tile = (*around, (axis, vectors * width))
-            plan = ConvolutionPlan(
-                tile,
-                summed,
-                halo,
-                packs,
-                model.is_window_alone,
-                model.result_is_far,
-                packs and model.weights_are_far,
-            )
-            if plan.written_out and 2 * model.accumulators(plan) > model.core.vector_registers:
-                continue  # the other half is for elements that several terms share
-            left, right = model.loaded(plan, c.left), model.loaded(plan, c.right)
-            if model.accumulators(plan) + min(left, right) + 1 <= model.core.vector_registers:
-                plan = plan if left <= right else _with_columns_inside(plan, c)
-                yield plan
-                if model.image_returns(plan):
-                    yield replace(plan, rows_outside=True)
+        lanes = (axis, vectors * width)
+        bound = Bound(model, lanes, others, packs, halo)
+        most = registers // vectors
+        if model.is_window_alone:
+            most //= 2  # the other half is for elements that several terms share
+        for sizes in _sizes(tuple(min(size, most) for size in extents), most):
+            rows, left, right = bound.counts(sizes)
+            if rows * vectors + min(left, right) + 1 <= registers:
+                around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
+                least = bound.seconds(rows, left, right)
+                yield _Tile(least, (*around, lanes), packs, left <= right)
+
+
+def _plans(
+    c: Contraction, model: Model, tile: _Tile, summed: tuple[int, ...], halo: tuple[int, ...]
+) -> Iterator[ConvolutionPlan]:
+    """The plans that have a tile."""
+    plan = ConvolutionPlan(
+        tile.sizes,
+        summed,
+        halo,
+        tile.packs,
+        model.is_window_alone,
+        model.result_is_far,
+        tile.packs and model.weights_are_far,
+    )
+    plan = plan if tile.left_first else _with_columns_inside(plan, c)
+    yield plan
+    if model.image_returns(plan):
+        yield replace(plan, rows_outside=True)
 
 
 def _with_columns_inside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPlan:
@@ -110,14 +139,16 @@ def _with_columns_inside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPl
     return replace(plan, tile=(*rows, *columns, lanes))
 
 
-def _sizes(extents: list[int], most: int) -> Iterator[tuple[int, ...]]:
+@lru_cache(maxsize=256)
+def _sizes(extents: tuple[int, ...], most: int) -> tuple[tuple[int, ...], ...]:
     """How many elements along each axis, so many in all at most."""
     if not extents:
-        yield ()
-        return
-    for size in range(1, min(extents[0], most) + 1):
-        for rest in _sizes(extents[1:], most // size):
-            yield (size, *rest)
+        return ((),)
+    return tuple(
+        (size, *rest)
+        for size in range(1, min(extents[0], most) + 1)
+        for rest in _sizes(extents[1:], most // size)
+    )
 
 
 def _other_axes(c: Contraction, model: Model, lanes: int) -> list[int]:

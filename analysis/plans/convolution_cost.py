@@ -63,10 +63,13 @@ class Model:
         self._moving_left, self._moving_right = (
             frozenset(a for a in self.extents if one.moves_along(a)) for one in (c.left, c.right)
         )
-        self._is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
+        self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
         """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
-        self.near_2, self.unhidden = kept_bytes(self.core.cache(2)), unhidden_part(target)
+        self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
+        self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
+        self._steps: dict[tuple[object, ...], int] = {}
+        self._known_touched: dict[tuple[object, ...], float] = {}
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
@@ -99,61 +102,86 @@ class Model:
         for axis, size in sizes.items():
             if axis != lanes and strides[axis] != 0:
                 count *= size
-        stride = strides[lanes]
+        one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
+        return Loads(count * one.vectors, count * one.loads, count * one.shuffles)
+
+    def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
+        """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
+        is_right = access is self.c.right
+        axis, wide = lanes
+        stride = (self.right if is_right else self.left)[axis]
         if stride == 0:
-            return Loads(count, count)
-        wide = sizes[lanes]
+            return Loads(1, 1)
         vectors = -(-wide // self.lanes)
-        if stride == 1 or (plan.packs and access == self.c.right):
-            return Loads(count * vectors, count * vectors)
+        if stride == 1 or (packs and is_right):
+            return Loads(vectors, vectors)
         if stride == 2:  # two vectors, of which a shuffle takes every other element
-            return Loads(count * vectors, 2 * count * vectors, count * vectors)
-        return Loads(count * vectors, count * wide, count * wide)
+            return Loads(vectors, 2 * vectors, vectors)
+        return Loads(vectors, wide, wide)
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
-        computing = self.arithmetic(plan)
+        from_l2 = self._read_from_l2(plan)
+        computing = self._arithmetic(plan, from_l2)
         return cost_of(
             [
                 ("arithmetic", computing),
-                ("from L2", self._from_l2(plan, computing)),
+                ("from L2", self._from_l2(plan, computing, from_l2)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing()),
+                ("writing", self._writing),
                 ("packing weights", self._packing(plan)),
-                ("copying the image", self._copying(plan)),
+                ("copying the image", self.copying(plan.halo)),
             ]
         )
 
-    def arithmetic(self, plan: ConvolutionPlan) -> float:
+    def _arithmetic(self, plan: ConvolutionPlan, from_l2: float) -> float:
         """Seconds of all tiles, the last ones along each axis being smaller."""
         c = self.c
         alone = prod(self.extents[axis] for axis in c.parallel if axis not in dict(plan.tile))
         parts = [
-            [(self.extents[axis] // size, size), (1, self.extents[axis] % size)]
-            for axis, size in plan.tile
+            [
+                (count, axis, size)
+                for count, size in (
+                    (self.extents[axis] // whole, whole),
+                    (1, self.extents[axis] % whole),
+                )
+                if count and size
+            ]
+            for axis, whole in plan.tile
         ]
         cycles = 0.0
         for part in product(*parts):
-            count = prod(number for number, _ in part)
-            sizes = {axis: size for (axis, _), (_, size) in zip(plan.tile, part, strict=True)}
-            if count and all(sizes.values()):
-                cycles += count * self._tile_cycles(plan, sizes)
+            count = prod(number for number, _, _ in part)
+            sizes = {axis: size for _, axis, size in part}
+            cycles += count * self._tile_cycles(plan, sizes, from_l2, self.finishing)
         return alone * cycles / self.clock
 
     def least(self, plan: ConvolutionPlan) -> float:
         """
-        Seconds that the arithmetic takes at least: those of as many whole tiles as make up the result. An element of a
-        smaller tile takes no less; but its last vectors may be fuller, which finish elements.
+        Seconds that a plan takes at least. An element of a tile that is smaller, at an edge, takes no less arithmetic than
+        of a whole one; but its last vectors may be fuller, which finish elements. Where arithmetic takes longer, more is
+        hidden of what comes meanwhile, but nothing ends before the longest of them.
         """
         sizes = {axis: min(size, self.extents[axis]) for axis, size in plan.tile}
         tiles = prod(self.extents[axis] / sizes.get(axis, 1) for axis in self.c.parallel)
-        return tiles * self._tile_cycles(plan, sizes, finishing=0.0) / self.clock
+        from_l2 = self._read_from_l2(plan)
+        computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
+        reading = self._reading(plan, from_l2)
+        coming, is_foreseen = self._coming(plan)
+        if is_foreseen:
+            together = max(computing, reading, coming) + self.unhidden * coming
+        else:
+            together = (max(coming, computing) + coming + computing) / 2
+        others = self._writing + self._packing(plan) + self.copying(plan.halo)
+        return together + self.unhidden * reading + others
 
     def _tile_cycles(
-        self, plan: ConvolutionPlan, sizes: dict[int, int], finishing: float | None = None
+        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, finishing: float
     ) -> float:
-        """Cycles of a tile of some sizes, of which an element is finished in so many additions."""
+        """
+        Cycles of a tile of some sizes, for which so many bytes come from L2, and of which an element is finished in so
+        many additions.
+        """
         core, c = self.core, self.c
-        finishing = self.finishing if finishing is None else finishing
         vectors = -(-sizes[plan.lanes] // self.lanes)
         rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
         operands = [self._loads(sizes, plan, access) for access in (c.left, c.right)]
@@ -161,15 +189,15 @@ class Model:
         loads = part * sum(operand.loads for operand in operands)
         shuffles = part * sum(operand.shuffles for operand in operands)
         # While L1 takes a line from L2, it gives nothing at one of its ports.
-        lines = self._read_from_l2(plan) / self.terms / core.cache(1).line_bytes
+        lines = from_l2 / self.terms / self.line
         step = max((rows * vectors + shuffles) / core.fma_ports, (loads + lines) / core.load_ports)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)
-        if self._is_along[plan.lanes]:
+        if self.is_along[plan.lanes]:
             return self.terms * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.
-        elements = prod(size for axis, size in sizes.items() if self._is_along[axis])
+        elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
         shuffles = log2(max(self.lanes, 2))
         each = shuffles if elements > 1 else LANE_BY_LANE * self.lanes
         ending += rows * vectors * each
@@ -249,7 +277,7 @@ class Model:
         loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
         ahead = max(1.0, LOOKED_AHEAD / (accumulators + loads))
         _, run = self._pieces(plan, self.c.left, ())
-        return ahead * max(run, self.core.cache(1).line_bytes) / L3_SECONDS
+        return ahead * max(run, self.line) / L3_SECONDS
 
     @cached_property
     def _beyond_l2(self) -> float:
@@ -259,6 +287,7 @@ class Model:
         is_cached = last.level > 2 and size <= last.bytes // last.shared_by
         return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
 
+    @cached_property
     def _writing(self) -> float:
         """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
         return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
@@ -274,11 +303,16 @@ class Model:
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them then."""
         return self.result_is_far and self._bytes(self.c.right) > self._bytes(self.c.left)
 
-    def _from_l2(self, plan: ConvolutionPlan, computing: float) -> float:
+    def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
-        tiles = prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.parallel)
-        reading = tiles * self._read_from_l2(plan) / self.rates.read_l2.core
+        reading = self._reading(plan, from_l2)
         return max(0.0, reading - computing) + self.unhidden * reading
+
+    def _reading(self, plan: ConvolutionPlan, from_l2: float) -> float:
+        """Seconds in which so many bytes come from L2 for each tile."""
+        sizes = dict(plan.tile)
+        tiles = prod(-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.c.parallel)
+        return tiles * from_l2 / self.rates.read_l2.core
 
     def _read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
@@ -288,59 +322,71 @@ class Model:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
-        near = kept_bytes(self.core.cache(1))
         image, weights = (
             self._touched(plan, access, plan.summed) for access in (self.c.left, self.c.right)
         )
-        if image + weights <= near:
+        if image + weights <= self.near_1:
             return weights if plan.rows_outside else image
         operands = (self.c.left, self.c.right)
         run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
         runs = self.terms / max(1, self.extents[plan.summed[-1]])
-        return image + weights if run <= near else max(image + weights, run * runs)
+        return image + weights if run <= self.near_1 else max(image + weights, run * runs)
 
     def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
         """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
+        is_right = access is self.c.right
+        moving = self._moving_right if is_right else self._moving_left
+        sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
+        key = (is_right, plan.packs, plan.halo, summed, sizes)
+        if (known := self._known_touched.get(key)) is not None:
+            return known
         count, run = self._pieces(plan, access, summed)
-        bytes_ = self.c.facts.element_bytes(access)
-        is_packed = plan.packs and access == self.c.right
-        return count * (run if is_packed else run + self.core.cache(1).line_bytes - bytes_)
+        is_packed = plan.packs and is_right
+        found = count * (run if is_packed else run + self.line - self.c.facts.element_bytes(access))
+        self._known_touched[key] = found
+        return found
 
     def _pieces(
         self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
     ) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
-        moving = self._moving(access)
+        is_right = access is self.c.right
+        moving = self._moving_right if is_right else self._moving_left
         sizes = {axis: size for axis, size in plan.tile if axis in moving}
         sizes |= {axis: self.extents[axis] for axis in summed if axis in moving}
         bytes_ = self.c.facts.element_bytes(access)
-        if plan.packs and access == self.c.right:
+        if plan.packs and is_right:
             return 1, prod(sizes.values()) * bytes_
-        line = self.core.cache(1).line_bytes
         count, run = 1, bytes_
         for axis, size in sizes.items():
             step = self._step(plan, access, axis) * bytes_
             # Along an axis of which a line has several elements they come together.
-            if step < line:
+            if step < self.line:
                 run += (size - 1) * step
             else:
                 count *= size
         return count, run
 
-    def _moving(self, access: Access) -> frozenset[int]:
-        """The axes along which an operand is read elsewhere."""
-        return self._moving_right if access is self.c.right else self._moving_left
-
     def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
         """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""
-        if not plan.halo or access != self.c.left:
-            return abs(self.c.stride(access, axis) or 0)
-        shape, stride, step = self.c.facts.buffers[access.buffer].shape, 1, 0
-        for dimension in reversed(plan.halo):
-            subscript, extent = access.subscripts[dimension], shape[dimension]
+        key = (plan.halo, access is self.c.right, axis)
+        if key not in self._steps:
+            is_copied = plan.halo and access is self.c.left
+            found = (
+                self._step_in_copy(plan.halo, axis) if is_copied else self.c.stride(access, axis)
+            )
+            self._steps[key] = abs(found or 0)
+        return self._steps[key]
+
+    def _step_in_copy(self, order: Sequence[int], axis: int) -> int:
+        """The same in a copy of the image that has its dimensions in some order."""
+        image = self.c.left
+        shape, stride, step = self.c.facts.buffers[image.buffer].shape, 1, 0
+        for dimension in reversed(order):
+            subscript, extent = image.subscripts[dimension], shape[dimension]
             step += stride * (subscript.coefficients[axis] if subscript is not None else 0)
             stride *= extent if isinstance(extent, int) else 1
-        return abs(step)
+        return step
 
     def _bytes(self, access: Access) -> float:
         return float(self.c.facts.buffers[access.buffer].bytes or 0)
@@ -352,11 +398,73 @@ class Model:
             return 0.0
         return 2 * self._bytes(self.c.right) / self.rates.pack_far.core
 
-    def _copying(self, plan: ConvolutionPlan) -> float:
+    def copying(self, halo: Sequence[int]) -> float:
+        """Seconds in which the image is copied with its border, if it is."""
         size = 2 * self._bytes(self.c.left)
         apart = prod(self.extents[axis] for axis in self.c.batch if self.c.left.moves_along(axis))
         rate = self.rates.copy_l2 if size / apart <= self.near_2 else self.rates.copy_l3
-        return size / rate.core if plan.halo else 0.0
+        return size / rate.core if halo else 0.0
+
+    def besides(self, halo: Sequence[int]) -> float:
+        """Seconds beside the arithmetic that every plan takes."""
+        operands = self._bytes(self.c.left) + self._bytes(self.c.right)
+        is_foreseen = operands <= self.near_2
+        coming = self.unhidden * operands / self._beyond_l2 if is_foreseen else 0.0
+        return self._writing + self.copying(halo) + coming
+
+
+class Bound:
+    """
+    What plans take at least whose tiles have so many elements along the axis in lanes, and any sizes along some others:
+    the arithmetic, from what a tile counts, and what every plan takes besides.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        lanes: tuple[int, int],
+        others: Sequence[int],
+        packs: bool,
+        halo: Sequence[int],
+    ):
+        axis, wide = lanes
+        self.besides = model.besides(halo)
+        core, c = model.core, model.c
+        self.core, self.terms = core, model.terms
+        wide = min(wide, model.extents[axis])
+        self.left, self.right = (
+            model.loads_of_one(access, (axis, wide), packs) for access in (c.left, c.right)
+        )
+        self.moved = [(model.left[a] != 0, model.right[a] != 0) for a in others]
+        self.vectors = -(-wide // model.lanes)
+        self.tiles = prod(model.extents[a] for a in c.parallel) / wide / model.clock
+        self.kept = 0.0 if model.is_window_alone else 1.0
+        """the part of loads that terms written out do not share, at least"""
+        self.latency = 0.0 if model.is_window_alone else core.fma_latency + 1
+        self.leaving = 0.0 if model.is_along[axis] else log2(max(model.lanes, 2))
+        """cycles in which a vector is transposed, at least"""
+
+    def counts(self, sizes: Sequence[int]) -> tuple[int, int, int]:
+        """The rows of vectors of a tile, and what it loads of either operand for one term."""
+        rows = left = right = 1
+        for size, (moves_left, moves_right) in zip(sizes, self.moved, strict=True):
+            rows *= size
+            if moves_left:
+                left *= size
+            if moves_right:
+                right *= size
+        return rows, left * self.left.vectors, right * self.right.vectors
+
+    def seconds(self, rows: int, left: int, right: int) -> float:
+        """Of a tile that counts these."""
+        one, other, core = self.left, self.right, self.core
+        left, right = left // one.vectors, right // other.vectors
+        loads = self.kept * (left * one.loads + right * other.loads)
+        shuffles = self.kept * (left * one.shuffles + right * other.shuffles)
+        multiplying = (rows * self.vectors + shuffles) / core.fma_ports
+        step = max(multiplying, loads / core.load_ports, self.latency)
+        ending = ending_cycles(core, rows, self.vectors) + rows * self.vectors * self.leaving
+        return self.besides + self.tiles / rows * (self.terms * step + ending)
 
 
 def _stride(c: Contraction, access: Access, axis: int) -> int | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseResourceAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -67,6 +66,5 @@ def _kernel(op: GraphOp, inputs: Sequence[SSAValue]) -> te.KernelOp:
 
 
 def _some_constant(type_: Tensor) -> SSAValue:
-    """A constant of a type: its elements do not matter here."""
-    splat: Any = DenseIntOrFPElementsAttr  # its overloads name each element type
-    return arith.ConstantOp(splat.from_list(type_, [0]), type_).result
+    """A constant of a type: its elements do not matter here, and are nowhere."""
+    return arith.ConstantOp(DenseResourceAttr.from_params("none", type_), type_).result

@@ -281,6 +281,9 @@ class _Times:
     channels: int
     target: Target
     known: dict[object, float] = field(default_factory=dict[object, float])
+    """by the types and the window"""
+    found: dict[object, float] = field(default_factory=dict[object, float])
+    """by the convolution itself"""
 
     def of_all(self, convolutions: Sequence[ConvOp], chosen: Sequence[Images]) -> float:
         """The seconds of some convolutions where the channels of the chosen images are in blocks."""
@@ -288,6 +291,12 @@ class _Times:
         return sum(self._of(c, c.image in values, c.result in values) for c in convolutions)
 
     def _of(self, conv: ConvOp, reads: bool, writes: bool) -> float:
+        one = (conv, reads, writes)
+        if one not in self.found:
+            self.found[one] = self._of_equal(conv, reads, writes)
+        return self.found[one]
+
+    def _of_equal(self, conv: ConvOp, reads: bool, writes: bool) -> float:
         types = (conv.image.type, conv.weights.type, conv.result.type)
         key = (reads, writes, *types, *conv.properties.values())
         if key not in self.known:
