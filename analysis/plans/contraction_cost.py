@@ -3,8 +3,7 @@ The predicted time of a contraction's plan.
 
 The model follows what was found with the real tile kernel: it runs at a rate of its own where both operands are
 near, and otherwise waits for the operand that streams. An element of the wide operand (B, of NR columns) takes part
-in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) in 2·NR: so long it may take to come
-for nothing.
+in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) in 2·NR: so long it may be under way.
 """
 
 from __future__ import annotations
@@ -476,8 +475,10 @@ class Model:
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
         if plan.innermost == "m":
             seconds += times * tiles * plan.mr * self._row_seconds(plan)
-        if plan.turned:
-            seconds += size / self.rates.pack_near.core
+        if plan.turned:  # element by element, in a loop over each short row of a tile
+            seconds += (
+                elements * (1 / self.core.store_ports + self.core.mispredict / plan.mr) / self.clock
+            )
         return seconds
 
 
