@@ -174,9 +174,8 @@ def test_the_last_columns_are_copied_once(rest: int):
     assert len(copies) == 1 and copies[0].parent_op() is kernel
 
 
-@pytest.mark.parametrize("core", ["icelake-server", "sapphire-rapids"])
-def test_rows_in_lanes_pay_for_a_result_that_is_stored_element_by_element(core: str):
+def test_rows_in_lanes_pay_for_a_result_that_is_stored_element_by_element():
     """Of A.T @ B.T, rows in lanes spare the transposition of B, which is a part of what the stores take more."""
     a, b = np.zeros((1024, 1024), np.float32), np.zeros((1024, 1024), np.float32)
-    plan = str(sw.jit(lambda a, b: a.T @ b.T, target=core, threads=1).lower(a, b).plan())
-    assert "rows in lanes" not in plan.splitlines()[1]
+    product = sw.jit(lambda a, b: a.T @ b.T, target="sapphire-rapids", threads=1)
+    assert "rows in lanes" not in str(product.lower(a, b).plan()).splitlines()[1]
