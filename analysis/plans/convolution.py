@@ -58,8 +58,8 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
         for plan in _plans(c, model, tile, summed, halo):
             if model.least(plan) <= most:
                 found.append((model.cost(plan).seconds, plan))
-        if len(found) >= n:
-            most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
+                if len(found) >= n:
+                    most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
     found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
     return tuple(plan for _, plan in found)[:n]
 
