@@ -35,6 +35,7 @@ def _allocated_bytes() -> int:
     return info.uordblks + info.hblkhd
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rows", [3, 300])
 def test_calls_allocate_their_results_only(rows: int):
     w = np.ones((40, 50), np.float32)

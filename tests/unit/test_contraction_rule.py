@@ -114,7 +114,7 @@ def test_lines_in_a_set():
     assert most_in_a_set(level_1, 4, 4096, 128) == 4
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [31, 33, 49, 100, 255, 300])
 @pytest.mark.parametrize("turned", ["", "left", "right"])
 def test_one_buffer_as_both_operands(n: int, turned: str):

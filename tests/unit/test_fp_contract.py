@@ -48,6 +48,7 @@ def test_strict_sums_are_in_order():
     assert np.array_equal(sw.jit(lambda x: sw.sum(x, axis=1), fp="strict")(x), expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "function",
     [lambda x: sw.softmax(x), lambda x: sw.layer_norm(x), lambda x: (sw.sum(x, axis=-1), x * 2)],

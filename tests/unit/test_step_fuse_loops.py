@@ -37,6 +37,7 @@ func.func @f(%A: {T}, %B: {T}, %C: {T}{n}) attributes {{stepwell.noalias}} {{
 }}"""
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
