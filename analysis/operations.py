@@ -61,6 +61,28 @@ def may_trap(op: Operation) -> bool:
     return isinstance(op, INTEGER_DIVISIONS)
 
 
+def block_of(value: SSAValue) -> Block | None:
+    """The block that a value is an argument of, or is computed in."""
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
+
+
+def is_before(value: SSAValue, op: Operation) -> bool:
+    """Whether a value that is used behind an operation of its block, or deeper, is there before the operation."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is not op.parent:
+        return True
+    return owner.is_before_in_block(op)
+
+
+def comes_after(user: Operation, op: Operation) -> bool:
+    """Whether an operation, or what it stands in, comes after another one in that one's block."""
+    around: Operation | None = user
+    while around is not None and around.parent is not op.parent:
+        around = around.parent_op()
+    return around is not None and op.is_before_in_block(around)
+
+
 def used_from_above(region: Region) -> list[SSAValue]:
     """The values that are used in a region and defined above it, in order: MLIR's `getUsedValuesDefinedAbove`."""
     used: dict[SSAValue, None] = {}

@@ -15,6 +15,7 @@ from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..analysis.operations import block_of
 from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -133,7 +134,7 @@ class CoreBuilder:
 
     def is_invariant(self, value: SSAValue) -> bool:
         """Whether it does not depend on the loop whose body the block is."""
-        return isinstance(self._loop, scf.ForOp) and _block_of(value) is not self.block
+        return isinstance(self._loop, scf.ForOp) and block_of(value) is not self.block
 
     def _home(
         self,
@@ -141,7 +142,7 @@ class CoreBuilder:
         may_leave: Callable[[CoreLoop], bool] = lambda loop: isinstance(loop, scf.ForOp),
     ) -> tuple[CoreBuilder, CoreLoop | None]:
         """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
-        needed = {_block_of(value) for value in operands}
+        needed = {block_of(value) for value in operands}
         builder, loop = self, None
         while builder._loop is not None and builder.block not in needed:
             if not may_leave(builder._loop):
@@ -149,11 +150,6 @@ class CoreBuilder:
             assert builder._around is not None
             builder, loop = builder._around, builder._loop
         return builder, loop
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
 
 
 # Properties that many operations have. Operations copy them.

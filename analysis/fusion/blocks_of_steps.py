@@ -8,12 +8,12 @@ from functools import cached_property
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ...dialects import loop, te
 from ...dialects.affine_bounds import linear_form
-from ..operations import used_from_above
+from ..operations import comes_after, is_before, used_from_above
 from .loop_operands import BLOCK, block_size
 
 MOST_BLOCK = 32 * BLOCK
@@ -285,10 +285,10 @@ def _place(kernel: te.KernelOp, followers: Sequence[Follower]) -> te.KernelOp | 
     last = max(every, key=_position)
     made = {output for each in every for output in each.outputs}
     needed = {value for each in every for value in each.inputs} - made
-    if all(_is_there(value, kernel) for value in needed):
+    if all(is_before(value, kernel) for value in needed):
         return kernel
     uses = [use.operation for output in made for use in output.uses]
-    if all(op in every or _comes_after(op, last) for op in uses):
+    if all(op in every or comes_after(op, last) for op in uses):
         return last
     return None
 
@@ -297,21 +297,6 @@ def _position(op: Operation) -> int:
     block = op.parent
     assert block is not None
     return [*block.ops].index(op)
-
-
-def _is_there(value: SSAValue, kernel: te.KernelOp) -> bool:
-    owner = value.owner
-    if isinstance(owner, Block) or owner.parent is not kernel.parent:
-        return True
-    return owner.is_before_in_block(kernel)
-
-
-def _comes_after(op: Operation, kernel: te.KernelOp) -> bool:
-    """Whether an operation, or what it stands in, comes after a kernel in its block."""
-    around: Operation | None = op
-    while around is not None and around.parent is not kernel.parent:
-        around = around.parent_op()
-    return around is not None and kernel.is_before_in_block(around)
 
 
 # The blocks.

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.frames import constant_value
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import block_of, operations_in
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width
 from ...dialects.scalar import EXACT
@@ -100,11 +100,7 @@ def _registers(op: arith.DivfOp, vector_bits: int) -> float:
     """How many registers are divided while the divisor stays the same: infinitely many where a loop's bounds are values."""
     shaped = cast("VectorType[Attribute]", op.result.type)
     registers: float = -(-shaped.element_count() * bit_width(shaped.element_type) // vector_bits)
-    return registers * prod(_trips(loop) for loop in _loops_between(op, _block_of(_divisor(op))))
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+    return registers * prod(_trips(loop) for loop in _loops_between(op, block_of(_divisor(op))))
 
 
 def _loops_between(op: Operation, outside: Block | None) -> Iterator[scf.ForOp | scf.ParallelOp]:

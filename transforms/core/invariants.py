@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.traits import is_side_effect_free
 
-from ...analysis.operations import operands_of
+from ...analysis.operations import block_of, operands_of
 
 
 def varies_in_part(op: Operation) -> bool:
     """Whether some of its operands are the same in all iterations of the loop it stands in, and others are not."""
     if not isinstance(op.parent_op(), scf.ForOp):
         return False
-    return len({_block_of(operand) is op.parent for operand in operands_of(op)}) == 2
+    return len({block_of(operand) is op.parent for operand in operands_of(op)}) == 2
 
 
 def move_before_loops(ops: Iterable[Operation]) -> None:
@@ -31,7 +31,7 @@ def move_before_loops(ops: Iterable[Operation]) -> None:
 
 
 def _move(op: Operation) -> None:
-    needed = {_block_of(operand) for operand in operands_of(op)}
+    needed = {block_of(operand) for operand in operands_of(op)}
     block, place = op.parent, op
     while block is not None and block not in needed and isinstance(block.parent_op(), scf.ForOp):
         loop = block.parent_op()
@@ -40,8 +40,3 @@ def _move(op: Operation) -> None:
     if place is not op and block is not None:
         op.detach()
         block.insert_op_before(op, place)
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent

@@ -30,7 +30,7 @@ from ...dialects.te.text import axis_names
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
-from .merge_loops import Waiting
+from .merge_loops import CarriedLoops
 from .replace_kernel import replace_kernel
 
 
@@ -134,7 +134,7 @@ def _seen_operand(
     """What loops read in another shape, which nothing else needs, if it is computed at each step while that waits."""
     source = _passed(view, compute.reads[0].source)
     found = None if source is None else _only_compute(source)
-    waiting = Waiting.of(kernel)
+    waiting = CarriedLoops.of(kernel)
     if source is None or found is None or waiting is None or not waiting.has_floats:
         return None
     producer, seen = found

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.cost import CHEAP, body_cost
 from ...analysis.fusion.loop_operands import runs_in
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in, used_from_above
+from ...analysis.operations import is_before, operations_in, used_from_above
 from ...dialects import loop, te
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
@@ -27,7 +27,7 @@ from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
-from .merge_loops import Waiting, is_before
+from .merge_loops import CarriedLoops
 from .replace_kernel import replace_kernel
 
 
@@ -51,7 +51,7 @@ class TeConsumeInLoopsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         is_strict = fp_contract(self.fp) == "strict"
         for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
-            found = Waiting.of(kernel) if kernel.parent is not None else None
+            found = CarriedLoops.of(kernel) if kernel.parent is not None else None
             while found is not None:
                 plan = plan_consumption(found, is_strict)
                 if isinstance(plan, str):
@@ -61,7 +61,7 @@ class TeConsumeInLoopsPass(StepwellPass):
                         missed=True,
                     )
                     break
-                found = Waiting.of(plan.apply())
+                found = CarriedLoops.of(plan.apply())
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _axes(compute: te.ComputeOp, source: SSAValue) -> tuple[int, ...] | str:
 class ConsumptionPlan:
     """Loops, the result that is used where they write it, and what uses it."""
 
-    loops: Waiting
+    loops: CarriedLoops
     number: int
     stores: tuple[loop.StoreOp, ...]
     reader: _Reader
@@ -299,7 +299,7 @@ def _without_first(reader: _Reader, result: SSAValue | None) -> None:
     replace_kernel(kernel, [*outer, result], body)
 
 
-def plan_consumption(found: Waiting, is_strict: bool) -> ConsumptionPlan | str:
+def plan_consumption(found: CarriedLoops, is_strict: bool) -> ConsumptionPlan | str:
     """Which result of loops is used where they write it, and how; or why none is, the last result's reason."""
     reason = "their results are the function's"
     for number in range(len(found.loops.outputs)):
@@ -310,7 +310,7 @@ def plan_consumption(found: Waiting, is_strict: bool) -> ConsumptionPlan | str:
     return reason
 
 
-def _plan_of(found: Waiting, number: int, is_strict: bool) -> ConsumptionPlan | str:
+def _plan_of(found: CarriedLoops, number: int, is_strict: bool) -> ConsumptionPlan | str:
     kernel, loops = found.kernel, found.loops
     if not found.in_registers:
         return "it is updated at computed places: what is there is known at the end"

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in, operations_of
+from ...analysis.operations import comes_after, is_before, operations_in, operations_of
 from ...dialects import loop, te
 from ...dialects.dtypes import is_float
 from ..remarks import remark
@@ -43,12 +43,12 @@ class TeMergeLoopsPass(StepwellPass):
         kernels = [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]
         waiting_in: dict[Block | None, list[te.KernelOp]] = {}
         for kernel in kernels:
-            found = Waiting.of(kernel)
+            found = CarriedLoops.of(kernel)
             if found is None:
                 continue
             waiting = waiting_in.setdefault(kernel.parent, [])
             for number, before in enumerate(waiting):
-                other = Waiting.of(before)
+                other = CarriedLoops.of(before)
                 assert other is not None
                 plan = plan_merge(other, found)
                 if isinstance(plan, str):
@@ -62,7 +62,7 @@ class TeMergeLoopsPass(StepwellPass):
 
 
 @dataclass(frozen=True)
-class Waiting:
+class CarriedLoops:
     """A kernel of nothing but loops whose steps need what those before them left in registers or at computed places."""
 
     kernel: te.KernelOp
@@ -79,7 +79,7 @@ class Waiting:
         return {self.kernel.inputs[_number(source)] for source in self.loops.sources}
 
     @staticmethod
-    def of(kernel: te.KernelOp) -> Waiting | None:
+    def of(kernel: te.KernelOp) -> CarriedLoops | None:
         loops, *rest = kernel.body.block.ops
         is_alone = len(rest) == 1 and isinstance(rest[0], te.YieldOp)
         if not isinstance(loops, te.LoopsOp) or not is_alone or kernel.destinations:
@@ -94,7 +94,7 @@ class Waiting:
         states = [op.buffer.type.element_type for op in cells if _is_state(op)]
         has_floats = any(map(is_float, states))
         count = len(states) + len(updated)
-        return Waiting(kernel, loops, count, not updated, has_floats) if count else None
+        return CarriedLoops(kernel, loops, count, not updated, has_floats) if count else None
 
 
 def _is_state(alloc: loop.AllocOp) -> bool:
@@ -117,8 +117,8 @@ def _updated(operations: Sequence[Operation]) -> set[SSAValue]:
 class MergePlan:
     """Two kernels, of which the first stands before the second, and where both can stand as one."""
 
-    one: Waiting
-    other: Waiting
+    one: CarriedLoops
+    other: CarriedLoops
     place: te.KernelOp
 
     def apply(self) -> te.KernelOp:
@@ -163,7 +163,7 @@ def _number(arg: SSAValue) -> int:
     return owner.args.index(arg)
 
 
-def plan_merge(one: Waiting, other: Waiting) -> MergePlan | str:
+def plan_merge(one: CarriedLoops, other: CarriedLoops) -> MergePlan | str:
     """How two kernels of a block are one, of which the first stands before the second; or why they are not."""
     if one.states + other.states > MOST_STATES:
         return f"their {one.states + other.states} states are more than the {MOST_STATES} that hide each other's waits"
@@ -177,26 +177,12 @@ def plan_merge(one: Waiting, other: Waiting) -> MergePlan | str:
     if all(is_before(value, one.kernel) for value in other.kernel.inputs):
         return MergePlan(one, other, one.kernel)
     if all(
-        _is_after(use.operation, other.kernel) for value in one.kernel.outputs for use in value.uses
+        comes_after(use.operation, other.kernel)
+        for value in one.kernel.outputs
+        for use in value.uses
     ):
         return MergePlan(one, other, other.kernel)
     return "what stands between them needs the one and is needed by the other"
-
-
-def is_before(value: SSAValue, kernel: te.KernelOp) -> bool:
-    """Whether a value that an operation after a kernel uses is there before the kernel."""
-    owner = value.owner
-    if isinstance(owner, Block) or owner.parent is not kernel.parent:
-        return True
-    return owner.is_before_in_block(kernel)
-
-
-def _is_after(op: Operation, kernel: te.KernelOp) -> bool:
-    """Whether an operation, or what it stands in, comes after a kernel in its block."""
-    around: Operation | None = op
-    while around is not None and around.parent is not kernel.parent:
-        around = around.parent_op()
-    return around is not None and kernel.is_before_in_block(around)
 
 
 def _loops_of(block: Block) -> list[loop.ForOp]:
