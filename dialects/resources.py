@@ -15,7 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache
-from threading import Thread
+from threading import Event
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 from zlib import crc32
@@ -35,6 +35,7 @@ from xdsl.ir import Attribute
 
 from ..errors import StepwellError
 from ..targets.large_memory import Regions
+from .copies_later import CopyingThread
 from .dtypes import element_type, numpy_dtype
 from .resource_handles import decoded, forget, handle_of, remember, storage
 
@@ -51,6 +52,8 @@ _PART = 1 << 16
 
 _WORTH_A_THREAD = 1 << 20
 """Bytes that take longer to copy, to new pages, than a thread takes to start."""
+
+_COPYING = CopyingThread()
 
 _FACTORS = 2048
 """of a checksum's sums: they stay in L1, beside what is multiplied with them"""
@@ -86,8 +89,8 @@ class _BlobText(str):
     is_lent: bool
     """whether the bytes belong to a `Loan`"""
     _raw: np.ndarray
-    _copying: Thread | None
-    """what still puts them there"""
+    _copied: Event | None
+    """set when all of them are there; None where they were from the start"""
 
     def __new__(
         cls,
@@ -95,18 +98,18 @@ class _BlobText(str):
         checksum: int,
         *,
         is_lent: bool = False,
-        copying: Thread | None = None,
+        copied: Event | None = None,
     ) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob._raw, blob.checksum, blob.is_lent, blob._copying = raw, checksum, is_lent, copying
+        blob._raw, blob.checksum, blob.is_lent, blob._copied = raw, checksum, is_lent, copied
         return blob
 
     @property
     def raw(self) -> np.ndarray:
         """The bytes, all of them."""
-        if self._copying is not None:
-            self._copying.join()
-            self._copying = None
+        if self._copied is not None:
+            self._copied.wait()
+            self._copied = None
         return self._raw
 
     def __str__(self) -> str:
@@ -197,9 +200,7 @@ def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> 
         return _BlobText(_read_only(raw.view()), checksum)
     copy = _MEMORY.empty(raw.nbytes)
     if copies_later and raw.nbytes >= _WORTH_A_THREAD:
-        copying = Thread(target=np.copyto, args=(copy, raw))
-        copying.start()
-        return _BlobText(_read_only(copy.view()), checksum, copying=copying)
+        return _BlobText(_read_only(copy.view()), checksum, copied=_COPYING.copy(copy, raw))
     copy[...] = raw
     return _BlobText(_read_only(copy), checksum)
 

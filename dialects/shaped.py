@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 Tensor: TypeAlias = TensorType[Attribute]
@@ -18,12 +18,19 @@ def is_tensor(value: SSAValue) -> bool:
 
 def tensor_type(value: SSAValue | Operation) -> Tensor:
     """The type of a value that is a tensor. Raises VerifyException for any other type."""
-    type_ = SSAValue.get(value).type
+    type_: Attribute = _value_of(value).type
     if not isinstance(type_, TensorType):
         raise VerifyException(
             f"found a value of type {type_}, expected a ranked tensor; operations on tensors take no others"
         )
     return cast(Tensor, type_)
+
+
+def _value_of(value: SSAValue | Operation) -> SSAValue:
+    """A value as it is, and of an operation its one result."""
+    if type(value) is OpResult or type(value) is BlockArgument:
+        return value  # `SSAValue.get` asks abstract classes, and this is asked of each operand of each operation
+    return SSAValue.get(value)
 
 
 def shape_of(value: SSAValue | Operation) -> tuple[int, ...]:

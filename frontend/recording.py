@@ -22,8 +22,9 @@ from ..dialects import graph
 from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
 from ..dialects.int64 import is_int64
-from ..dialects.resources import Loan, is_changed, tensor_elements
+from ..dialects.resources import ElementsAttr, Loan, is_changed, tensor_elements
 from ..errors import StepwellError
+from ..runtime.in_threads import in_threads
 from .active import active
 from .array_memory import check_memory
 from .arrays import as_array, is_array
@@ -42,6 +43,10 @@ from .tensor import ARGUMENT, Tensor, TensorLike
 
 _limit: ContextVar[int | None] = ContextVar("_limit", default=None)
 _records_constants: ContextVar[bool] = ContextVar("_records_constants", default=False)
+
+
+_WORTH_THREADS = 1 << 20
+"""Bytes that take longer to look at than a thread takes to start."""
 
 
 class TooLarge(StepwellError):
@@ -116,12 +121,15 @@ class Recording:
 
     def check_captured(self) -> None:
         """Raises StepwellError for an array that has been changed since it was captured."""
-        for value, tensor in self._constants.values():
-            op = tensor.value.owner
-            if not isinstance(op, graph.ConstantOp) or not tensor.shape:
-                continue
-            array = as_array(value, "a captured array")
-            if is_changed(op.value, array.astype(tensor.dtype, copy=False)):
+        captured = [
+            (op.value, as_array(value, "a captured array"), tensor)
+            for value, tensor in self._constants.values()
+            if tensor.shape and isinstance(op := tensor.value.owner, graph.ConstantOp)
+        ]
+        is_much = sum(array.nbytes for _, array, _ in captured) >= _WORTH_THREADS
+        changed = in_threads(_is_changed, captured) if is_much else [*map(_is_changed, captured)]
+        for (_, _, tensor), is_other in zip(captured, changed, strict=True):
+            if is_other:
                 raise StepwellError(
                     f"found '{tensor.value.name_hint}' changed while the function that captures it is traced, "
                     "expected the array to stay as it is, as it is one constant; let the function capture a copy"
@@ -229,6 +237,12 @@ def evaluating_at_most(limit: int) -> Generator[None]:
     finally:
         _limit.reset(token)
         _records_constants.reset(outer)
+
+
+def _is_changed(captured: tuple[ElementsAttr, np.ndarray, Tensor]) -> bool:
+    """Whether an array does not hold the elements any more of which a constant was made."""
+    elements, array, tensor = captured
+    return is_changed(elements, array.astype(tensor.dtype, copy=False))
 
 
 def _check_size(result: SSAValue) -> None:

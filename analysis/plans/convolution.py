@@ -7,10 +7,11 @@ What a plan is, and the model of its time, stand in `convolution_plan.py` and `c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from math import inf
+from typing import NamedTuple
 
 from ...targets.target import Target
 from ..facts import Contraction
@@ -64,15 +65,23 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     return tuple(plan for _, plan in found)[:n]
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Tile(NamedTuple):
     """A register tile that fits, and what its plans take at least."""
 
     least: float
-    sizes: tuple[tuple[int, int], ...]
+    lanes: tuple[int, int]
+    others: tuple[int, ...]
+    """axes that it may extend along beside the one in lanes"""
+    sizes: tuple[int, ...]
+    """along these"""
     packs: bool
     left_first: bool
     """whether the right operand's vectors are no fewer than what is loaded of the left one"""
+
+    @property
+    def sized_axes(self) -> tuple[tuple[int, int], ...]:
+        around = [sized for sized in zip(self.others, self.sizes, strict=True) if sized[1] > 1]
+        return (*around, self.lanes)
 
 
 def _tiles_with_lanes(
@@ -104,9 +113,8 @@ def _tiles_with_lanes(
         for sizes in _sizes(tuple(min(size, most) for size in extents), most):
             rows, left, right = bound.counts(sizes)
             if rows * vectors + min(left, right) + 1 <= registers:
-                around = [(a, size) for a, size in zip(others, sizes, strict=True) if size > 1]
                 least = bound.seconds(rows, left, right)
-                yield _Tile(least, (*around, lanes), packs, left <= right)
+                yield _Tile(least, lanes, others, sizes, packs, left <= right)
 
 
 def _plans(
@@ -114,7 +122,7 @@ def _plans(
 ) -> Iterator[ConvolutionPlan]:
     """The plans that have a tile."""
     plan = ConvolutionPlan(
-        tile.sizes,
+        tile.sized_axes,
         summed,
         halo,
         tile.packs,
@@ -151,11 +159,11 @@ def _sizes(extents: tuple[int, ...], most: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _other_axes(c: Contraction, model: Model, lanes: int) -> list[int]:
+def _other_axes(c: Contraction, model: Model, lanes: int) -> tuple[int, ...]:
     """The axes that a tile may extend along beside that in lanes: two of M, one of N."""
     m = [axis for axis in c.m if axis != lanes and model.extents[axis] > 1][-2:]
     n = [axis for axis in c.n if axis != lanes and model.extents[axis] > 1][-1:]
-    return [*n, *m]
+    return (*n, *m)
 
 
 def _halo_order(c: Contraction) -> tuple[int, ...]:

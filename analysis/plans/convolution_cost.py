@@ -7,11 +7,11 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from math import log2, prod
+from typing import NamedTuple
 
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
@@ -36,8 +36,7 @@ LOOKED_AHEAD = 256
 """Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
 
 
-@dataclass(frozen=True)
-class Loads:
+class Loads(NamedTuple):
     """What a tile loads of an operand for one term."""
 
     vectors: int
@@ -68,8 +67,13 @@ class Model:
         self.clock = cycles_per_second(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
+        self.parallel = c.parallel
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._known_places: dict[tuple[object, ...], int] = {}
+        self._image_bytes, self._weight_bytes = self._bytes(c.left), self._bytes(c.right)
+        self._weights_apart = prod(self.extents[a] for a in c.batch if c.right.moves_along(a))
+        """of how many convolutions by themselves there are weights"""
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
@@ -93,9 +97,9 @@ class Model:
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(dict(plan.tile), plan, access).vectors
+        return self._loads(plan.sizes, plan, access).vectors
 
-    def _loads(self, sizes: dict[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
+    def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
         """The same for a tile of some sizes, and the instructions for them."""
         strides = self.right if access is self.c.right else self.left
         lanes, count = plan.lanes, 1
@@ -135,8 +139,7 @@ class Model:
 
     def _arithmetic(self, plan: ConvolutionPlan, from_l2: float) -> float:
         """Seconds of all tiles, the last ones along each axis being smaller."""
-        c = self.c
-        alone = prod(self.extents[axis] for axis in c.parallel if axis not in dict(plan.tile))
+        alone = prod(self.extents[axis] for axis in self.parallel if axis not in plan.sizes)
         parts = [
             [
                 (count, axis, size)
@@ -162,7 +165,7 @@ class Model:
         hidden of what comes meanwhile, but nothing ends before the longest of them.
         """
         sizes = {axis: min(size, self.extents[axis]) for axis, size in plan.tile}
-        tiles = prod(self.extents[axis] / sizes.get(axis, 1) for axis in self.c.parallel)
+        tiles = prod([self.extents[axis] / sizes.get(axis, 1) for axis in self.parallel])
         from_l2 = self._read_from_l2(plan)
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         reading = self._reading(plan, from_l2)
@@ -183,11 +186,12 @@ class Model:
         """
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
-        rows = prod(size for axis, size in sizes.items() if axis != plan.lanes)
-        operands = [self._loads(sizes, plan, access) for access in (c.left, c.right)]
+        lanes = plan.lanes
+        rows = prod([size for axis, size in sizes.items() if axis != lanes])
+        left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
         part = self._shared(plan, sizes) if plan.written_out else 1.0
-        loads = part * sum(operand.loads for operand in operands)
-        shuffles = part * sum(operand.shuffles for operand in operands)
+        loads = part * (left.loads + right.loads)
+        shuffles = part * (left.shuffles + right.shuffles)
         # While L1 takes a line from L2, it gives nothing at one of its ports.
         lines = from_l2 / self.terms / self.line
         step = max((rows * vectors + shuffles) / core.fma_ports, (loads + lines) / core.load_ports)
@@ -235,20 +239,14 @@ class Model:
 
     def _coming(self, plan: ConvolutionPlan) -> tuple[float, bool]:
         """Seconds in which operands come from beyond L2, and whether prefetchers follow the image."""
-        c = self.c
-        weights = self._bytes(c.right)
-        blocks = self._blocks(plan)
-        block = (
-            weights
-            / blocks
-            / prod(self.extents[axis] for axis in c.batch if c.right.moves_along(axis))
-        )
+        weights, blocks = self._weight_bytes, self._blocks(plan)
+        block = weights / blocks / self._weights_apart
         moved = (
             weights
             if block <= self.near_2
-            else weights * prod(-(-self.extents[axis] // plan.size(axis)) for axis in c.m)
+            else weights * prod([-(-self.extents[a] // plan.size(a)) for a in self.c.m])
         )
-        image = self._bytes(c.left)
+        image = self._image_bytes
         is_far = image + block > self.near_2
         image *= blocks if is_far and not plan.rows_outside else 1
         if is_far and self._places(plan) > STREAMS:
@@ -257,19 +255,26 @@ class Model:
 
     def image_returns(self, plan: ConvolutionPlan) -> bool:
         """Whether the image would come from beyond L2 for each block of weights, all of which stay there."""
-        weights, blocks = self._bytes(self.c.right), self._blocks(plan)
-        is_far = self._bytes(self.c.left) + weights / blocks > self.near_2
-        return blocks > 1 and is_far and weights <= self.near_2
+        weights = self._weight_bytes
+        if weights > self.near_2:
+            return False
+        blocks = self._blocks(plan)
+        return blocks > 1 and self._image_bytes + weights / blocks > self.near_2
 
     def _blocks(self, plan: ConvolutionPlan) -> int:
         """In how many blocks tiles use the weights."""
-        return prod(-(-self.extents[axis] // plan.size(axis)) for axis in self.c.n)
+        sizes = plan.sizes
+        return prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.c.n])
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
+        key = (plan.halo, plan.summed)
+        if (known := self._known_places.get(key)) is not None:
+            return known
         page, bytes_ = self.core.page_bytes, self.c.left_bytes
         pages = (a for a in plan.summed if self._step(plan, self.c.left, a) * bytes_ >= page)
-        return prod(self.extents[axis] for axis in pages)
+        found = self._known_places[key] = prod(self.extents[axis] for axis in pages)
+        return found
 
     def _unforeseen_rate(self, plan: ConvolutionPlan) -> float:
         """Bytes/s of what only the loads ask for that a core looks ahead to."""
@@ -283,7 +288,7 @@ class Model:
     def _beyond_l2(self) -> float:
         """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
         last = self.core.caches[-1]
-        size = self._bytes(self.c.left) + self._bytes(self.c.right)
+        size = self._image_bytes + self._weight_bytes
         is_cached = last.level > 2 and size <= last.bytes // last.shared_by
         return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
 
@@ -296,12 +301,12 @@ class Model:
     def result_is_far(self) -> bool:
         """Whether a result, with what it is finished with, leaves L2 between calls."""
         size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
-        return size + self._bytes(self.c.left) + self._bytes(self.c.right) > self.near_2
+        return size + self._image_bytes + self._weight_bytes > self.near_2
 
     @cached_property
     def weights_are_far(self) -> bool:
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them then."""
-        return self.result_is_far and self._bytes(self.c.right) > self._bytes(self.c.left)
+        return self.result_is_far and self._weight_bytes > self._image_bytes
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
@@ -310,8 +315,8 @@ class Model:
 
     def _reading(self, plan: ConvolutionPlan, from_l2: float) -> float:
         """Seconds in which so many bytes come from L2 for each tile."""
-        sizes = dict(plan.tile)
-        tiles = prod(-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.c.parallel)
+        sizes = plan.sizes
+        tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
         return tiles * from_l2 / self.rates.read_l2.core
 
     def _read_from_l2(self, plan: ConvolutionPlan) -> float:
@@ -322,13 +327,12 @@ class Model:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
-        image, weights = (
-            self._touched(plan, access, plan.summed) for access in (self.c.left, self.c.right)
-        )
+        left, right, summed = self.c.left, self.c.right, plan.summed
+        image, weights = self._touched(plan, left, summed), self._touched(plan, right, summed)
         if image + weights <= self.near_1:
             return weights if plan.rows_outside else image
-        operands = (self.c.left, self.c.right)
-        run = sum(self._touched(plan, access, plan.summed[-1:]) for access in operands)
+        innermost = summed[-1:]
+        run = self._touched(plan, left, innermost) + self._touched(plan, right, innermost)
         runs = self.terms / max(1, self.extents[plan.summed[-1]])
         return image + weights if run <= self.near_1 else max(image + weights, run * runs)
 
@@ -393,21 +397,20 @@ class Model:
 
     def _packing(self, plan: ConvolutionPlan) -> float:
         """Seconds in which weights that are no constants are packed, in each call."""
-        is_constant = self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT
-        if not plan.packs or is_constant:
+        if not plan.packs or self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT:
             return 0.0
-        return 2 * self._bytes(self.c.right) / self.rates.pack_far.core
+        return 2 * self._weight_bytes / self.rates.pack_far.core
 
     def copying(self, halo: Sequence[int]) -> float:
         """Seconds in which the image is copied with its border, if it is."""
-        size = 2 * self._bytes(self.c.left)
+        size = 2 * self._image_bytes
         apart = prod(self.extents[axis] for axis in self.c.batch if self.c.left.moves_along(axis))
         rate = self.rates.copy_l2 if size / apart <= self.near_2 else self.rates.copy_l3
         return size / rate.core if halo else 0.0
 
     def besides(self, halo: Sequence[int]) -> float:
         """Seconds beside the arithmetic that every plan takes."""
-        operands = self._bytes(self.c.left) + self._bytes(self.c.right)
+        operands = self._image_bytes + self._weight_bytes
         is_foreseen = operands <= self.near_2
         coming = self.unhidden * operands / self._beyond_l2 if is_foreseen else 0.0
         return self._writing + self.copying(halo) + coming

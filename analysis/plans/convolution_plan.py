@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,19 @@ class ConvolutionPlan:
     rows_outside: bool = False
     """all blocks of weights, which stay in L2, go by while a tile of the image stays near: m is outside of n"""
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """The axis in vector lanes."""
         return self.tile[-1][0]
 
+    @cached_property
+    def sizes(self) -> Mapping[int, int]:
+        """How many elements of each axis of the tile there are in it."""
+        return dict(self.tile)
+
     def size(self, axis: int) -> int:
         """How many elements of an axis a tile has."""
-        return dict(self.tile).get(axis, 1)
+        return self.sizes.get(axis, 1)
 
     def __str__(self) -> str:
         sizes = "x".join(str(size) for _, size in self.tile)

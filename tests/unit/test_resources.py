@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from stepwell.analysis.levels import Level, level_of
 from stepwell.dialects import resources
+from stepwell.dialects.copies_later import CopyingThread
 from stepwell.dialects.dtypes import element_type
 from stepwell.dialects.resources import (
     INLINE_LIMIT,
@@ -244,3 +245,14 @@ def test_an_array_may_change_once_it_was_asked_whether_it_has(bytes_: int):
     array[...] = 0
     assert resources.is_changed(kept, array)
     np.testing.assert_array_equal(elements_to_numpy(kept), expected)
+
+
+def test_a_thread_copies_what_comes_while_it_is_there_and_after_it_has_ended():
+    copying = CopyingThread()
+    sources = [np.full(1 << 16, number, np.uint8) for number in range(20)]
+    for several in (sources[:15], sources[15:]):
+        targets = [np.zeros_like(source) for source in several]
+        pairs = zip(targets, several, strict=True)
+        for done in [copying.copy(target, source) for target, source in pairs]:
+            assert done.wait(10)
+        np.testing.assert_array_equal(targets, several)

@@ -31,7 +31,7 @@ from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
-from ..remarks import remark
+from ..remarks import is_listening, remark
 from ..stepwell_pass import StepwellPass
 from .constant_operands import is_known, known_array, new_constant
 
@@ -324,7 +324,6 @@ def choose(found: Sequence[Images], channels: int, target: Target) -> tuple[list
     """
     times = _Times(channels, target)
     every = list(dict.fromkeys(c for one in found for c in (*one.writers, *one.readers)))
-    plain = times.of_all(every, ())
     chosen = list(found)
     least = times.of_all(every, chosen)
     for images in found:
@@ -332,7 +331,9 @@ def choose(found: Sequence[Images], channels: int, target: Target) -> tuple[list
         seconds = times.of_all(every, fewer)
         if seconds <= least:
             chosen, least = fewer, seconds
-    text = f"predicted to take {time_text(least)}, with channels as they are {time_text(plain)}"
+    text = f"predicted to take {time_text(least)}"
+    if is_listening():  # who does not is not to wait for it
+        text += f", with channels as they are {time_text(times.of_all(every, ()))}"
     return chosen, text
 
 
