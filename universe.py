@@ -117,6 +117,7 @@ _PASSES: dict[str, str] = {
     "convert-te-to-linalg": "lowering.te_to_linalg:ConvertTeToLinalgPass",
     "te-reduce-rows-first": "transforms.te.reduce_rows_first:TeReduceRowsFirstPass",
     "te-write-out-products": "transforms.te.write_out_products:TeWriteOutProductsPass",
+    "te-write-out-sums": "transforms.te.write_out_sums:TeWriteOutSumsPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
     "te-double-windows": "transforms.te.double_windows:TeDoubleWindowsPass",
     "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",

@@ -71,6 +71,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LOOP,
         (
             "te-write-out-products",
+            "te-write-out-sums",
             "te-reduce-rows-first",
             "te-sink-into-regions",
             "te-fuse",
@@ -124,6 +125,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
 _BEFORE_SHOWING = {
     Level.TE: (
         "te-write-out-products",
+        "te-write-out-sums",
         "te-reduce-rows-first",
         "te-sink-into-regions",
         "te-fuse",

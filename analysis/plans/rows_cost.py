@@ -349,7 +349,8 @@ class Model:
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
             streams = 1
         vectors = own.lanes / self._vector(nest, own)
-        instructions = vectors * sum(nest.stride(a, axis) != 0 for a in nest.accesses)
+        used = set(nest.accesses)
+        instructions = vectors * sum(nest.stride(each, axis) != 0 for each in used)
         if streams == 1 and instructions < FOLLOWED:
             return 0.0
         return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))

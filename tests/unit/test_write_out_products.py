@@ -63,3 +63,21 @@ def test_many_pairs_of_small_matrices(m: int, k: int, n: int, dtype: str):
     found = sw.jit(lambda a, b: (a @ b, a @ b[..., 0:1] + 1))(a, b)
     np.testing.assert_array_equal(found[0], a @ b)
     np.testing.assert_array_equal(found[1], a @ b[..., 0:1] + 1)
+
+
+def normal_equations(x: Any, y: Any, weights: Any) -> Any:
+    """A few columns by each other, by another column, and by themselves, weighted."""
+    return x.T @ x, x.T @ y, (x * weights[:, None]).T @ x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize(("rows", "columns"), [(256, 2), (257, 3), (300, 5), (263, 8)])
+def test_few_long_sums(rows: int, columns: int, dtype: str):
+    rng = np.random.default_rng(rows)
+    x, y, weights = (
+        rng.integers(-9, 9, shape).astype(dtype) for shape in ((rows, columns), rows, rows)
+    )
+    found = sw.jit(normal_equations)(x, y, weights)
+    for one, expected in zip(found, normal_equations(x, y, weights), strict=True):
+        np.testing.assert_array_equal(one, expected)
+        assert one.dtype == expected.dtype

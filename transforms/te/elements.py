@@ -101,6 +101,25 @@ class ElementWriter:
         return builder.insert(guarded).outputs[0]
 
 
+def body_at(
+    compute: te.ComputeOp,
+    builder: Builder,
+    at: Sequence[SSAValue | int],
+    elements: Sequence[SSAValue],
+) -> SSAValue:
+    """What the body yields first at values of its iterators, some of which may be known numbers, for elements it reads."""
+    known: dict[SSAValue, SSAValue] = dict(zip(compute.read_args, elements, strict=True))
+    for arg, value in zip(compute.iterator_args, at, strict=True):
+        if isinstance(value, SSAValue):
+            known[arg] = value
+        elif arg.uses:
+            known[arg] = builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+    for op in compute.body.block.ops:
+        if not isinstance(op, te.YieldOp):
+            builder.insert(op.clone(known))
+    return known[compute.yielded[0]]
+
+
 def _index(
     builder: Builder, map_: AffineMap, expr: AffineExpr, operands: Sequence[SSAValue]
 ) -> SSAValue:

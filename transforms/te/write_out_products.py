@@ -11,7 +11,7 @@ from typing import ClassVar
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -25,6 +25,7 @@ from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
+from .elements import body_at
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _write_out(compute: te.ComputeOp) -> None:
     for number, place in enumerate(places):
         first = count + number * len(compute.reads)
         own = block.args[first : first + len(compute.reads)]
-        terms.append(_term(compute, builder, (*block.args[:count],), place, own))
+        terms.append(body_at(compute, builder, (*block.args[:count], *place), own))
     total = terms[0]
     for term in terms[1:]:
         is_float = isinstance(total.type, AnyFloat)
@@ -144,23 +145,3 @@ def _write_out(compute: te.ComputeOp) -> None:
     new.location = compute.location
     new.result.name_hint = compute.result.name_hint
     Rewriter.replace_op(compute, new)
-
-
-def _term(
-    compute: te.ComputeOp,
-    builder: Builder,
-    axes: tuple[SSAValue, ...],
-    place: tuple[int, ...],
-    elements: Sequence[SSAValue],
-) -> SSAValue:
-    """What the body yields at one place of the axes that are summed along."""
-    at = [builder.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result for n in place]
-    values: list[SSAValue] = [*axes, *at, *elements]
-    known: dict[SSAValue, SSAValue] = dict(zip(compute.body.block.args, values, strict=True))
-    for op in compute.body.block.ops:
-        if not isinstance(op, te.YieldOp):
-            builder.insert(op.clone(known))
-    for number in at:
-        if not number.uses:
-            Rewriter.erase_op(number.op)
-    return known[compute.yielded[0]]
