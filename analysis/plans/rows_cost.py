@@ -349,7 +349,7 @@ class Model:
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
             streams = 1
         vectors = own.lanes / self._vector(nest, own)
-        used = set(nest.accesses)
+        used = (*set(nest.reads), *set(nest.writes))
         instructions = vectors * sum(nest.stride(each, axis) != 0 for each in used)
         if streams == 1 and instructions < FOLLOWED:
             return 0.0
