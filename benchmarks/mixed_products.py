@@ -4,8 +4,8 @@ Products of matrices that are stored in 8 or 16 bits, beside the same product in
     python benchmarks/mixed_products.py [--sizes 512x256x128,768x768x768] [--rounds 31]
 
 GFLOP/s (an integer product and sum count as two, as those of floats do) and how many times as fast as f32, all
-kinds interleaved in one process and on one thread: the fastest call of each, and the median of the ratios of the
-rounds. `i8` is int8 · int8 → int32, exact; `bf16` and `f16` are added up in f32 and rounded at the end.
+kinds interleaved in one process and on one thread, by the processor's time for the process, which others on the
+machine disturb least: the fastest call of each, and the median of the ratios of the rounds. `i8` is int8 · int8 → int32, exact; `bf16` and `f16` are added up in f32 and rounded at the end.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ def kinds(m: int, n: int, k: int) -> dict[str, tuple[Any, Any, Any]]:
 
 
 def compiled(dtype: Any, a: Any, b: Any) -> Call:
-    lowered = sw.jit(lambda a, b: sw.matmul(a, b, dtype=dtype)).lower(a, b)
+    lowered = sw.jit(lambda a, b: sw.matmul(a, b, dtype=dtype), threads=1).lower(a, b)
     executable = lowered.compile()
     return lambda: executable(a, b)
 
 
 def seconds_of(call: Call, times: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(times):
         call()
-    return (time.perf_counter() - start) / times
+    return (time.process_time() - start) / times
 
 
 def measured(calls: Sequence[Call], rounds: int) -> list[list[float]]:

@@ -15,6 +15,7 @@ from typing import Literal
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
 from ..analysis.plans.computed_operands import keeps_rows, order_of_rows, stride_of_sources
 from ..analysis.plans.contraction_plan import ContractionPlan
+from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.lanes import block_lanes
 from ..analysis.plans.row_nests import nests_of
 from ..targets.target import Target
@@ -30,6 +31,7 @@ from .register_tile import (
     pad_loops,
     vector_span,
     write_out,
+    write_out_finish,
     write_out_terms,
 )
 from .session import Session
@@ -233,7 +235,7 @@ class _Tiles:
     def pack(self) -> None:
         """Copy the operands to where the tiles read them one element after the other."""
         plan, c = self.plan, self.c
-        by_rows = plan.mc < self.m and plan.innermost == "m"
+        by_rows = plan.mc < self.m and (plan.innermost == "m" or plan.left_by_rows)
         if plan.pack_left:
             block = self._level("m", "block") if by_rows or self.is_deep else None
             at = block or self.sum_block
@@ -470,6 +472,8 @@ class _Tiles:
         for tile, kept in self.tiles:
             for loop in (*tile.rows, kept.copy_along(self.row_axis), kept.out_along(self.row_axis)):
                 write_out(s, loop)
+        if self.finish is not None and not self.is_deep:
+            write_out_finish(s, self.finish.row, finishing_work(self.c))
         for loop in self.prefetches:
             write_out(s, loop)
         self._write_out_terms()

@@ -18,6 +18,9 @@ Of these in each cycle at most: a few percent of the four to eight instructions 
 that what they have left is for loads, and for another thread of the same core.
 """
 
+FINISH_WRITTEN_OUT = 8
+"""Additions for each element of a tile, or what takes as long, that are written out where it is finished."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -74,6 +77,16 @@ def write_out(s: Session, loop: LoopHandle | None) -> None:
     """Mark a loop to be unrolled, if it is still there: loops of one iteration are simplified away."""
     if loop is not None and not loop.is_gone:
         s.unroll(loop, mark=True)
+
+
+def write_out_finish(s: Session, rows: LoopHandle, work: float) -> None:
+    """
+    Write out the rows of what finishes a tile, if this is little: then the tile's elements go there in registers, and not
+    by a copy in memory. Of functions that are many instructions each there is one copy, in a loop.
+    """
+    if work <= FINISH_WRITTEN_OUT:
+        for loop in rows.copies:
+            write_out(s, loop)
 
 
 def write_out_terms(

@@ -113,7 +113,7 @@ class _Domains:
             by_rows = deep or mc < problem.m
             one_loop = one_block and not deep
             for pack_left in self._left_choices(mr, one_loop=one_loop, by_rows=by_rows):
-                peel_m = bool(problem.m % mr) and not pack_left
+                peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
                 for pack_right, peel_n in self._right_choices(mr, nr, nc, deep=deep):
                     if (nc < problem.n or k_outside) and not pack_right:
                         continue
@@ -126,10 +126,21 @@ class _Domains:
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
                         innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
                         self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
-                        self.mirrored, sums_in,
+                        self.mirrored, sums_in=sums_in,
                     )  # fmt: skip
                     if not self.mirrored or self._can_mirror(plan):
                         yield plan
+                        if self._may_pack_by_rows(plan):
+                            yield replace(plan, left_by_rows=True)
+
+    def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
+        """Whether rows of A may be packed when their tiles begin: where a copy of all of A would come from beyond L2."""
+        return (
+            plan.pack_left
+            and plan.innermost == "n"
+            and not self.problem.left.is_constant
+            and self.model.left_bytes > self.model.near_2
+        )
 
     def _can_mirror(self, plan: ContractionPlan) -> bool:
         """

@@ -8,7 +8,7 @@ in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import log2
 from typing import Literal
 
@@ -16,7 +16,7 @@ from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
-from .contraction_problem import Problem
+from .contraction_problem import Problem, tiles
 from .cost import (
     Cost,
     cost_of,
@@ -67,10 +67,14 @@ class Model:
 
     @property
     def result_is_far(self) -> bool:
-        """Whether C, with what it is finished with, leaves L2 between calls."""
+        """Whether most of C, with what it is finished with, leaves L2 between calls."""
+        return self._result_share() > 1 / 2
+
+    def _result_share(self) -> float:
+        """The part of C, and of what it is finished with, that is not in L2 when a call begins."""
         problem = self.problem
         size = problem.m * problem.n * (problem.result_bytes + problem.finished_with)
-        return not self._is_near(size + self.left_bytes + self.right_bytes)
+        return self._beyond_share(size + self.left_bytes + self.right_bytes)
 
     def _work(self) -> int:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
@@ -91,7 +95,7 @@ class Model:
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
         fetched = (self.problem.left.element_bytes, self.problem.right.element_bytes)
-        return self._tiles_time(_tiles(self.problem, mr, nr, (True, True)), fetched)
+        return self._tiles_time(tiles(self.problem, mr, nr, (True, True)), fetched)
 
     def arithmetic(self, plan: ContractionPlan) -> float:
         """
@@ -112,9 +116,9 @@ class Model:
             EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
             EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
         )
-        tiles = _tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
+        counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
         split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
-        seconds = self._tiles_time(tiles, fetched, extending, split)
+        seconds = self._tiles_time(counted, fetched, extending, split)
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
@@ -205,11 +209,12 @@ class Model:
         return size <= self.near_2
 
     def _far_share(self) -> float:
-        """
-        The part of both operands that is not in L2 when a call begins. Of what is little more than stays there,
-        the replacement of lines loses some and not all.
-        """
-        return min(max((self.left_bytes + self.right_bytes) / self.near_2 - 1, 0.0), 1.0)
+        """The part of both operands that is not in L2 when a call begins."""
+        return self._beyond_share(self.left_bytes + self.right_bytes)
+
+    def _beyond_share(self, size: float) -> float:
+        """Of so many bytes that are used in turn: of little more than stays in L2, the replacement of lines loses some and not all."""
+        return min(max(size / self.near_2 - 1, 0.0), 1.0)
 
     def _streaming_right(self, plan: ContractionPlan) -> float:
         problem = self.problem
@@ -272,6 +277,10 @@ class Model:
         return size * max(1.0, crowd / (even + 1))
 
     def _streaming_left(self, plan: ContractionPlan) -> float:
+        if (
+            plan.left_by_rows
+        ):  # tiles find their rows near: what packing waits for, it waits for itself
+            return 0.0
         problem, left = self.problem, self.problem.left
         bytes_ = left.read_bytes(is_packed=plan.pack_left)
         elements = problem.m * problem.k
@@ -360,7 +369,8 @@ class Model:
             return 0.0
         written = self.left_bytes if is_left else self.right_bytes
         size = (written + written * operand.source_bytes / operand.element_bytes) / 2
-        rate = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
+        is_near = self._is_near(2 * size) or (is_left and plan.left_by_rows)
+        rate = self.rates.pack_near if is_near else self.rates.pack_far
         seconds = size / rate.core
         # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
         vectors = written / operand.element_bytes / self.lanes
@@ -369,14 +379,18 @@ class Model:
         if operand.computing is not None:
             seconds += vectors * operand.computing.work / self.core.fma_ports / self.clock
         blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
-        if plan.k_outside:
+        if is_left and plan.left_by_rows:
+            source = written * operand.source_bytes / operand.element_bytes
+            seconds += self._far_share() * source / self._beyond_l2()
+        elif plan.k_outside:
             rows = plan.mc if plan.innermost == "m" else self.problem.m
             across = rows if is_left else plan.nc
             blocks = self._is_near(plan.kc * across * operand.element_bytes)
         if not blocks and written > self.near_2:
             seconds += 2 * written / self._beyond_l2()  # the copy leaves L2 and comes back
         # Blocks of A are copied for each block of columns around them.
-        again = -(-self.problem.n // plan.nc) if plan.k_outside and is_left else 1
+        is_again = is_left and (plan.k_outside or plan.left_by_rows)
+        again = -(-self.problem.n // plan.nc) if is_again else 1
         return seconds * again
 
     def _keeps_rows(self, plan: ContractionPlan) -> bool:
@@ -466,35 +480,18 @@ class Model:
         elements = problem.m * problem.n
         size = elements * problem.result_bytes
         times = -(-problem.k // plan.kc) if plan.k_outside else 1
-        if times == 1 and not self.result_is_far:
+        if times == 1 and not self._result_share():
             return 0.0
         rate = self._beyond_l2()
-        seconds = (2 * size * times + elements * problem.finished_with) / rate
+        share = self._result_share() if times == 1 else 1.0
+        seconds = share * (2 * size * times + elements * problem.finished_with) / rate
         tiles = elements * self._computed_part(plan) / (plan.mr * plan.nr)
         if plan.k_outside:
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
         if plan.innermost == "m":
-            seconds += times * tiles * plan.mr * self._row_seconds(plan)
+            seconds += share * times * tiles * plan.mr * self._row_seconds(plan)
         if plan.turned:  # element by element, in a loop over each short row of a tile
             seconds += (
                 elements * (1 / self.core.store_ports + self.core.mispredict / plan.mr) / self.clock
             )
         return seconds
-
-
-def _tiles(
-    problem: Problem, mr: int, nr: int, peels: tuple[bool, bool], *, mirrored: bool = False
-) -> Iterator[tuple[int, int, int]]:
-    """How many tiles there are of how many rows and columns: those at the edges have fewer where they are peeled."""
-    rest_m, rest_n = problem.m % mr, problem.n % nr
-    below = rest_m if peels[0] else mr
-    for first in range(0, problem.n, nr) if mirrored else (0, problem.n - rest_n):
-        is_last = first + nr > problem.n
-        if is_last and not rest_n:
-            continue
-        columns = rest_n if is_last and peels[1] else nr
-        count = 1 if mirrored or is_last else problem.n // nr
-        above = first // mr if mirrored else 0
-        yield count * (problem.m // mr - above), mr, columns
-        if rest_m:
-            yield count, below, columns

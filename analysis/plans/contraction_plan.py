@@ -48,6 +48,8 @@ class ContractionPlan:
     """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
     mirrored: bool = False
     """of a symmetric result only the tiles on and below the diagonal are computed, and the rest copied from there"""
+    left_by_rows: bool = False
+    """A is packed MR rows at a time, right before the tiles of these rows, and again for each block of columns"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
@@ -62,6 +64,7 @@ class ContractionPlan:
             f"{self.innermost.upper()} tiles innermost",
             f"packs {' and '.join(packed)}" if packed else "packs nothing",
         ]
+        words += ["A row by row of tiles"] if self.left_by_rows else []
         words += [f"peels {' and '.join(peeled)}"] if peeled else []
         words += ["K blocks outside of M"] if self.k_outside else []
         asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...dialects.dtypes import bit_width
 from ...targets.core import Core
+from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .computed_operands import Computing, computing, stride_of_sources
 
@@ -114,6 +116,32 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.is_symmetric,
         _finished_with(contraction),
     )
+
+
+def finishing_work(contraction: Contraction) -> float:
+    """What each element of the result is finished with, in additions; 0 where it is not."""
+    facts = contraction.facts
+    finished = () if contraction.finished is None else facts.nest(contraction.finished)
+    counts = (facts.statements[number].operations for number in finished)
+    return sum(count * name_cost(name) for operations in counts for name, count in operations)
+
+
+def tiles(
+    problem: Problem, mr: int, nr: int, peels: tuple[bool, bool], *, mirrored: bool = False
+) -> Iterator[tuple[int, int, int]]:
+    """How many tiles there are of how many rows and columns: those at the edges have fewer where they are peeled."""
+    rest_m, rest_n = problem.m % mr, problem.n % nr
+    below = rest_m if peels[0] else mr
+    for first in range(0, problem.n, nr) if mirrored else (0, problem.n - rest_n):
+        is_last = first + nr > problem.n
+        if is_last and not rest_n:
+            continue
+        columns = rest_n if is_last and peels[1] else nr
+        count = 1 if mirrored or is_last else problem.n // nr
+        above = first // mr if mirrored else 0
+        yield count * (problem.m // mr - above), mr, columns
+        if rest_m:
+            yield count, below, columns
 
 
 def _finished_with(contraction: Contraction) -> int:

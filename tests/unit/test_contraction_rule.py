@@ -202,7 +202,7 @@ def test_what_is_made_of_a_far_result_is_asked_for_ahead():
         arrays = (np.zeros(shape, np.float32) for shape in ((m, 256), (256, 128), (128,)))
         return sw.jit(layer, target="zen4").lower(*arrays).as_text("loop")
 
-    assert {f"loop.prefetch %{name}[" in text(512) for name in ("add", "maximum")} == {True}
+    assert {f"loop.prefetch %{name}[" in text(1024) for name in ("add", "maximum")} == {True}
     assert "loop.prefetch" not in text(64)
 
 

@@ -29,7 +29,7 @@
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
 // SPR: f64.
 // SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: wide.
