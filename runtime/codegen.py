@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StepwellError
-from ..lowering.llvm_text import has_vectors, is_on_vectors
+from ..lowering.llvm_text import is_on_vectors
 from ..targets.llvm import target_machine
 from ..targets.llvm_host import llvm_host
 
@@ -93,7 +93,8 @@ def optimised(text: str, machine: binding.TargetMachine) -> Generator[binding.Mo
     with parsed(text, machine) as module:
         options = binding.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
-        options.slp_vectorization = not has_vectors(text)  # it takes long to find nothing
+        # It makes vectors of what few steps of a recurrence do side by side, whose elements then wait for shuffles.
+        options.slp_vectorization = False
         options.loop_interleaving = True
         options.loop_unrolling = True
         builder = binding.create_pass_builder(machine, options)

@@ -14,10 +14,16 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from ...dialects import loop, te
 from ...dialects.affine_bounds import linear_form
 from ..operations import comes_after, is_before, used_from_above
-from .loop_operands import BLOCK, block_size
+from .loop_operands import BLOCK, LEAST_STEPS
 
-MOST_BLOCK = 32 * BLOCK
+MOST_BLOCK = 1 << 15
 """Steps of a block at most, however far back reads go: of 8 bytes each a quarter of an L2 of 1 MiB."""
+
+LONGER = 4
+"""Times that a block is longer than what is copied for it of the one before, where there are so many steps."""
+
+LEAST_BLOCKS = 8
+"""Blocks that are left where they become longer for that."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def plan_blocks(kernel: te.KernelOp) -> BlocksPlan | str | None:
     followers = _followers(kernel, written)
     if isinstance(followers, str):
         return followers
-    if steps.count < 2 * BLOCK:
+    if steps.count < LEAST_STEPS:
         return "the steps are few"
     place = _place(kernel, followers)
     if place is None:
@@ -302,21 +308,41 @@ def _position(op: Operation) -> int:
 # The blocks.
 
 
-def _sizes(steps: Steps, followers: Sequence[Follower]) -> tuple[int, int, int, int, int] | str:
-    """Steps of a block, blocks, the stride, how many elements come behind, and what is kept of what was before."""
+def steps_of_block(kernel: te.KernelOp) -> int:
+    """Steps of a block of a kernel's loops, if elements are computed ahead of them: more where others read far back."""
+    loops = _only_loops(kernel)
+    steps = None if loops is None else _steps_of(loops)
+    if loops is None or steps is None:
+        return BLOCK
+    followers = _followers(kernel, _written(kernel, loops, steps))
+    return BLOCK if isinstance(followers, str) else _block_size(followers, steps.count)
+
+
+def _reach(followers: Sequence[Follower]) -> tuple[int, int, int]:
+    """The stride at which kernels read, how many elements come behind, and what is kept of what was before."""
     shifts = [shift for follower in followers for _, shift in follower.shifts]
     stride = followers[0].shifts[0][0]
     behind = max(shifts) // stride
+    return stride, behind, max(stride * behind - min(shifts), 0)
+
+
+def _block_size(followers: Sequence[Follower], steps: int) -> int:
+    """Of so many steps those of a block that these follow: if it can be several times what is kept of the one before."""
+    stride, behind, halo = _reach(followers)
+    size, least = BLOCK, 2 * max(stride * (behind + 1), halo)
+    while size < least or (size < LONGER * halo and LEAST_BLOCKS * size < steps):
+        size *= 2
+    return size - size % stride
+
+
+def _sizes(steps: Steps, followers: Sequence[Follower]) -> tuple[int, int, int, int, int] | str:
+    """Steps of a block, blocks, the stride, how many elements come behind, and what is kept of what was before."""
+    stride, behind, halo = _reach(followers)
     if behind < 0:
         return "it is read outside of where it is written"
-    halo = max(stride * behind - min(shifts), 0)
+    shifts = [shift for follower in followers for _, shift in follower.shifts]
     least = 2 * max(stride * (behind + 1), halo)
-    size = steps.size
-    if size is None:
-        size = block_size(steps.count)
-        while size < least:
-            size *= 2
-        size -= size % stride
+    size = steps.size or _block_size(followers, steps.count)
     if size % stride or not least <= size <= min(MOST_BLOCK, steps.count // 2):
         return f"it is read {max(shifts) - min(shifts)} elements back, too far for blocks of {size}"
     # Elements that a kernel has none of are left out only behind the last whole block.

@@ -14,18 +14,15 @@ from ...dialects.shaped import tensor_type
 from ..cost import CHEAP, body_cost
 from ..operations import used_from_above
 
-BLOCK = 1024
-"""Elements that are computed ahead of the steps that read them: of 8 bytes each they take 8 KiB, a quarter of an L1 of 32 KiB."""
+BLOCK = 64
+"""
+Steps of a block, where elements are computed ahead of these: a vector of bytes on any target. So few, of three operations
+each, wait for one another in a core's reorder buffer, which has 224 entries and more (Intel since Skylake, AMD since Zen:
+Fog, "The microarchitecture of Intel, AMD and VIA CPUs"), while the next block's elements are computed.
+"""
 
-LANES = 32
-"""Blocks are a multiple of this where they may be: of the lanes that run together on any target."""
-
-
-def block_size(steps: int) -> int:
-    """How many of these steps are a block: near to BLOCK, and if that can be so that nothing is left over."""
-    sizes = [size for size in range(BLOCK, BLOCK // 4, -1) if steps % size == 0]
-    return next((size for size in sizes if size % LANES == 0), sizes[0] if sizes else BLOCK)
-
+LEAST_STEPS = 2048
+"""Steps from which a loop is cut into blocks."""
 
 WAITING = 2 * CHEAP
 """What a step may do while it waits for the one before, in additions: a sum of floats takes four cycles, of as many operations each."""
@@ -104,6 +101,6 @@ def _streaming_loop(loads: tuple[loop.LoadOp, ...]) -> loop.ForOp | str:
         return "the loops read one element"
     trips, lower = around.constant_trip_count(), around.lower_map.data.results
     starts_at_0 = lower == (AffineConstantExpr(0),) and around.step.value.data == 1
-    if trips is None or trips < 2 * BLOCK or not starts_at_0:
+    if trips is None or trips < LEAST_STEPS or not starts_at_0:
         return "the loop that reads it is short"
     return around

@@ -25,6 +25,9 @@ FOLLOWING: dict[str, Callable[..., Any]] = {
     ),
     "every other": lambda xp, x: xp.cumsum(x)[1::2] * xp.cumsum(x)[: x.size // 2 * 2 : 2],
     "operands ahead": lambda xp, x: xp.cumsum(xp.exp(x))[3:] / xp.cumsum(xp.exp(x))[:-3],
+    "operands ahead, from far back": lambda xp, x: (
+        xp.cumsum(xp.exp(x))[300:] - xp.cumsum(xp.exp(x))[:-300]
+    ),
     "far back": lambda xp, x: xp.cumsum(x)[700:] - xp.cumsum(x)[:-700],
     "most of it": lambda xp, x: xp.cumsum(x)[5:-9] * xp.cumsum(x)[2:-12],
     "several results": lambda xp, x: [

@@ -93,3 +93,16 @@ def test_sums_by_groups_are_one_kernel():
 
     assert kernels(lambda g, h, x: (sw.bincount(g, x, length=7), sw.bincount(g, length=7))) == 1
     assert kernels(lambda g, h, x: (sw.bincount(g, x, length=7), sw.bincount(h, length=7))) == 2
+
+
+def test_counts_and_sums_clamp_groups_once():
+    def program(xp: Any, group: Any, value: Any, **length: int) -> Any:
+        counts = xp.bincount(group, **length)
+        return xp.bincount(group, weights=value, **length) / counts
+
+    group, value = np.arange(2100) % 7, np.arange(2100.0)
+    traced = sw.jit(lambda group, value: program(sw, group, value, length=7))
+    np.testing.assert_allclose(traced(group, value), program(np, group, value), rtol=1e-12)
+    text = traced.lower(group, value).as_text("te")
+    assert text.count("arith.minui") == 2  # in whole blocks, and behind them
+    assert "tensor<2100xi64> -> tensor<2100xi64>" not in text

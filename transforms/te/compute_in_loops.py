@@ -21,7 +21,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.cost import is_data_movement
-from ...analysis.fusion.loop_operands import WAITING, ComputedOperand, block_size, plan_operand
+from ...analysis.fusion.blocks_of_steps import steps_of_block
+from ...analysis.fusion.loop_operands import WAITING, ComputedOperand, plan_operand
 from ...analysis.levels import Level
 from ...dialects import loop, te
 from ...dialects.shaped import Tensor, tensor_type
@@ -249,7 +250,7 @@ def _joined(
         for op in one.body.block.ops:
             if isinstance(op, arith.ConstantOp):
                 builder.insert(op.clone(inside))
-    new = builder.insert(_computing(loops, operands, inside))
+    new = builder.insert(_computing(loops, operands, inside, steps_of_block(kernel)))
     results: dict[SSAValue, SSAValue] = dict(zip(loops.outputs, new.outputs, strict=True))
     builder.insert(te.YieldOp(*(results[value] for value in kernel.yielded)))
     made = replace_kernel(kernel, inputs, Region(block))
@@ -261,9 +262,12 @@ def _joined(
 
 
 def _computing(
-    loops: te.LoopsOp, operands: Sequence[_Operand], inside: dict[SSAValue, SSAValue]
+    loops: te.LoopsOp, operands: Sequence[_Operand], inside: dict[SSAValue, SSAValue], size: int
 ) -> te.LoopsOp:
-    """Loops that compute operands; `inside` has what stands for the values that they and these use."""
+    """
+    Loops that compute operands, ahead of blocks of so many steps; `inside` has what stands for the values that they and
+    these use.
+    """
     numbers = {operand.number for operand in operands}
     before = [source for n, source in enumerate(loops.sources) if n not in numbers]
     read = list(dict.fromkeys(read.source for o in operands for read in o.compute.reads))
@@ -294,7 +298,7 @@ def _computing(
             load.result.replace_all_uses_with(element)
             _erase(load)
     if ahead:
-        _compute_ahead(block, ahead)
+        _compute_ahead(block, ahead, size)
     for operand in operands:
         block.erase_arg(mapping[operand.plan.source])  # pyright: ignore[reportArgumentType]
     new = te.LoopsOp(loops.loops_name.data, sources, inits, [v.type for v in loops.outputs], region)
@@ -310,7 +314,9 @@ def _erase(load: loop.LoadOp) -> None:
     load.erase()
 
 
-def _compute_ahead(block: Block, loads: Sequence[tuple[loop.LoadOp, ElementWriter]]) -> None:
+def _compute_ahead(
+    block: Block, loads: Sequence[tuple[loop.LoadOp, ElementWriter]], size: int
+) -> None:
     """
     Compute what loads of one loop read a block of steps ahead.
 
@@ -320,7 +326,6 @@ def _compute_ahead(block: Block, loads: Sequence[tuple[loop.LoadOp, ElementWrite
     steps = loads[0][0].parent_op()
     assert isinstance(steps, loop.ForOp)
     count, name = steps.constant_trip_count() or 0, steps.loop_name.data
-    size = block_size(count)
     stored: dict[loop.LoadOp, _Stored] = {}
     for load, writer in loads:
         buffer = loop.AllocOp(loop.Scope.STACK, MemRefType(load.result.type, (size,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
@@ -243,8 +244,23 @@ def _merged_loops(
     args |= zip(outputs, block.args[len(read) :], strict=True)
     _write(Builder(InsertPoint.at_end(block)), one.body.block, other.body.block, args)
     block.add_op(te.YieldOp())
+    _share_loads(block, block.args[: len(read)])
     results = [value.type for each in both for value in each.outputs]
     return te.LoopsOp(name, read, inits, results, Region(block))
+
+
+def _share_loads(block: Block, sources: Container[SSAValue]) -> None:
+    """Let steps load an element of a tensor, which loops do not write, once."""
+    found: dict[tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]], loop.LoadOp] = {}
+    for load in [op for op in block.walk() if isinstance(op, loop.LoadOp)]:
+        if load.buffer not in sources:
+            continue
+        element = load.parent, load.buffer, load.map.data, tuple(load.operands_)
+        first = found.setdefault(element, load)
+        if first is not load:
+            load.result.replace_all_uses_with(first.result)
+            load.detach()
+            load.erase()
 
 
 def _write(builder: Builder, one: Block, other: Block, mapping: dict[SSAValue, SSAValue]) -> None:

@@ -28,14 +28,14 @@ func.func @cheap(%x: tensor<5xf32>) -> tensor<5xf32> {
 
 // CHECK-LABEL: func.func @ahead
 // CHECK:         te.loops "write" (%x_2 = %x_1) -> (%out) : (tensor<2063xf32>) -> tensor<2063xf32> {
-// CHECK-NEXT:      %y = loop.alloc stack : memref<1024xf32>
-// CHECK-NEXT:      loop.for serial "s.block" %s_block = 0 to 2 {
-// CHECK-NEXT:        loop.for parallel "s.ahead" %s_ahead = 0 to 1024 {
-// CHECK-NEXT:          %a = loop.load %x_2[%s_ahead + %s_block * 1024]
+// CHECK-NEXT:      %y = loop.alloc stack : memref<64xf32>
+// CHECK-NEXT:      loop.for serial "s.block" %s_block = 0 to 32 {
+// CHECK-NEXT:        loop.for parallel "s.ahead" %s_ahead = 0 to 64 {
+// CHECK-NEXT:          %a = loop.load %x_2[%s_ahead + %s_block * 64]
 // CHECK-NEXT:          math.exp
-// CHECK-NEXT:          loop.store {{.*}}, %y[%s_ahead] : memref<1024xf32>
-// CHECK:             loop.for serial "s" %s = %s_block * 1024 to %s_block * 1024 + 1024 {
-// CHECK-NEXT:          loop.load %y[%s - %s_block * 1024]
+// CHECK-NEXT:          loop.store {{.*}}, %y[%s_ahead] : memref<64xf32>
+// CHECK:             loop.for serial "s" %s = %s_block * 64 to %s_block * 64 + 64 {
+// CHECK-NEXT:          loop.load %y[%s - %s_block * 64]
 // CHECK:           loop.for parallel "s.ahead.rest" %s_ahead_rest = 0 to 15 {
 // CHECK-NEXT:        loop.load %x_2[%s_ahead_rest + 2048]
 // CHECK:           loop.for serial "s.rest" %s_rest = 2048 to 2063 {
@@ -120,8 +120,8 @@ func.func @shifted(%x: tensor<5xf32>) -> tensor<6xf32> {
 // CHECK:               loop.store {{.*}}, %[[Z:.*]][%s_ahead]
 // CHECK-NOT:         loop.for parallel
 // CHECK:             loop.for serial "s"
-// CHECK-NEXT:          loop.load %[[Y]][%s - %s_block * 1024]
-// CHECK-NEXT:          loop.load %[[Z]][%s - %s_block * 1024]
+// CHECK-NEXT:          loop.load %[[Y]][%s - %s_block * 64]
+// CHECK-NEXT:          loop.load %[[Z]][%s - %s_block * 64]
 func.func @two_ahead(%x: tensor<4096xf32>, %i: tensor<4096xi64>) -> tensor<4096xf32> {
   %y = te.compute [%i0 = 4096] (%a = %x[%i0]) : (tensor<4096xf32>) -> tensor<4096xf32> {
     %v = math.exp %a : f32

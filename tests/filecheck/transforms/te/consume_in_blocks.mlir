@@ -6,21 +6,21 @@
 // CHECK-LABEL: func.func @differences
 // CHECK-NEXT:    %d = te.kernel "cumsum_d" (%x_1 = %x) : (tensor<2100xf32>) -> tensor<2093xf32> {
 // CHECK-NEXT:      %d_1 = te.loops "cumsum" (%x_2 = %x_1) -> (%d_2) : (tensor<2100xf32>) -> tensor<2093xf32> {
-// CHECK-NEXT:        %last_y = loop.alloc arena : memref<707xf32>
+// CHECK-NEXT:        %last_y = loop.alloc arena : memref<71xf32>
 // CHECK:             loop.for serial "s.block.first" %[[F:.*]] = 0 to 1 {
-// CHECK-NEXT:          loop.for serial "s.first" %[[S:.*]] = %[[F]] * 700 to %[[F]] * 700 + 700 {
-// CHECK:                 loop.store %{{.*}}, %last_y[%[[S]] - %[[F]] * 700 + 7]
-// CHECK:               loop.for parallel "i.after.first" %[[I:.*]] = 7 to 700 {
+// CHECK-NEXT:          loop.for serial "s.first" %[[S:.*]] = %[[F]] * 64 to %[[F]] * 64 + 64 {
+// CHECK:                 loop.store %{{.*}}, %last_y[%[[S]] - %[[F]] * 64 + 7]
+// CHECK:               loop.for parallel "i.after.first" %[[I:.*]] = 7 to 64 {
 // CHECK-NEXT:            loop.load %last_y[%[[I]] + 7]
 // CHECK-NEXT:            loop.load %last_y[%[[I]]]
 // CHECK-NEXT:            arith.subf
-// CHECK-NEXT:            loop.store %{{.*}}, %d_2[%[[I]] + (%[[F]] * 700 - 7)]
+// CHECK-NEXT:            loop.store %{{.*}}, %d_2[%[[I]] + (%[[F]] * 64 - 7)]
 // CHECK:               loop.for parallel "s.kept.first" %[[K:.*]] = 0 to 7 {
-// CHECK-NEXT:            loop.load %last_y[%[[K]] + 700]
+// CHECK-NEXT:            loop.load %last_y[%[[K]] + 64]
 // CHECK-NEXT:            loop.store %{{.*}}, %last_y[%[[K]]]
-// CHECK:             loop.for serial "s.block" %[[B:.*]] = 1 to 3 {
-// CHECK:               loop.for parallel "i.after" %{{.*}} = 0 to 700 {
-// WHY:           'd' follow 'cumsum' in 3 blocks of 700 steps
+// CHECK:             loop.for serial "s.block" %[[B:.*]] = 1 to 32 {
+// CHECK:               loop.for parallel "i.after" %{{.*}} = 0 to 64 {
+// WHY:           'd' follow 'cumsum' in 32 blocks of 64 steps
 func.func @differences(%x: tensor<2100xf32>) -> tensor<2093xf32> {
   %y = graph.cumsum %x axis = 0 : tensor<2100xf32>
   %a = graph.slice %y starts = [7] stops = [2100] steps = [1] : tensor<2100xf32> -> tensor<2093xf32>
@@ -74,7 +74,7 @@ func.func @few(%x: tensor<100xf32>) -> tensor<99xf32> {
 // CHECK-LABEL: func.func @of_both
 // CHECK:         te.kernel "cumsum_d" (
 // CHECK:         te.kernel "e" (
-// WHY:           'd' follow 'cumsum' in 3 blocks of 700 steps
+// WHY:           'd' follow 'cumsum' in 32 blocks of 64 steps
 func.func @of_both(%x: tensor<2100xf32>) -> (tensor<2093xf32>, tensor<2090xf32>) {
   %y = graph.cumsum %x axis = 0 : tensor<2100xf32>
   %a = graph.slice %y starts = [7] stops = [2100] steps = [1] : tensor<2100xf32> -> tensor<2093xf32>

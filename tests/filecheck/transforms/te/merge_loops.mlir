@@ -58,6 +58,9 @@ func.func @many(%x: tensor<8x9xf32>, %y: tensor<8x9xf32>, %z: tensor<8x9xf32>) -
 // CHECK-LABEL: func.func @groups
 // CHECK:         %a, %b = te.kernel "scatter_elements_scatter_elements" (%u_1 = %u, %z_1 = %z, %g_1 = %g, %v_1 = %v)
 // CHECK-NEXT:      %0, %1 = te.loops {{.*}} (%u_2 = %u_1, %g_2 = %g_1, %v_2 = %v_1) -> (%{{.*}} = %z_1, %{{.*}} = %z_1)
+// CHECK:           loop.load %g_2[
+// CHECK-NOT:       loop.load %g_2[
+// CHECK:         te.yield
 func.func @groups(%g: tensor<100xi64>, %u: tensor<100xf32>, %v: tensor<100xf32>, %z: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
   %a = graph.scatter_elements %z, %g, %u axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
   %b = graph.scatter_elements %z, %g, %v axis = 0 reduction = "add" : tensor<7xf32>, tensor<100xi64>, tensor<100xf32> -> tensor<7xf32>
