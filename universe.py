@@ -119,6 +119,9 @@ _PASSES: dict[str, str] = {
     "te-write-out-products": "transforms.te.write_out_products:TeWriteOutProductsPass",
     "te-write-out-sums": "transforms.te.write_out_sums:TeWriteOutSumsPass",
     "te-fuse": "transforms.te.fuse:TeFusePass",
+    "te-int-range-optimizations": (
+        "transforms.te.int_range_optimizations:TeIntRangeOptimizationsPass"
+    ),
     "te-double-windows": "transforms.te.double_windows:TeDoubleWindowsPass",
     "te-compute-in-loops": "transforms.te.compute_in_loops:TeComputeInLoopsPass",
     "te-consume-in-blocks": "transforms.te.consume_in_blocks:TeConsumeInBlocksPass",
