@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
@@ -89,23 +89,29 @@ class Dependence:
     @cached_property
     def exists(self) -> bool:
         """Whether there is any pair. Dependences that are asked for by `between` and its like have some."""
-        depth = len(self.common_loops)
-        return any(self._carried(n) is not None for n in range(depth)) or self._within is not None
+        return self.leaves(len(self.common_loops)) or self._within is not None
 
     @cached_property
     def relation(self) -> isl.Map:
         """From source iterations to sink iterations."""
-        parts = [part for part in (*self.carried, self._within) if part is not None]
-        relation = parts[0]
-        for part in parts[1:]:
-            relation = relation.union(part)
-        return relation
+        found = self.inside(0)
+        assert found is not None, "asked of a dependence that does not exist"
+        return found
 
-    @cached_property
-    def carried(self) -> tuple[isl.Map | None, ...]:
-        """The part of the relation that each common loop carries, None where that is empty."""
-        parts = [self._carried(n) for n in range(len(self.common_loops))]
-        return tuple(None if part is None else self._named(part) for part in parts)
+    def inside(self, depth: int) -> isl.Map | None:
+        """
+        The pairs in the same iteration of the `depth` outermost common loops; None where there are none.
+
+        The rest of `relation` is not asked for.
+        """
+        parts = [self._carried(n) for n in range(depth, len(self.common_loops))]
+        found = [self._named(part) for part in parts if part is not None]
+        found += [] if self._within is None else [self._within]
+        return reduce(isl.Map.union, found) if found else None
+
+    def leaves(self, depth: int) -> bool:
+        """Whether there is a pair in different iterations of the `depth` outermost common loops."""
+        return any(self._carried(n) is not None for n in range(depth))
 
     def _carried(self, loop_number: int) -> isl.Map | None:
         return _carried(*self._ends, loop_number)
@@ -187,8 +193,8 @@ class Dependence:
 
     def carried_by(self, for_op: loop.ForOp) -> isl.Map:
         """The pairs in the same iteration of the loops around `for_op`, in different ones of its own."""
-        part = self.carried[self.common_loops.index(for_op)]
-        return isl.Map.empty(self.relation.get_space()) if part is None else part
+        part = self._carried(self.common_loops.index(for_op))
+        return isl.Map.empty(self.relation.get_space()) if part is None else self._named(part)
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
         return for_op in self.common_loops and (
@@ -286,23 +292,23 @@ class Dependences:
         """
         return [
             dependence
-            for dependence in self._candidates(sources, sinks)
+            for dependence in self.possible(sources, sinks)
             if not (unless is not None and unless(dependence)) and dependence.exists
         ]
 
     def carried_by(self, for_op: loop.ForOp) -> list[Dependence]:
         """The dependences between different iterations of the loop, reductions included."""
         accesses = self.scop.inside(for_op)
-        return [d for d in self._candidates(accesses, accesses) if d.is_carried_by(for_op)]
+        return [d for d in self.possible(accesses, accesses) if d.is_carried_by(for_op)]
 
     @cached_property
     def _groups(self) -> list[list[Access]]:
         return _groups(self.scop)
 
-    def _candidates(
+    def possible(
         self, sources: Collection[Access], sinks: Collection[Access]
     ) -> Iterator[Dependence]:
-        """All pairs of accesses of which one writes what the other may touch."""
+        """All pairs of accesses of which one writes what the other may touch: some of them do not exist."""
         first, second = set(sources), set(sinks)
         for group in self._groups:
             ours = [access for access in group if access in first]

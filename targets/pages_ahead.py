@@ -22,10 +22,10 @@ from .large_memory import HUGE_PAGE, Regions, first_page, mapped
 _WORTH_BYTES = 1 << 23
 """Less is there in a few milliseconds, in which a thread starts and ends."""
 
-_PART = 4 * HUGE_PAGE
+_PART = HUGE_PAGE
 """
-What the system is asked for at a time. While it answers no other thread can map memory, and the thread can start with the
-next part only when it has Python's lock, which another may keep for 5 ms.
+What the system is asked for at a time. While it answers no other thread can map memory, as Python does for many new
+objects; and the thread can start with the next part only when it has Python's lock, which another may keep for 5 ms.
 """
 
 _POPULATE_WRITE = 23

@@ -9,7 +9,6 @@ import islpy as isl
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import in_same_iterations
 from ...analysis.dependence import Dependence
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
@@ -190,11 +189,12 @@ def _across(nest: Nest, first: Operation, second: Operation, offset: int | None 
     def is_within_one(dependence: Dependence) -> bool:
         return offset == 0 and depth in dependence.equal_loops(depth + 1, depth)
 
-    between = nest.dependences.between(
-        scop.inside(first), scop.inside(second), unless=is_within_one
-    )
-    found = [(dependence, in_same_iterations(dependence.relation, depth)) for dependence in between]
-    return [(dependence, pairs) for dependence, pairs in found if not pairs.is_empty()]
+    possible = nest.dependences.possible(scop.inside(first), scop.inside(second))
+    return [
+        (dependence, pairs)
+        for dependence in possible
+        if not is_within_one(dependence) and (pairs := dependence.inside(depth)) is not None
+    ]
 
 
 def _check_order(

@@ -13,7 +13,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.affine_isl import in_same_iterations
 from ...analysis.alias import is_allocation
 from ...analysis.regions import Box, BoxSpace, bounding_box, touched
 from ...analysis.scop import Access
@@ -407,9 +406,9 @@ def _check_left_out(
     for sources, sinks in ((inside, between), (between, inside)):
         writes = [access for access in sources if access.is_write]
         reads = [access for access in sinks if not access.is_write]
-        for dependence in nest.dependences.between(writes, reads):
-            pairs = in_same_iterations(dependence.relation, depth)
-            if not pairs.is_empty():
+        for dependence in nest.dependences.possible(writes, reads):
+            pairs = dependence.inside(depth)
+            if pairs is not None:
                 what = "kept apart by the copy"
                 raise refuse_dependence(step, nest.dependences, dependence, pairs, what=what)
     writes = [access for access in between if access.is_write]
@@ -436,11 +435,17 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
         if access.is_write:
             continue
         older = access.domain
-        for dependence in nest.dependences.between(inside, [access]):
-            if dependence.source.certain:
-                older = older.subtract(in_same_iterations(dependence.relation, depth).range())
-        if not older.is_empty():
-            return True
+        for dependence in nest.dependences.possible(inside, [access]):
+            if not dependence.source.certain:
+                continue
+            pairs = dependence.inside(depth)
+            if pairs is not None:
+                older = older.subtract(pairs.range())
+                if older.is_empty():
+                    break  # mostly what the first one writes is all that there is
+        else:
+            if not older.is_empty():
+                return True
     return False
 
 
@@ -452,13 +457,10 @@ def _is_read_later(
         return True
     writes = [access for access in inside if access.is_write]
     reads = [access for access in nest.dependences.scop.accesses if not access.is_write]
-    for dependence in nest.dependences.between(writes, reads):
-        later = dependence.relation
-        if dependence.sink in inside:
-            later = later.subtract(in_same_iterations(later, depth))
-        if not later.is_empty():
-            return True
-    return False
+    return any(
+        dependence.leaves(depth) if dependence.sink in inside else dependence.exists
+        for dependence in nest.dependences.possible(writes, reads)
+    )
 
 
 def _fresh(name: str, taken: set[str]) -> str:
