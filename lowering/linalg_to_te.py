@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..analysis.levels import Level
@@ -38,6 +37,7 @@ from ..dialects.te.text import axis_names
 from ..dialects.upstream.linalg import SoftmaxOp
 from ..errors import StepwellError
 from ..transforms.stepwell_pass import StepwellPass
+from ..transforms.unused import erase_unused_in
 from .structured_to_te import structured_to_te
 from .tensor_to_te import TENSOR_CONVERSIONS
 
@@ -95,7 +95,8 @@ def _converted(function: func.FuncOp) -> Region:
         te.source = op
         for before, after in zip(op.results, _convert(op, te), strict=True):
             te.values[before] = after
-    _erase_unused(block)
+    # What only tensors were needed for that are not read: results that are overwritten, and their numbers.
+    erase_unused_in(block)
     return Region(block)
 
 
@@ -152,14 +153,6 @@ def _values_of(op: Operation, te: TeBuilder) -> Sequence[SSAValue]:
     for before, after in zip(op.results, copy.results, strict=True):
         after.name_hint = before.name_hint
     return copy.results
-
-
-def _erase_unused(block: Block) -> None:
-    """Erase what only tensors were needed for that are not read: results that are overwritten, and their numbers."""
-    for op in reversed(list(block.ops)):
-        if op.has_trait(Pure) and op.results and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
 
 
 # Elementwise operations on tensors

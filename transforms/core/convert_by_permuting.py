@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -35,6 +35,7 @@ from ...dialects.scalar import BETWEEN
 from ...dialects.upstream.arith_casts import VectorSIToFPOp, VectorUIToFPOp
 from ...targets.target import Target
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ def _rewrite(op: Operation, plan: _Plan, loads: _Loads) -> None:
         _subtract(op, parts[0], form)
     else:
         Rewriter.erase_op(op)
-    _erase_unused(source)
+    erase_unused([source])
 
 
 def _subtract(op: Operation, shifted: SSAValue, form: _Form) -> None:
@@ -417,16 +418,3 @@ def _shuffled(builder: Builder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) 
         operands=[a, b], result_types=[type_], properties={"mask": mask}
     )
     return builder.insert(shuffle).result
-
-
-def _erase_unused(value: SSAValue) -> None:
-    """Erase shuffles and loads that nothing uses any more."""
-    if not isinstance(value, OpResult) or value.uses:
-        return
-    op = value.op
-    if isinstance(op, vector.ShuffleOp | vector.LoadOp):
-        operands = tuple(op.operands)
-        op.detach()
-        op.erase()
-        for operand in dict.fromkeys(operands):
-            _erase_unused(operand)

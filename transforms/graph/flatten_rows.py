@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
@@ -20,6 +19,7 @@ from ...dialects.graph.shapes import is_static
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused_in
 
 
 def source_of(value: SSAValue) -> SSAValue:
@@ -108,14 +108,7 @@ def flatten_rows(block: Block) -> None:
         if isinstance(op, RowWise) and matrices.starts(op):
             remark(op, f"{op.name} works on {matrix_shape(op.results[0])[0]} rows of one matrix")
             matrices.flatten(op)
-    _erase_unused(list(block.ops))
-
-
-def _erase_unused(ops: Iterable[Operation]) -> None:
-    """Erase reshapes that nothing needs, those that were made on the way among them."""
-    for op in reversed(list(ops)):
-        if isinstance(op, ReshapeOp | ExpandDimsOp | SqueezeOp) and op.result.first_use is None:
-            Rewriter.erase_op(op)
+    erase_unused_in(block)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from ...dialects.scalar import ScalarBuilder
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused
 from .constant_operands import new_constant
 
 LARGEST = 1 << 24
@@ -180,16 +181,4 @@ def _replace(value: SSAValue, array: Array) -> None:
     constant = new_constant(array, value.name_hint or "constant", built_before(op)).value
     constant.name_hint = value.name_hint
     value.replace_all_uses_with(constant)
-    _erase_unused(op)
-
-
-def _erase_unused(op: Operation) -> None:
-    if any(result.first_use is not None for result in op.results):
-        return
-    operands = list(op.operands)
-    op.detach()
-    op.erase()
-    for operand in operands:
-        owner = operand.owner
-        if isinstance(owner, GraphOp) and owner.parent is not None:
-            _erase_unused(owner)
+    erase_unused(op.results)

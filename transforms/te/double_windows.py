@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
-from ...analysis.moving_extremes import Extreme, MovingExtreme, find_moving_extreme
+from ...analysis.moving_extremes import MovingExtreme, find_moving_extreme
 from ...analysis.operations import operations_in
 from ...dialects import loop, te
 from ...dialects.dtypes import bit_width
@@ -25,6 +25,7 @@ from ...dialects.te.text import axis_names
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused_in
 from .replace_kernel import replace_kernel
 
 COLUMNS = 4
@@ -104,7 +105,7 @@ def _read_moved(found: MovingExtreme, moved: SSAValue) -> None:
     for other in found.others:
         value = builder.insert(type(root)(value, other)).result
     root.result.replace_all_uses_with(value)
-    _erase_unused(body)
+    erase_unused_in(body)
     first = len(compute.static_extents)
     needed = [n for n in range(len(compute.reads)) if body.args[first + n].uses]
     reads = [compute.reads[n] for n in needed]
@@ -123,13 +124,6 @@ def _read_moved(found: MovingExtreme, moved: SSAValue) -> None:
     for before, after in zip(compute.outputs, new.outputs, strict=True):
         after.name_hint = before.name_hint
     Rewriter.replace_op(compute, new)
-
-
-def _erase_unused(block: Block) -> None:
-    for op in reversed([*block.ops]):
-        if isinstance(op, Extreme) and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
 
 
 # The kernel that computes the extreme.

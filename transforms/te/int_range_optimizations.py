@@ -8,14 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import SSAValue
-from xdsl.rewriter import Rewriter
-from xdsl.traits import Pure
 
 from ...analysis.integer_ranges import IntegerRanges
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects import te
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused_in
 
 _DECIDABLE = (arith.CmpiOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
 
@@ -62,6 +61,5 @@ def _optimize(compute: te.ComputeOp) -> None:
         else:
             op.results[0].replace_all_uses_with(found)
             has_changed = True
-    for op in reversed(list(block.ops) if has_changed else []):
-        if op.has_trait(Pure) and op.results and not any(result.uses for result in op.results):
-            Rewriter.erase_op(op)
+    if has_changed:
+        erase_unused_in(block)

@@ -26,6 +26,7 @@ from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
+from ..unused import erase_unused
 from .elements import body_at
 
 Factors: TypeAlias = tuple[te.Read, ...]
@@ -135,17 +136,7 @@ def _write_out(compute: te.ComputeOp) -> None:
     joined = _joined(compute, sums, [result_of[reads] for reads in factors.values()])
     sources = [read.source for read in compute.reads]
     Rewriter.replace_op(compute, [sums, joined], [joined.result])
-    for source in dict.fromkeys(sources):
-        _erase_unread(source)
-
-
-def _erase_unread(tensor: SSAValue) -> None:
-    """Erase computes that only moved the elements of a tensor, which is read behind them now."""
-    while isinstance(owner := tensor.owner, te.ComputeOp) and is_data_movement(owner):
-        if tensor.uses:
-            return
-        tensor = owner.reads[0].source
-        Rewriter.erase_op(owner)
+    erase_unused(sources)
 
 
 def _sums(compute: te.ComputeOp, places: dict[Factors, tuple[int, ...]]) -> te.ComputeOp:
