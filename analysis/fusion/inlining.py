@@ -14,6 +14,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
+from ...targets.core import LINE_BYTES
 from ..cost import CHEAP, is_data_movement, only_selects
 from ..interleaved import MOST_APART
 from ..operations import may_trap
@@ -28,6 +29,12 @@ from one another are one stream, as those of a stencil, or of a few weights: one
 
 MOST_TESTS = 4
 """As often it is tested in which part of a join an element is, as where borders are joined to what a stencil reads."""
+
+LONG_ROWS = 16
+"""Cache lines of a row from which it matters that the row begins with a line."""
+
+MOST_BORDER = 1.25
+"""Elements that there are with a narrow border, for each of what is inside."""
 
 MAX_RESULTS = 16
 """As many results are stored side by side: every one is a stream of its own to memory."""
@@ -175,7 +182,11 @@ def _why_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
             return None
     if consumer.is_reduction:
         return "a reduction reads outside of it"
-    if consumer.is_join and not _is_joined_side_by_side(consumer, producer):
+    if (
+        consumer.is_join
+        and not _is_joined_side_by_side(consumer, producer)
+        and not _is_bordered(consumer, producer, map_)
+    ):
         return "the consumer only moves data: it is written to its place there"
     return _why_not_anywhere(producer)
 
@@ -191,6 +202,23 @@ def _is_joined_side_by_side(consumer: Nest, producer: Nest) -> bool:
     *outer, last = extents
     is_short = last <= MOST_APART < max(outer, default=0)
     return is_short and list(shape[:-1]) == outer and 0 < shape[-1] < last
+
+
+def _is_bordered(consumer: Nest, producer: Nest, map_: AffineMap) -> bool:
+    """
+    Whether the consumer joins what is nearly all of it with a narrow border, as the ends of a string that are held, such
+    that rows would be written from amid a cache line on: each vector then lies across two, which takes as long as two.
+    """
+    extents, shape = consumer.space.numbers, producer.space.numbers
+    if consumer.is_reduction or len(consumer.reads) < 2 or len(extents) != len(shape):
+        return False
+    if DYNAMIC_INDEX in (*extents, *shape) or not extents:
+        return False
+    form = linear_form(map_.results[-1], map_.num_dims)
+    line = LINE_BYTES // max(bit_width(producer.root.result.type.get_element_type()) // 8, 1)
+    is_amid = form is not None and form[1] % line != 0
+    is_long = shape[-1] >= LONG_ROWS * line and extents[-1] - shape[-1] <= line
+    return is_amid and is_long and prod(extents) <= MOST_BORDER * prod(shape)
 
 
 def _why_not_anywhere(producer: Nest) -> str | None:

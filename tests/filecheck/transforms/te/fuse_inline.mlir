@@ -312,3 +312,46 @@ func.func @cheap_for_reductions(%x: tensor<5xf32>) -> (tensor<f32>, tensor<5xf32
   }
   func.return %min, %r : tensor<f32>, tensor<5xf32>
 }
+
+// Long rows between ends that are held are computed with these: written to their place, each vector would lie across two lines.
+
+// CHECK-LABEL: func.func @held_ends(
+// CHECK-NEXT:    %r = te.kernel
+// CHECK-NEXT:      te.compute [%i = 302]
+// CHECK:             math.exp
+// CHECK-NOT:     te.kernel
+func.func @held_ends(%x: tensor<300xf32>, %e: tensor<1xf32>) -> tensor<302xf32> {
+  %y = te.compute [%i = 300] (%a = %x[%i]) : (tensor<300xf32>) -> tensor<300xf32> {
+    %v = math.exp %a : f32
+    te.yield %v : f32
+  }
+  %r = te.compute [%i = 302] (%a = %e[%i] else 0.0 : f32, %b = %y[%i - 1] else 0.0 : f32, %c = %e[%i - 301] else 0.0 : f32) : (tensor<1xf32>, tensor<300xf32>, tensor<1xf32>) -> tensor<302xf32> {
+    %one = arith.constant 1 : index
+    %last = arith.constant 301 : index
+    %first = arith.cmpi slt, %i, %one : index
+    %inside = arith.cmpi slt, %i, %last : index
+    %s = arith.select %inside, %b, %c : f32
+    %v = arith.select %first, %a, %s : f32
+    te.yield %v : f32
+  }
+  func.return %r : tensor<302xf32>
+}
+
+// Behind a whole line of others they begin with a line, in their place.
+
+// CHECK-LABEL: func.func @behind_a_line(
+// CHECK:         te.compute [%i = 300]
+// CHECK:         te.compute [%i = 316]
+func.func @behind_a_line(%x: tensor<300xf32>, %e: tensor<16xf32>) -> tensor<316xf32> {
+  %y = te.compute [%i = 300] (%a = %x[%i]) : (tensor<300xf32>) -> tensor<300xf32> {
+    %v = math.exp %a : f32
+    te.yield %v : f32
+  }
+  %r = te.compute [%i = 316] (%a = %e[%i] else 0.0 : f32, %b = %y[%i - 16] else 0.0 : f32) : (tensor<16xf32>, tensor<300xf32>) -> tensor<316xf32> {
+    %line = arith.constant 16 : index
+    %first = arith.cmpi slt, %i, %line : index
+    %v = arith.select %first, %a, %b : f32
+    te.yield %v : f32
+  }
+  func.return %r : tensor<316xf32>
+}
