@@ -2,14 +2,15 @@
 Which states of a loop change buffers from step to step, instead of being copied (double buffering).
 
 A step that cannot compute its next state in place writes it into a spare buffer, and the two change places: the next step
-finds its state where this one wrote it. A state that becomes another, as in `before, now = now, after`, hands its buffer
-on. No element moves.
+finds its state where this one wrote it. A state that becomes another, as in `before, now = now, after`, hands its buffer on.
+Where nobody takes over the buffer of a state, and a step reads that element for element as it writes, as in leapfrog schemes,
+the next state is written over it. No element moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -31,10 +32,8 @@ class Exchange:
     states: tuple[int, ...] = ()
     computed: tuple[int, ...] = ()
     following: tuple[int, ...] = ()
-
-    def spare(self, number: int) -> int:
-        """The slot that a step writes the next state of that number into."""
-        return len(self.states) + self.computed.index(number)
+    over: Mapping[int, int] = field(default_factory=dict[int, int])
+    """by number the slot of a state that nobody takes over, which what computes the next state is written over"""
 
     def origin(self, slot: int, steps: int) -> int:
         """The slot in which the buffer was at the start that is in a slot after so many steps."""
@@ -59,20 +58,32 @@ def plan_exchange(
             taken[number] = None
         elif value in numbers and numbers[value] not in taken.values():
             taken[number] = numbers[value]
-    while lost := [n for n, source in taken.items() if source is not None and source not in taken]:
-        for number in lost:
+    while apart := [n for n, source in taken.items() if source is not None and source not in taken]:
+        for number in apart:
             del taken[number]
     states = tuple(taken)
-    computed = tuple(number for number, source in taken.items() if source is None)
     slot = {number: place for place, number in enumerate(states)}
     handed = {slot[source]: slot[n] for n, source in taken.items() if source is not None}
+    lost: dict[int, int] = {}
+    """for each state that is computed the slot of that whose buffer nobody takes over"""
+    for number, source in taken.items():
+        if source is None:
+            place = slot[number]
+            while place in handed:
+                place = handed[place]
+            lost[number] = place
+    over = {
+        number: place
+        for number, place in lost.items()
+        if (number, states[place]) in plan.overwriting
+    }
+    computed = tuple(number for number in lost if number not in over)
     following = [0] * (len(states) + len(computed))
     for source, place in handed.items():
         following[place] = source
-    for spare, number in enumerate(computed, len(states)):
-        place = slot[number]
-        following[place] = spare
-        while place in handed:
-            place = handed[place]
-        following[spare] = place  # what nobody takes over is spare in the next step
-    return Exchange(states, computed, tuple(following))
+    for number, place in lost.items():
+        spare = place if number in over else len(states) + computed.index(number)
+        following[slot[number]] = spare
+        if number not in over:
+            following[spare] = place  # what nobody takes over is spare in the next step
+    return Exchange(states, computed, tuple(following), over)

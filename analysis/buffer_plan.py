@@ -86,6 +86,8 @@ class BufferPlan:
     """results that are copied to the caller's array at the end, by number, with the reason"""
     updated: frozenset[int]
     """results of a region that what computes them writes over the state that they replace"""
+    overwriting: frozenset[tuple[int, int]] = frozenset()
+    """results of a region, and states of other numbers that what computes these may write over"""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class _Planner:
             if is_tensor(value) and (found := _straightened(arg, self.homes[value])) is not None
         }
         taken = self._in_place(kernels)
-        apart = kept_apart(kernels, taken)
+        apart, state = kept_apart(kernels, taken), self.around.state
         return BufferPlan(
             self.homes,
             frozenset(self.seen_through),
@@ -148,7 +150,13 @@ class _Planner:
             apart,
             straightened,
             self.returned,
-            frozenset(number for number in self.around.state if self._is_updated(number)),
+            frozenset(number for number in state if self._may_overwrite(number, number)),
+            frozenset(
+                (number, other)
+                for number in state
+                for other in state
+                if other != number and self._may_overwrite(number, other)
+            ),
         )
 
     def _tensors(self) -> list[SSAValue]:
@@ -323,16 +331,19 @@ class _Planner:
             last[home.root] = max(last.get(home.root, -1), *ends, -1)
         return last
 
-    def _is_updated(self, number: int) -> bool:
+    def _may_overwrite(self, number: int, other: int) -> bool:
         """
-        Whether what computes the next state may write it over the state: nothing needs that afterwards, and the
-        kernel reads it element for element where it writes, if it does at all.
+        Whether what computes the next state of a number may write it over a state, this or another one: nothing needs that
+        afterwards, and the kernel reads it element for element where it writes, if it does at all.
         """
-        state, value = self.around.state[number], self._returned_tensors()[number]
-        kernel, home = value.owner, self.homes[value]
-        if home.root != number or not isinstance(kernel, te.KernelOp):
+        state, value = self.around.state[other], self._returned_tensors()[number]
+        home = self.homes[value]
+        if home.root != number or state.type != value.type:
             return False
-        if any(other.root == number for v, other in self.homes.items() if v is not value):
+        kernel = value.owner
+        if not isinstance(kernel, te.KernelOp):
+            return False
+        if any(at.root == number for v, at in self.homes.items() if v is not value):
             return False
         position = {op: n for n, op in enumerate(self.block.ops)}
         if self._last_uses(position).get(state, -1) > position[kernel]:

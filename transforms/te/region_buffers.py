@@ -236,6 +236,8 @@ class RegionBufferizer(BodyBufferizer):
             else:
                 buffer.name_hint = terminator.values[number].name_hint
                 self.results[number] = Place(buffer)
+        for number, slot in self.moving.over.items():
+            self.results[number] = Place(self.buffers[slot])
         for number in self.moving.computed:
             remark(self.function, f"state {number} changes places with a spare buffer at each step")
         return self.moving
