@@ -30,14 +30,17 @@ class LaneAccesses:
         if not access.varies:
             self._load_one(op, builder)
             return
-        stored = self.values.loop.stores.forwarded.get(op)
+        forwarded = self.values.loop.stores.forwarded
+        stored = forwarded.get(op) if forwarded else None
         if stored is not None:
             self.values.bind(op.result, self.values.vector(builder, stored.value))
             return
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
         if access.is_contiguous:
-            mask = None if self._is_private(op) else self.values.mask
+            mask = self.values.mask
+            if mask is not None and self._is_private(op):
+                mask = None
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
             self.values.bind(op.result, new)
             return
@@ -97,8 +100,9 @@ class LaneAccesses:
         return builder.insert(made).results[0]
 
     def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: CoreBuilder) -> list[SSAValue]:
-        access = self._access(op)
-        return [self.values.expand(builder, e, access.operands) for e in access.subscripts]
+        access, scalar = self._access(op), self.values.scalar
+        new = [scalar.values[v] for v in access.operands]
+        return [scalar.expander.expand(builder, expr, new) for expr in access.subscripts]
 
     def _access(self, op: loop.LoadOp | loop.StoreOp) -> LaneAccess:
         known = self.values.loop.accesses.get(op)

@@ -82,7 +82,7 @@ class LaneValues:
         scalar.values[self.variable] = self.first
 
     def varies(self, value: SSAValue) -> bool:
-        return value is self.variable or isinstance(self.scalar.values[value].type, VectorType)
+        return value is self.variable or type(self.scalar.values[value].type) is VectorType
 
     def vector(self, builder: CoreBuilder, value: SSAValue) -> SSAValue:
         """The value in all lanes."""
@@ -91,7 +91,7 @@ class LaneValues:
         return self.spread(builder, self.scalar.values[value])
 
     def spread(self, builder: CoreBuilder, new: SSAValue) -> SSAValue:
-        if isinstance(new.type, VectorType):
+        if type(new.type) is VectorType:
             return new
         return builder.shared(vector.BroadcastOp, (new,), self.type_of(new.type), mark=self.lanes)
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
 
 from ..analysis.affine_isl import applied
+from ..analysis.operations import operands_of, operations_of
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.combiner import Combiner
@@ -75,9 +76,13 @@ class LaneConverter:
 
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
-        for op in block.ops:
-            if op in self.values.loop.scalars:
+        scalars = self.values.loop.scalars
+        for op in operations_of(block):
+            if scalars and op in scalars:
                 continue  # loads at computed indices append it
+            if type(op) is loop.LoadOp:  # what there is most of
+                self.accesses.load(op, builder)
+                continue
             if type(op) not in _APART:
                 self._elementwise(op, builder)
                 continue
@@ -91,8 +96,6 @@ class LaneConverter:
                     inside.append(scf.YieldOp, ())
                 case loop.IfOp():
                     self._if(op, builder)
-                case loop.LoadOp():
-                    self.accesses.load(op, builder)
                 case memref.LoadOp() if op in self.values.loop.chosen:
                     load_chosen(op, self.values.loop.chosen[op], self.values, builder)
                 case memref.LoadOp():
@@ -112,13 +115,14 @@ class LaneConverter:
                     pass
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
-        update = self.values.loop.reductions.get(op)
-        running = self.values.loop.running.get(op)
+        reductions, runs = self.values.loop.reductions, self.values.loop.running
+        update = reductions.get(op) if reductions else None
+        running = runs.get(op) if runs else None
         if update is not None:
             self._reduce(update, builder)
         elif running is not None:
             self._run(running, builder)
-        elif not any(self.values.varies(v) for v in op.operands):
+        elif not any(map(self.values.varies, operands_of(op))):
             self.scalar.convert_op(op, builder)
         elif isinstance(op, _ON_SCALARS):
             self._by_lane(op, builder)
@@ -127,7 +131,7 @@ class LaneConverter:
         else:
             new = leaf(
                 _ON_VECTORS.get(type(op), type(op)),
-                [self.values.vector(builder, v) for v in op.operands],
+                [self.values.vector(builder, v) for v in operands_of(op)],
                 (self.values.type_of(op.results[0].type),),
                 op.properties,
                 op.attributes,

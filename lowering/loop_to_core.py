@@ -17,7 +17,7 @@ from ..analysis.alias import Aliases
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
-from ..analysis.operations import operations_in
+from ..analysis.operations import operations_in, operations_of
 from ..analysis.recurrences import find_recurrence
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
@@ -86,10 +86,10 @@ class FunctionConverter:
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
         allocated: list[SSAValue] = []
-        for op in block.ops:
-            if op is block.last_op and op.has_trait(IsTerminator):
+        for op in operations_of(block):
+            if allocated and op is block.last_op and op.has_trait(IsTerminator):
                 self._free(builder, allocated)
-            if isinstance(op, loop.AllocOp):
+            if type(op) is loop.AllocOp:
                 self._alloc(op, builder, allocated)
             else:
                 self.convert_op(op, builder)

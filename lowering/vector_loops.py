@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects import memref
@@ -44,7 +44,7 @@ class VectorLoop:
     """what is known of the stores of all vector loops of the function"""
     chosen: Mapping[memref.LoadOp, ChosenLoad]
     """the loads at computed indices that differ from lane to lane"""
-    scalars: Container[Operation]
+    scalars: Collection[Operation]
     """what computes indices for these loads alone, which need them in few lanes"""
     accesses: dict[Operation, LaneAccess] = field(default_factory=dict[Operation, LaneAccess])
     """those that have been looked at"""
