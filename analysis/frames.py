@@ -245,6 +245,7 @@ def _values(block: Block) -> Iterator[SSAValue]:
 def constant_value(value: SSAValue) -> int | None:
     """The number an `arith.constant` of integer or index type gives, else None."""
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    if type(owner) is not arith.ConstantOp:
+        return None
+    found = owner.value
+    return found.value.data if isinstance(found, IntegerAttr) else None

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects import te
 from ..dialects.shaped import is_tensor, shape_of
-from .structure import Structure, kernel_structure
+from .structure import Numbered, Structure, kernel_structure
 
 WORK_OF_AN_ELEMENT = 32
 """
@@ -30,9 +30,11 @@ def kept_apart(
     constants, whose operand is needed later or not its own, would be a second function to schedule and compile.
     """
     equal: dict[Structure, list[te.KernelOp]] = {}
+    said = Numbered()
     for kernel in kernels if taken else ():
         if _waits_for_arithmetic(kernel):
-            equal.setdefault(kernel_structure(kernel, contents=False), []).append(kernel)
+            structure = kernel_structure(kernel, contents=False, said=said)
+            equal.setdefault(structure, []).append(kernel)
     apart: dict[SSAValue, str] = {}
     for group in equal.values():
         for results in zip(*(kernel.outputs for kernel in group), strict=True):

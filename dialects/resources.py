@@ -38,6 +38,7 @@ from ..targets.large_memory import Regions
 from .copies_later import CopyingThread
 from .dtypes import element_type, numpy_dtype
 from .resource_handles import decoded, forget, handle_of, remember, storage
+from .shaped import contiguous
 
 INLINE_LIMIT = 64
 """Constants of more elements than this, unless all are equal, are kept beside the text."""
@@ -384,10 +385,11 @@ def _bytes_of(name: str, blob: str) -> np.ndarray:
 def constant_global_op(name: str, value: ElementsAttr) -> memref.GlobalOp:
     """A private constant that holds `value`, of a tensor type, in row-major order."""
     tensor = _shaped(value.type)
+    assert isinstance(tensor, TensorType)
     is_resource = isinstance(value, DenseResourceAttr)
     op = memref.GlobalOp.get(
         StringAttr(name),
-        MemRefType(tensor.get_element_type(), tensor.get_shape()),
+        contiguous(tensor),
         UnitAttr() if is_resource else value,
         sym_visibility=StringAttr("private"),
         constant=UnitAttr(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import MemRefType, TensorType
@@ -36,6 +37,12 @@ def _value_of(value: SSAValue | Operation) -> SSAValue:
 def shape_of(value: SSAValue | Operation) -> tuple[int, ...]:
     """The extents of a value that is a tensor. Raises VerifyException for any other type."""
     return tensor_type(value).get_shape()
+
+
+@lru_cache(maxsize=1024)
+def contiguous(type_: Tensor) -> Buffer:
+    """The type of a buffer with a tensor's elements in row-major order. Types are compared sooner than made."""
+    return MemRefType(type_.get_element_type(), type_.get_shape())
 
 
 def memref_type(value: SSAValue) -> Buffer:

@@ -33,7 +33,7 @@ from xdsl.rewriter import InsertPoint
 from ..analysis.buffer_checks import check_kernel_buffers
 from ..analysis.constants import constant_global, globals_of
 from ..analysis.levels import Level
-from ..analysis.structure import Structure, kernel_structure
+from ..analysis.structure import Numbered, Structure, kernel_structure
 from ..dialects import loop, te
 from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
@@ -62,6 +62,7 @@ class _Module:
     def __post_init__(self) -> None:
         self.constants = ConstantGlobals(self.op)
         self._globals = globals_of(self.op)
+        self._said = Numbered()
 
     def convert(self) -> None:
         for function in [op for op in self.op.ops if isinstance(op, func.FuncOp)]:
@@ -97,10 +98,11 @@ class _Module:
         """Add a kernel's function to the module, before another, if there is no equal one; its symbol."""
         outside = list(dict.fromkeys((*op.inputs, *op.destinations)))
         marks = ArrayAttr(self._argument_attributes(op, value) for value in outside)
-        key = (kernel_structure(op), marks)
-        if key not in self._kernels:
-            self._kernels[key] = self._new_kernel(prefix, op, outside, marks, before)
-        return self._kernels[key]
+        key = (kernel_structure(op, said=self._said), marks)
+        known = self._kernels.get(key)
+        if known is None:
+            known = self._kernels[key] = self._new_kernel(prefix, op, outside, marks, before)
+        return known
 
     def _new_kernel(
         self,

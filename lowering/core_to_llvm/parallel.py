@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.operations import operands_of, operations_in
 from ...dialects.upstream.llvm import AtomicRMWOp
 from ..llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
 from .emitter import Emitter, unsupported
@@ -199,8 +200,9 @@ class _Captures:
 
 
 def _captures(op: scf.ParallelOp) -> _Captures:
+    operations = operations_in(op)
     inside: set[SSAValue] = set(op.body.block.args)
-    for inner in op.body.walk():
+    for inner in operations:
         inside.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
@@ -214,8 +216,8 @@ def _captures(op: scf.ParallelOp) -> _Captures:
         *op.step[1:],
     ):
         captures.add(value)
-    for inner in op.body.walk():
-        for operand in inner.operands:
+    for inner in operations:
+        for operand in operands_of(inner):
             if operand not in inside:
                 captures.add(operand)
     return captures

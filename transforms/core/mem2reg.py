@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.frames import constant_value
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_in, operations_of
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.upstream.arith import VectorSelectOp
@@ -45,6 +45,7 @@ MOST_FOLLOWED = 256
 _LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 _STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 _MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
+_ACCESSES = frozenset((*_LOADS, *_STORES))
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def promote_buffers(function: func.FuncOp) -> None:
 
 def _allocas(function: func.FuncOp) -> list[memref.AllocaOp]:
     """Those of the function's blocks and of the bodies of its parallel loops."""
-    return [op for op in operations_in(function) if isinstance(op, memref.AllocaOp)]
+    return [op for op in operations_in(function) if type(op) is memref.AllocaOp]
 
 
 # Slots.
@@ -126,8 +127,9 @@ def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
 
 def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
     """What an operation uses of the buffer of this type; None when that is not known."""
-    if not isinstance(op, (*_LOADS, *_STORES)):
+    if type(op) not in _ACCESSES:  # sooner known than what kind of access it is
         return None
+    assert isinstance(op, (*_LOADS, *_STORES))
     indices = [constant_value(value) for value in op.indices]
     value_type = op.results[0].type if op.results else _stored(op).type
     row = column = 0
@@ -137,7 +139,7 @@ def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
         row, column = (row + column) * size, index
     width = type_.get_shape()[-1] if indices else 1
     # Lanes that do not run may be outside of the row.
-    is_inside = isinstance(op, _MASKED) or column + _count(value_type) <= width
+    is_inside = column + _count(value_type) <= width or isinstance(op, _MASKED)
     return Slot(row, column, value_type) if is_inside else None
 
 
@@ -231,7 +233,7 @@ class _Promotion:
         return {slot for slot, found in masks.items() if len(found) == 1 and None not in found}
 
     def _is_masked(self, op: Operation) -> bool:
-        return isinstance(op, _MASKED) and self._slot_of[op] not in self._unmasked
+        return type(op) in _MASKED and self._slot_of[op] not in self._unmasked
 
     def run(self) -> None:
         self._look_at(self._root)
@@ -242,7 +244,7 @@ class _Promotion:
     # What is read and written.
 
     def _steps(self, block: Block) -> list[Operation]:
-        return [op for op in block.ops if op in self._slot_of or op in self._around]
+        return [op for op in operations_of(block) if op in self._slot_of or op in self._around]
 
     def _look_at(self, block: Block) -> Effects:
         total = Effects()
@@ -257,7 +259,7 @@ class _Promotion:
     def _effects_of(self, op: Operation) -> Effects:
         if op in self._slot_of:
             bit = 1 << self._slot_of[op]
-            is_load, is_masked = isinstance(op, _LOADS), self._is_masked(op)
+            is_load, is_masked = type(op) in _LOADS, self._is_masked(op)
             return Effects(
                 bit if is_load or is_masked else 0,
                 0 if is_load else bit,
@@ -302,7 +304,7 @@ class _Promotion:
     def _access(self, op: Operation, values: dict[int, SSAValue]) -> None:
         block, slot = op.parent, self._slot_of[op]
         assert block is not None
-        if isinstance(op, _LOADS):
+        if type(op) in _LOADS:
             value = self._value(slot, values)
             if isinstance(op, vector.MaskedLoadOp) and self._is_masked(op):
                 value = _select(op, op.mask, value, op.pass_thru)

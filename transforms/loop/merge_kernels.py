@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from ...analysis.calls import calls_in, only_called
 from ...analysis.levels import Level
-from ...analysis.structure import Structure, structure
+from ...analysis.structure import Numbered, Structure, structure
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -34,8 +34,9 @@ class LoopMergeKernelsPass(StepwellPass):
         calls = calls_in(op)
         functions = only_called(op, calls) if len(calls) > 1 else []
         groups: defaultdict[Structure, list[func.FuncOp]] = defaultdict(list)
+        said = Numbered()
         for function in functions:
-            groups[structure(function, loop_names=False)].append(function)
+            groups[structure(function, loop_names=False, said=said)].append(function)
         for first, *others in groups.values():
             for other in others:
                 for call in calls[other.sym_name.data]:

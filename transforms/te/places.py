@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...analysis.strided_views import Placing, row_major
-from ...dialects.shaped import Buffer, Tensor
+from ...dialects.shaped import Buffer, Tensor, contiguous
 
 
 def buffer_type(type_: Tensor, placing: Placing | None = None) -> Buffer:
@@ -30,7 +30,7 @@ def buffer_type(type_: Tensor, placing: Placing | None = None) -> Buffer:
     """
     shape, element = type_.get_shape(), type_.get_element_type()
     if placing is None or placing.is_contiguous(shape):
-        return MemRefType(element, shape)
+        return contiguous(type_)
     return MemRefType(element, shape, StridedLayoutAttr(placing.strides, None))
 
 
