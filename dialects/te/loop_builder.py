@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -67,7 +68,10 @@ class LoopBuilder:
     ) -> Generator[SSAValue]:
         """
         What is written inside runs for each number from `lower` up to, without, `upper`, in steps of `step`; the number.
+
+        The name gets a number where a loop around has it.
         """
+        name = self._unused(name)
         op = self.builder.insert(loop.ForOp(name, lower, upper, step=step, kind=kind, mode=mode))
         terminator = op.body.block.last_op
         assert terminator is not None
@@ -75,6 +79,21 @@ class LoopBuilder:
         self.builder.insertion_point = InsertPoint.before(terminator)
         yield op.induction_variable
         self.builder.insertion_point = around
+
+    def _unused(self, name: str) -> str:
+        """A name that no loop around has: this one, or this with the first number that makes it one."""
+        around = self.builder.insertion_point.block.parent_op()
+        names: set[str] = set()
+        while around is not None:
+            if isinstance(around, loop.ForOp):
+                names.add(around.loop_name.data)
+            around = around.parent_op()
+        found = name
+        for number in count(1):
+            if found not in names:
+                break
+            found = f"{name}_{number}"
+        return found
 
     @contextmanager
     def loops(

@@ -342,3 +342,8 @@ def test_rows_in_lanes(shape, axis, dtype):
 def test_rows_in_lanes_under_other_axes_have_loops_of_their_own_names():
     low = sw.jit(lambda x: sw.sort(x, axis=1), opt="quick").lower(np.ones((2, 3, 16), "f4"))
     assert '"outer0"' in low.as_text("loop")
+
+
+def test_loops_inside_of_each_other_have_different_names():
+    text = sw.jit(lambda x: sw.argsort(x, axis=1)).lower(np.zeros((20, 2000))).as_text("te")
+    assert '"i_1"' in text
