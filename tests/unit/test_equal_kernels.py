@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.structure import structure
+from stepwell.analysis.structure import Numbered, structure
 from stepwell.tuning import rules
 from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, i32, i64
 
 RNG = np.random.default_rng(0)
 WEIGHTS = [RNG.standard_normal((40, 40)).astype(np.float32) for _ in range(3)]
@@ -100,3 +101,11 @@ def test_what_differs_in_more_than_names_is_not_equal():
     assert not pair(lambda a, b: a + 2.0 * b, lambda a, b: a + 3.0 * b)
     assert not pair(lambda a, b: a + b, lambda a, b: a + table)
     assert pair(lambda a, b: a + table, lambda a, b: a + 2 * table)
+
+
+def test_attributes_have_one_number_where_they_are_equal():
+    said = Numbered()
+    one, equal, other = (IntegerAttr(value, i32) for value in (1, 1, 2))
+    assert one is not equal
+    assert said(one) == said(equal) != said(other)
+    assert said(one) == said(IntegerAttr(1, i32)) != said(IntegerAttr(1, i64))
