@@ -240,7 +240,8 @@ class Model:
                     plan.kc * problem.left.element_bytes + plan.nc * problem.result_bytes
                 )
                 again = 1 + (again - 1) * self._lost(block, beside)
-        fetched = again - (1 if plan.pack_right else 0)  # packing fetches it the first time
+        is_packed_now = plan.pack_right and not problem.right.is_constant
+        fetched = again - (1 if is_packed_now else 0)  # packing fetches it the first time
         if plan.pack_right and self._evicts_packed(plan):
             fetched = again
         is_dense = plan.pack_right or problem.right.summed == min(plan.nr, problem.n)
@@ -300,7 +301,8 @@ class Model:
             else:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or self._keeps_rows(plan)
-            fetched = max(again - (1 if is_copied else 0), 0)
+            is_copied_now = is_copied and not left.is_constant
+            fetched = max(again - (1 if is_copied_now else 0), 0)
             if plan.innermost == "m":
                 fetched *= self._computed_part(plan)
             is_dense = is_copied or left.along == plan.kc

@@ -80,8 +80,9 @@ class Model:
         """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
         after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
         counted = [pair for number in after for pair in c.facts.statements[number].operations]
-        self.finishing = sum(count * name_cost(name) for name, count in counted)
-        """what finishes an element, in additions"""
+        finishing = sum(count * name_cost(name) for name, count in counted)
+        self.leaving = finishing / self.core.fma_ports + 1 / self.core.store_ports
+        """cycles in which a vector is finished and stored"""
 
     def vectors(self, plan: ConvolutionPlan) -> int:
         """Along the axis in lanes."""
@@ -131,7 +132,7 @@ class Model:
                 ("arithmetic", computing),
                 ("from L2", self._from_l2(plan, computing, from_l2)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing),
+                ("writing", self._writing * self._times_written(plan)),
                 ("packing weights", self._packing(plan)),
                 ("copying the image", self.copying(plan.halo)),
             ]
@@ -155,13 +156,13 @@ class Model:
         for part in product(*parts):
             count = prod(number for number, _, _ in part)
             sizes = {axis: size for _, axis, size in part}
-            cycles += count * self._tile_cycles(plan, sizes, from_l2, self.finishing)
+            cycles += count * self._tile_cycles(plan, sizes, from_l2, self.leaving)
         return alone * cycles / self.clock
 
     def least(self, plan: ConvolutionPlan) -> float:
         """
         Seconds that a plan takes at least. An element of a tile that is smaller, at an edge, takes no less arithmetic than
-        of a whole one; but its last vectors may be fuller, which finish elements. Where arithmetic takes longer, more is
+        of a whole one; but the vectors that it leaves in may be fuller. Where arithmetic takes longer, more is
         hidden of what comes meanwhile, but nothing ends before the longest of them.
         """
         sizes = {axis: min(size, self.extents[axis]) for axis, size in plan.tile}
@@ -174,15 +175,19 @@ class Model:
             together = max(computing, reading, coming) + self.unhidden * coming
         else:
             together = (max(coming, computing) + coming + computing) / 2
-        others = self._writing + self._packing(plan) + self.copying(plan.halo)
+        others = (
+            self._writing * self._times_written(plan)
+            + self._packing(plan)
+            + self.copying(plan.halo)
+        )
         return together + self.unhidden * reading + others
 
     def _tile_cycles(
-        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, finishing: float
+        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, leaving: float
     ) -> float:
         """
-        Cycles of a tile of some sizes, for which so many bytes come from L2, and of which an element is finished in so
-        many additions.
+        Cycles of a tile of some sizes, for which so many bytes come from L2, and of which a vector that a transposition
+        makes leaves in so many.
         """
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
@@ -205,8 +210,9 @@ class Model:
         shuffles = log2(max(self.lanes, 2))
         each = shuffles if elements > 1 else LANE_BY_LANE * self.lanes
         ending += rows * vectors * each
+        # Each piece of memory that is less than whole vectors takes as many instructions as these.
         wasted = -(-elements // self.lanes) - elements / self.lanes
-        ending += sizes[plan.lanes] * wasted * finishing / core.fma_ports
+        ending += rows * sizes[lanes] / elements * wasted * leaving
         return self.terms * step + ending
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
@@ -296,6 +302,19 @@ class Model:
     def _writing(self) -> float:
         """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
         return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
+
+    def _times_written(self, plan: ConvolutionPlan) -> float:
+        """
+        How often a line of the result comes and goes: once for each tile that has a part of it, where all of the image goes
+        by between two of them.
+        """
+        parts = (
+            min(self.extents[axis] * self.c.result_bytes, self.line)
+            / (plan.size(axis) * self.c.result_bytes)
+            for axis in self.c.n
+            if self.is_along[axis] and not plan.rows_outside
+        )
+        return max(1.0, *parts, 1.0)
 
     @cached_property
     def result_is_far(self) -> bool:

@@ -73,11 +73,12 @@ def contraction_plans(
 def _may_be_direct(c: Contraction) -> bool:
     """
     Whether a convolution's plan may be better than a product's: where the image is read through a window, a register tile
-    extends along several axes, or constant weights may be in lanes though neighbours in memory are the image's.
+    extends along several axes, or constant weights may be in lanes though neighbours in memory are the image's, where it is
+    read or where what is made of it goes.
     """
     several = [axis for axis in (*c.m, *c.n) if c.extent((axis,)) > 1]
     is_constant = c.facts.buffers[c.right.buffer].home is Home.CONSTANT
-    by_rows = any(c.stride(c.left, axis) == 1 for axis in c.m)
+    by_rows = any(c.stride(one, axis) == 1 for one in (c.left, c.result) for axis in c.m)
     return not c.is_product or len(several) > 2 or (is_constant and by_rows)
 
 

@@ -179,3 +179,15 @@ def test_rows_in_lanes_pay_for_a_result_that_is_stored_element_by_element():
     a, b = np.zeros((1024, 1024), np.float32), np.zeros((1024, 1024), np.float32)
     product = sw.jit(lambda a, b: a.T @ b.T, target="sapphire-rapids", threads=1)
     assert "rows in lanes" not in str(product.lower(a, b).plan()).splitlines()[1]
+
+
+def test_weights_that_are_packed_before_the_call_come_from_where_they_are():
+    """Packing an argument brings it near; packed weights that leave L2 between calls come from beyond it once at least."""
+    w, target = np.zeros((768, 2304), np.float32), Target.parse("icelake-server")
+    (kernel,) = kernels(
+        sw.jit(lambda x: x @ w).lower(np.zeros((64, 768), np.float32)).unscheduled()
+    )
+    (found,) = find_contractions(facts_of_loops(kernel).facts)
+    for plan in plans.propose(found, target, 20):
+        terms = dict(plans.cost(plan, found, target).terms)
+        assert terms["streaming B"] > 0.1 * w.nbytes / target.rates.beyond_l2.core

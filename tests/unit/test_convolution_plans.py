@@ -9,6 +9,7 @@ from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
@@ -49,6 +50,22 @@ def test_a_first_layer_with_steps_has_channels_in_lanes():
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
     (plan,) = convolution.propose(found, Target.of("zen4"), 1)
     assert plan.lanes in found.n and plan.packs
+
+
+def test_vectors_do_not_leave_in_short_pieces():
+    """With blocks of channels in lanes a tile would have a few of the elements of each line of the result."""
+    text = """
+        func.func @f(%x: tensor<1x64x14x14x16xf32>, %w: tensor<32x16x64x16x1x1xf32> {stepwell.constant})
+            -> tensor<1x32x14x14x16xf32> {
+          %y = graph.blocked_conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] blocks = 16, 16
+              : tensor<1x64x14x14x16xf32>, tensor<32x16x64x16x1x1xf32> -> tensor<1x32x14x14x16xf32>
+          func.return %y : tensor<1x32x14x14x16xf32>
+        }"""
+    (kernel,) = kernels(Lowered(parse_text(text, "blocked.mlir")).unscheduled())
+    (found,) = find_convolutions(facts_of_loops(kernel).facts)
+    target = Target.of("sapphire-rapids")
+    (plan,) = convolution.propose(found, target, 1)
+    assert found.stride(found.result, plan.lanes) == 1
 
 
 def convolved(x, weights):

@@ -110,3 +110,21 @@ func.func @late(%x: tensor<1x512x7x7xf32>, %w: tensor<2048x512x1x1xf32> {stepwel
   }
   func.return %y : tensor<1x2048x7x7xf32>
 }
+
+// An image whose channels stand in blocks has none of its pixels next to another. What is made of it here does, and is
+// computed with output channels in lanes as well.
+// CHECK: scheduled as contraction: direct, tile {{[0-9]+}}x{{[0-9]+}} of axes 1, 0, packs weights
+// LOOP-LABEL: @unblocked.y_z
+func.func @unblocked(%x: tensor<128x49x16xf32>) -> tensor<512x49xf32> {
+  %w = arith.constant dense<1.0> : tensor<512x128x16xf32>
+  %y = te.compute [%f = 512, %p = 49] add [%c = 128, %d = 16] (%a = %x[%c, %p, %d], %b = %w[%f, %c, %d]) : (tensor<128x49x16xf32>, tensor<512x128x16xf32>) -> tensor<512x49xf32> {
+    %t = arith.mulf %a, %b : f32
+    te.yield %t : f32
+  }
+  %z = te.compute [%f = 512, %p = 49] (%a = %y[%f, %p]) : (tensor<512x49xf32>) -> tensor<512x49xf32> {
+    %zero = arith.constant 0.0 : f32
+    %m = arith.maximumf %a, %zero : f32
+    te.yield %m : f32
+  }
+  func.return %z : tensor<512x49xf32>
+}
