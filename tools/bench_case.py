@@ -25,7 +25,7 @@ from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
-from .bench_arrays import SEED, aligned, generate, generate_weight
+from .bench_arrays import SEED, generate, generate_weight, placed
 from .bench_models import ModelFile, import_for
 from .load_program import Program, load_program
 from .run import make_inputs
@@ -187,7 +187,7 @@ def prepare(request: Request) -> Prepared:
     program = load_program(request.program, make_context(), shapes=request.shapes)
     signature = signature_of(entry_function(program.module, program.entry))
     arrays = [
-        aligned(a)
+        placed(a)
         for a in make_inputs(signature, {}, {} if program.model else dict(request.shapes), SEED)
     ]
     path, function = _split(request.program)

@@ -16,7 +16,7 @@ from ..errors import StepwellError
 from ..frontend.files import read_bytes
 from ..frontend.load import load_model
 from ..frontend.lowered import Lowered
-from .bench_arrays import aligned, generate
+from .bench_arrays import generate, placed
 from .shape_text import parse_shape
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def import_for(model: ModelFile, arguments: Mapping[str, str], options: Options)
             where=str(model.path),
         )
     arrays = [
-        aligned(model.given[name]) if name in model.given else generate(name, arguments[name])
+        placed(model.given[name]) if name in model.given else generate(name, arguments[name])
         for name in inputs
     ]
     return Imported({name: arguments[name] for name in inputs}, lowered, arrays)

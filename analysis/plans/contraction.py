@@ -35,7 +35,8 @@ def propose(contraction: Contraction, target: Target, n: int = 1) -> list[Contra
 
 def cost(plan: ContractionPlan, contraction: Contraction, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
-    return Model(problem_of(contraction), target).cost(plan)
+    problem = problem_of(contraction)
+    return Model(problem.turned if plan.turned else problem, target).cost(plan)
 
 
 def register_tiles(contraction: Contraction, target: Target, n: int = 1) -> list[tuple[int, int]]:
@@ -50,9 +51,7 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
     if problem.is_symmetric:
         found += _plans(problem, target, mirrored=True)
     if not problem.is_finished and problem.left.along == 1:
-        turned = replace(problem, m=problem.n, n=problem.m, left=problem.right, right=problem.left)
-        turned = replace(turned, result_along_n=None)
-        found += _plans(turned, target, turned=True)
+        found += _plans(problem.turned, target, turned=True)
     found.sort(key=lambda pair: (pair[0], pair[1].pack_left + pair[1].pack_right, -pair[1].mc))
     return tuple(dict.fromkeys(plan for _, plan in found))[:n]
 
@@ -134,11 +133,16 @@ class _Domains:
                             yield replace(plan, left_by_rows=True)
 
     def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
-        """Whether rows of A may be packed when their tiles begin: where a copy of all of A would come from beyond L2."""
+        """
+        Whether rows of A, whose terms are neighbours in memory, may be packed when their tiles begin: where a copy of all of A
+        would come from beyond L2.
+        """
+        left = self.problem.left
         return (
             plan.pack_left
             and plan.innermost == "n"
-            and not self.problem.left.is_constant
+            and left.read_summed == 1
+            and not left.is_constant
             and self.model.left_bytes > self.model.near_2
         )
 

@@ -496,4 +496,7 @@ class Model:
             seconds += (
                 elements * (1 / self.core.store_ports + self.core.mispredict / plan.mr) / self.clock
             )
+            if plan.innermost == "n":  # no tile before was near these lines
+                begun = min(plan.mr * problem.result_bytes / self.level_1.line_bytes, 1.0)
+                seconds += share * tiles * plan.nr * begun * L3_SECONDS
         return seconds

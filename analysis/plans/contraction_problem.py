@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...dialects.dtypes import bit_width
 from ...targets.core import Core
@@ -94,6 +94,13 @@ class Problem:
     def updates_in_place(self) -> bool:
         """Whether tiles of the result may be read and written again for each block of the sum."""
         return not self.is_finished and self.result_along_n == 1
+
+    @property
+    def turned(self) -> Problem:
+        """Cᵀ = Bᵀ Aᵀ, whose rows are columns of C."""
+        return replace(
+            self, m=self.n, n=self.m, left=self.right, right=self.left, result_along_n=None
+        )
 
 
 def problem_of(contraction: Contraction) -> Problem:

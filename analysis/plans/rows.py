@@ -24,7 +24,7 @@ JAMS = (1, 2, 4, 8)
 SCALES = (0.25, 0.5, 2, 4)
 """By which blocks that follow from a cache's size are changed."""
 
-ROWS_TOGETHER = (2, 4)
+ROWS_TOGETHER = (2, 4, 8)
 """Rows that may be summed up side by side."""
 
 RESOLUTION = 1.02

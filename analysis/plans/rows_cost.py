@@ -200,7 +200,8 @@ class Model:
             stride = nest.stride(access, plan.order[-1])
             is_sum = any(access == write for write in nest.writes) and not nest.is_parallel
             if plan.square is not None or stride == 1:
-                total += 1 / plan.jam if is_sum else 1
+                shared = 1 if self._is_of_rows(plan, access) else plan.rows
+                total += 1 / plan.jam if is_sum else 1 / shared
             elif stride != 0:
                 apart = self._apart(nest, plan, access)
                 together = sum(self._are_together(nest, access, each) for each in set(accesses))
@@ -332,28 +333,37 @@ class Model:
 
     def _restarting(self, nest: Nest, own: NestPlan, access: Access, distance: float) -> float:
         """
-        Seconds for each byte from beyond L2 that is not prefetched, since several rows are read in turns, a piece of
-        each, or since there are more memory instructions than a prefetcher follows.
+        Seconds for each byte from beyond L2 that prefetchers make more, or less, than the bandwidth of one stream says.
 
-        A piece waits for its first line, while those of the other rows are under way too. Rows on one page are one
-        stream, as prefetchers look for lines that follow each other within a page, in any order.
+        They stop at the end of a page, and begin again after a miss, which the bandwidth of a single stream has in it: of rows that
+        are summed up side by side the first lines of pages are under way together. A piece of a row waits for its first line, while
+        those of the other rows are under way too, where there are more memory instructions than a prefetcher follows, and between
+        stores of sums around their results. Rows on one page are one stream, as prefetchers look for lines that follow each other
+        within a page, in any order.
         """
         if distance <= kept_bytes(self.core.cache(2)) or own.square is not None or not own.lanes:
             return 0.0
         axis = own.order[-1]
         if nest.stride(access, axis) != 1:
             return 0.0
-        streams = (
-            max(own.rows, own.jam) if access in nest.reads and access not in nest.writes else 1
-        )
+        streams = self._streams(nest, own, access)
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
             streams = 1
         vectors = own.lanes / self._vector(nest, own)
-        used = (*set(nest.reads), *set(nest.writes))
-        instructions = vectors * sum(nest.stride(each, axis) != 0 for each in used)
-        if streams == 1 and instructions < FOLLOWED:
-            return 0.0
-        return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
+        used = [each for each in (*set(nest.reads), *set(nest.writes)) if nest.stride(each, axis)]
+        rows = sum(own.rows if self._is_of_rows(own, each) else 1 for each in used)
+        if vectors * rows >= FOLLOWED or (streams > 1 and own.jam > 1):
+            return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
+        return -L3_SECONDS / self.core.page_bytes * (1 - 1 / streams)
+
+    def _streams(self, nest: Nest, own: NestPlan, access: Access) -> int:
+        """How many rows of an access are read in turns."""
+        is_read = access in nest.reads and access not in nest.writes
+        return max(own.rows if self._is_of_rows(own, access) else 1, own.jam) if is_read else 1
+
+    def _is_of_rows(self, own: NestPlan, access: Access) -> bool:
+        """Whether each of the rows that are summed up side by side has elements of its own."""
+        return len(own.order) > 1 and access.moves_along(own.order[-2])
 
     def _are_on_a_page(self, nest: Nest, own: NestPlan, access: Access, rows: int) -> bool:
         """Whether rows that are read in turns are so near each other that most of them share a page."""

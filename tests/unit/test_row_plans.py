@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.facts import KernelFacts, facts_of_loops
-from stepwell.analysis.plans import rows
+from stepwell.analysis.plans import rows, rows_cost
 from stepwell.analysis.plans.lanes import hiding_vectors
 from stepwell.analysis.plans.rows_plan import RowsPlan
 from stepwell.dialects import loop
@@ -208,6 +208,12 @@ def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
     shapes = (40, 1500), (5000, 1500)
     near, far = (first("sum of columns", shape).nests[-1].jam for shape in shapes)
     assert near > far == 1
+
+
+def test_rows_from_beyond_l2_are_summed_up_side_by_side():
+    """Their pages begin together; more memory instructions than a prefetcher follows would be none the better for it."""
+    own = first("sum of rows", (4096, 2048)).nests[1]
+    assert own.rows > 1 and own.rows * own.lanes // ZEN.core.lanes(4) < rows_cost.FOLLOWED
 
 
 def test_rows_on_one_page_are_one_stream():
