@@ -73,6 +73,8 @@ class _Reader:
         self.starts: dict[loop.ForOp, _Linear] = {}
         self.counted: set[Operation] = set()
         """what statements so far are made by: a value that several store is computed once"""
+        self.looked_up: set[SSAValue] = set()
+        """the buffers with loads at computed indices, which no statement describes"""
 
     def read(self) -> LoopFacts:
         for argument in self.function.body.block.args:
@@ -80,7 +82,10 @@ class _Reader:
                 self._number(argument)
         self._block(self.function.body.block, ())
         buffers = tuple(self._buffer(value) for value in self.buffers)
-        facts = KernelFacts(buffers, tuple(self.statements), self.is_complete)
+        # What is only looked up from is there for all iterations, in whatever order.
+        written = {store.buffer for store in self.stores}
+        is_complete = self.is_complete and not self.looked_up & written
+        facts = KernelFacts(buffers, tuple(self.statements), is_complete)
         return LoopFacts(
             facts, tuple(self.loops), tuple(self.stores), tuple(self.loads), tuple(self.buffers)
         )
@@ -96,6 +101,8 @@ class _Reader:
                 for region in op.regions:
                     for inner in region.blocks:
                         self._block(inner, around)
+            elif isinstance(op, memref.LoadOp):
+                self.looked_up.add(op.memref)
             elif not _is_described(op):
                 self.is_complete = False
 
