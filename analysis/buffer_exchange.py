@@ -4,7 +4,8 @@ Which states of a loop change buffers from step to step, instead of being copied
 A step that cannot compute its next state in place writes it into a spare buffer, and the two change places: the next step
 finds its state where this one wrote it. A state that becomes another, as in `before, now = now, after`, hands its buffer on.
 Where nobody takes over the buffer of a state, and a step reads that element for element as it writes, as in leapfrog schemes,
-the next state is written over it. No element moves.
+the next state is written over it. A state that is also a result for each step is read from that result's row of the step
+before. No element moves.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects import te
 from ..dialects.shaped import shape_of
 from .buffer_plan import BufferPlan
+from .strided_views import Placing
 
 FEW = 64
 """Elements of a state that is copied all the same: some cache lines, or values that may end up in registers."""
@@ -87,3 +90,44 @@ def plan_exchange(
         if number not in over:
             following[spare] = place  # what nobody takes over is spare in the next step
     return Exchange(states, computed, tuple(following), over)
+
+
+def states_in_rows(
+    plan: BufferPlan,
+    block: Block,
+    state: Mapping[int, SSAValue],
+    starts: Mapping[int, Placing],
+) -> dict[int, int]:
+    """
+    The states of a scan's body that a step can read where the step before wrote them as a row of a result: by number that
+    of the result. `starts` has how each lies before the first step.
+
+    The row is given from step to step as a buffer whose offset is open, of which there are no views: kernels alone read it,
+    and all of it.
+    """
+    terminator = block.last_op
+    assert terminator is not None
+    values, found = terminator.operands, dict[int, int]()
+    for number, argument in state.items():
+        home = plan.homes[values[number]]
+        if not isinstance(home.root, int) or home.root in state or home.root in plan.returned:
+            continue
+        seen = [value for value, at in plan.homes.items() if at.root is argument]
+        straight = any(at.home.root is argument for at in plan.straightened.values())
+        if (
+            values[home.root] is values[number]
+            and prod(shape_of(argument)) > FEW
+            and seen == [argument]
+            and not straight
+            and all(_is_read_by_kernel(use.operation, block, plan) for use in argument.uses)
+            and home.placing.strides
+            == plan.homes[argument].placing.strides
+            == starts[number].strides
+        ):
+            found[number] = home.root
+    return found
+
+
+def _is_read_by_kernel(op: Operation, block: Block, plan: BufferPlan) -> bool:
+    """Whether an operation of a block is a kernel that reads what it has."""
+    return isinstance(op, te.KernelOp) and op.parent is block and op not in plan.placed

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.buffer_exchange import Exchange, plan_exchange
+from ...analysis.buffer_exchange import Exchange, plan_exchange, states_in_rows
 from ...analysis.buffer_plan import Surroundings, plan_buffers
 from ...analysis.operations import used_from_above
 from ...analysis.strided_views import Placing
@@ -32,10 +32,14 @@ class _States:
     moving: Sequence[int]
     """the numbers of those that change buffers from step to step"""
     first: int = 0
+    rows: Collection[int] = ()
+    """the numbers of those that are read from a result of the step before"""
 
     @property
-    def numbers(self) -> range:
-        return range(self.first, self.first + len(self.last))
+    def numbers(self) -> list[int]:
+        """Of those that have buffers of their own."""
+        every = range(self.first, self.first + len(self.last))
+        return [number for number in every if number not in self.rows]
 
     def carried_of(self, number: int) -> SSAValue:
         return self.carried[number - self.first]
@@ -52,6 +56,8 @@ class RegionBufferizer(BodyBufferizer):
     """the states of the block that change buffers from step to step"""
     buffers: list[SSAValue] = field(default_factory=list[SSAValue])
     """the arguments that these are, in slots"""
+    rows: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    """the states that are read from a result of the step before, and the arguments that these are"""
 
     def convert_op(self, op: Operation) -> None:
         match op:
@@ -89,7 +95,10 @@ class RegionBufferizer(BodyBufferizer):
         inside = self._inside(op.body, block, entering, results, replaced)
         inside.step = variable
         moving = inside.exchange_buffers(op.body.block)
-        states = _States(op.carried, op.last, moving.states)
+        starts = {number: self._placing_of(value) for number, value in enumerate(op.carried)}
+        in_rows = states_in_rows(inside.plan, op.body.block, replaced, starts)
+        inside.follow_rows(in_rows)
+        states = _States(op.carried, op.last, moving.states, rows=inside.rows)
         is_kept = any(self._starts_in_place(states, number) for number in moving.states)
         # Where the last step leaves a state is known: in the buffer of its last value.
         homes = {
@@ -97,11 +106,31 @@ class RegionBufferizer(BodyBufferizer):
             for place, n in enumerate(moving.states)
         }
         buffers = self._start(states, moving, homes)
+        found = [buffers[moving.origin(place, steps)] for place in range(len(moving.states))]
+        buffers += [self._row(op.carried[n], arg) for n, arg in inside.rows.items()]
         inside.fill(op.body.block)
         low, high, step = (self._index(number) for number in (0, steps, 1))
         self.builder.insert(scf.ForOp(low, high, step, buffers, Region(block)))
-        found = [buffers[moving.origin(place, steps)] for place in range(len(moving.states))]
         self._bring_home(states, found)
+        for number, result in in_rows.items():
+            self._take_last_row(op, op.last[number], op.stacked[result - len(op.last)])
+
+    def _row(self, value: SSAValue, row: SSAValue) -> SSAValue:
+        """The buffer of a state before the first step, as one of the type that a row of a result has."""
+        found = self.buffer_of(value)
+        if found.type == row.type:
+            return found
+        return self.builder.insert(memref.CastOp.get(found, memref_type(row))).dest
+
+    def _take_last_row(self, op: te.ScanOp, last: SSAValue, rows: SSAValue) -> None:
+        """Copy a state's last value from the last row of the result that has it for each step, if anything needs it."""
+        if not last.uses:
+            return
+        leading, *strides = self._placing_of(rows).strides
+        step = 0 if op.reverse is not None else op.steps.value.data - 1
+        place = self.place_of(rows).behind(step * leading)
+        row = place.view(self.builder, tensor_type(last), Placing(0, tuple(strides)))
+        self.copy(row, self.buffer_of(last))
 
     def _convert_while(self, op: te.WhileOp) -> None:
         """The flag and the state are updated in their buffers; the loop asks for the flag before each step."""
@@ -242,6 +271,17 @@ class RegionBufferizer(BodyBufferizer):
             remark(self.function, f"state {number} changes places with a spare buffer at each step")
         return self.moving
 
+    def follow_rows(self, numbers: Iterable[int]) -> None:
+        """Let these states enter the block in the row that the step before wrote; nothing copies them."""
+        for number in numbers:
+            value = self.around.state[number]
+            layout = StridedLayoutAttr(self.plan.homes[value].placing.strides, None)
+            type_ = tensor_type(value)
+            row = MemRefType(type_.get_element_type(), type_.get_shape(), layout)
+            self.rows[number] = self.block.insert_arg(row, len(self.block.args))
+            self._set(value, self.rows[number])
+            remark(self.function, f"state {number} is read from the row that the step before wrote")
+
     def fill(self, old: Block) -> None:
         """Fill the block with what the block of a region becomes."""
         terminator = old.last_op
@@ -252,6 +292,7 @@ class RegionBufferizer(BodyBufferizer):
                 number in self.plan.updated
                 or number in self.plan.returned
                 or number in self.moving.states
+                or number in self.rows
             ):
                 self.results[number] = self._temporary(terminator.values[number])
         self.convert_ops(old)
@@ -265,6 +306,7 @@ class RegionBufferizer(BodyBufferizer):
             elif not (
                 number in self.plan.updated
                 or number in self.moving.states
+                or number in self.rows
                 or value is state[number]
             ):
                 source = self.buffer_of(value)
@@ -276,7 +318,9 @@ class RegionBufferizer(BodyBufferizer):
                 late.append((source, self._result_view(results[number], number, value)))
         for source, target in late:
             self.copy(source, target)
-        self.builder.insert(scf.YieldOp(*(self.buffers[slot] for slot in self.moving.following)))
+        following = [self.buffers[slot] for slot in self.moving.following]
+        rows = [self.buffer_of(terminator.values[number]) for number in self.rows]
+        self.builder.insert(scf.YieldOp(*following, *rows))
 
     def _temporary(self, value: SSAValue) -> Place:
         """A buffer for a tensor of its own."""

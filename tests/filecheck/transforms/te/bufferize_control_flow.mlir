@@ -131,3 +131,42 @@ func.func @while(%go: tensor<i1>, %k0: tensor<i64>, %end: tensor<i64>) -> tensor
   }
   func.return %n : tensor<i64>
 }
+
+// A state that is a result for each step as well is read where the step before wrote it as a row: nothing is copied but the
+// last row, which the caller has as the last value too.
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT:     memref.copy
+// CHECK:         %[[START:.*]] = "memref.cast"(%h0) : (memref<80xf32>) -> memref<80xf32, strided<[1], offset: ?>>
+// CHECK:         scf.for {{.*}} iter_args(%h = %[[START]])
+// CHECK-NOT:       memref.copy
+// CHECK:           %n = memref.reinterpret_cast %ys
+// CHECK:           te.kernel {{.*}} (%h_1 = %h, {{.*}} into (%n)
+// CHECK-NOT:       memref.copy
+// CHECK:           scf.yield %n
+// CHECK:         %[[ROW:.*]] = memref.reinterpret_cast %ys
+// CHECK-NEXT:    "memref.copy"(%[[ROW]], %last)
+// CHECK-NEXT:    func.return
+func.func @rows(%xs: tensor<7x80xf32>, %h0: tensor<80xf32>) -> (tensor<80xf32>, tensor<7x80xf32>) {
+  %last, %ys = graph.scan 7 carry (%h = %h0) over (%x = %xs)
+      : (tensor<80xf32>, tensor<7x80xf32>) -> (tensor<80xf32>, tensor<7x80xf32>) {
+    %n = graph.add %h, %x : tensor<80xf32>, tensor<80xf32> -> tensor<80xf32>
+    graph.yield %n, %n : tensor<80xf32>, tensor<80xf32>
+  }
+  func.return %last, %ys : tensor<80xf32>, tensor<7x80xf32>
+}
+
+// One that another state takes over is needed after its row: it is copied.
+// CHECK-LABEL: func.func @handed_on(
+// CHECK:         scf.for
+// CHECK-NOT:       iter_args
+// CHECK:           "memref.copy"(%n, %{{.*}})
+// CHECK:         func.return
+func.func @handed_on(%xs: tensor<7x80xf32>, %h0: tensor<80xf32>) -> tensor<7x80xf32> {
+  %before, %now, %ys = graph.scan 7 carry (%g = %h0, %h = %h0) over (%x = %xs)
+      : (tensor<80xf32>, tensor<80xf32>, tensor<7x80xf32>) -> (tensor<80xf32>, tensor<80xf32>, tensor<7x80xf32>) {
+    %s = graph.sub %h, %g : tensor<80xf32>, tensor<80xf32> -> tensor<80xf32>
+    %n = graph.add %s, %x : tensor<80xf32>, tensor<80xf32> -> tensor<80xf32>
+    graph.yield %h, %n, %n : tensor<80xf32>, tensor<80xf32>, tensor<80xf32>
+  }
+  func.return %ys : tensor<7x80xf32>
+}
