@@ -55,6 +55,7 @@ _WORTH_A_THREAD = 1 << 20
 """Bytes that take longer to copy, to new pages, than a thread takes to start."""
 
 _COPYING = CopyingThread()
+_COPYING.ends_before_forks()
 
 _FACTORS = 2048
 """of a checksum's sums: they stay in L1, beside what is multiplied with them"""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from threading import Thread
+
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level, level_of
@@ -256,3 +261,34 @@ def test_a_thread_copies_what_comes_while_it_is_there_and_after_it_has_ended():
         for done in [copying.copy(target, source) for target, source in pairs]:
             assert done.wait(10)
         np.testing.assert_array_equal(targets, several)
+
+
+def test_what_no_thread_can_be_started_for_is_copied_at_once(monkeypatch: pytest.MonkeyPatch):
+    def fail(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    copying, source, target = CopyingThread(), np.ones(8), np.zeros(8)
+    with monkeypatch.context() as patch:
+        patch.setattr(Thread, "start", fail)
+        assert copying.copy(target, source).is_set()
+    np.testing.assert_array_equal(target, source)
+    assert copying.copy(target, source * 2).wait(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied on POSIX alone")
+def test_a_copy_of_the_process_has_what_was_being_copied_and_copies_more(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    copy = np.copyto
+    monkeypatch.setattr(
+        np, "copyto", lambda target, source: (time.sleep(0.1), copy(target, source))
+    )
+    arrays = [np.arange(1 << 20) % number for number in (251, 241, 239)]
+    kept = [tensor_elements(array, copies_later=True) for array in arrays[:2]]
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # who waits for a thread that is not there waits for ever
+        kept.append(tensor_elements(arrays[2], copies_later=True))
+        is_equal = all(map(np.array_equal, map(elements_to_numpy, kept), arrays))
+        os._exit(not is_equal)
+    assert os.waitpid(child, 0)[1] == 0
