@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
+from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import round_up
 from ..targets.target import Target
@@ -24,8 +25,10 @@ from .register_tile import (
     in_lanes,
     keep_in_registers,
     pad_loops,
+    terms_written_out,
     vector_span,
     write_out,
+    write_out_finish,
     write_out_terms,
 )
 from .session import Session
@@ -340,14 +343,24 @@ class _Tiles:
                 write_out(s, loop)
         for loop in self.prefetches:
             write_out(s, loop)
+        self._write_out_finish()
         self._write_out_terms()
+
+    def _write_out_finish(self) -> None:
+        """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""
+        if self.finish is None or self._in_rows()[-1] != self.plan.lanes:
+            return
+        for axis, rows in self.finish.inside.items():
+            if axis != self.plan.lanes:
+                write_out_finish(self.s, rows, finishing_work(self.c))
 
     def _write_out_terms(self) -> None:
         """
-        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if there are registers for what the
-        next term loads beside what the present one does, and each element of the image is used more than once. The
-        operand of which a tile loads less stays in registers for a term, and the next term's first element beside it;
-        of the other one, two elements are loaded at a time.
+        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if each element of the image is
+        used more than once. A loop over few channels is written out whole: they share no elements of the image that
+        LLVM might keep. Of others some terms are, if there are registers for what the next one loads beside what the
+        present one does: the operand of which a tile loads less stays in registers for a term, and the next term's first
+        element beside it; of the other one, two elements are loaded at a time.
         """
         plan, c = self.plan, self.c
         if plan.written_out or plan.lanes not in c.n:
@@ -356,14 +369,24 @@ class _Tiles:
         vectors = -(-plan.size(plan.lanes) // self.width)
         vectors *= prod(size for axis, size in sizes.items() if axis not in c.m)
         rows = prod(size for axis, size in sizes.items() if axis in c.m)
+        cycles = rows * vectors / self.core.fma_ports
+        edges = [back for backs in self.backs.values() for back in backs]
+        last = plan.summed[-1]
+        loops = [
+            loop
+            for loop in self.summed[last].copies
+            if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
+        ]
+        few = 2 * terms_written_out(cycles, CONTROL_SHARE)
+        if last not in c.window and c.extent((last,)) < few:
+            for loop in loops:
+                write_out(self.s, loop)
+            return
         kept = min(rows, vectors) + 1
         if vectors == 1 or rows * vectors + kept + 2 > self.core.vector_registers:
             return
-        edges = [back for backs in self.backs.values() for back in backs]
-        for loop in self.summed[plan.summed[-1]].copies:
-            if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges):
-                cycles = rows * vectors / self.core.fma_ports
-                write_out_terms(self.s, loop, cycles, CONTROL_SHARE)
+        for loop in loops:
+            write_out_terms(self.s, loop, cycles, CONTROL_SHARE)
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

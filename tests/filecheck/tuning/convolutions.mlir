@@ -128,3 +128,42 @@ func.func @unblocked(%x: tensor<128x49x16xf32>) -> tensor<512x49xf32> {
   }
   func.return %z : tensor<512x49xf32>
 }
+
+// A loop over few channels, which is inside of the window, is written out whole, and so is what finishes a tile: its
+// elements go there in registers.
+// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3, copies the image with its border, packs weights
+// LOOP-LABEL: @few_channels.y_z
+// LOOP:         loop.for reduction "kw"
+// LOOP-NEXT:      loop.for reduction unroll "c" {{.*}} to 3 {
+// LOOP:         loop.for parallel unroll "ow.finish"
+// LOOP-NEXT:      loop.for parallel unroll "f.finish"
+// LOOP-NEXT:        loop.for parallel vector "g.finish"
+func.func @few_channels(%x: tensor<1x3x112x112xf32>, %w: tensor<2x16x3x7x7xf32>, %b: tensor<2x16xf32>) -> tensor<2x56x56x16xf32> {
+  %y = te.compute [%f = 2, %oh = 56, %ow = 56, %g = 16] add [%c = 3, %kh = 7, %kw = 7] (%a = %x[0, %c, %oh * 2 + %kh - 3, %ow * 2 + %kw - 3] else 0.0 : f32, %v = %w[%f, %g, %c, %kh, %kw]) : (tensor<1x3x112x112xf32>, tensor<2x16x3x7x7xf32>) -> tensor<2x56x56x16xf32> {
+    %p = arith.mulf %a, %v : f32
+    te.yield %p : f32
+  }
+  %z = te.compute [%f = 2, %oh = 56, %ow = 56, %g = 16] (%a = %y[%f, %oh, %ow, %g], %v = %b[%f, %g]) : (tensor<2x56x56x16xf32>, tensor<2x16xf32>) -> tensor<2x56x56x16xf32> {
+    %p = arith.addf %a, %v : f32
+    te.yield %p : f32
+  }
+  func.return %z : tensor<2x56x56x16xf32>
+}
+
+// A tile that is transposed on its way out goes through memory: what finishes it stays in loops.
+// CHECK: scheduled as contraction: direct, tile {{[0-9]+}}x32 of axes 2, 0, copies the image
+// LOOP-LABEL: @transposed.y_z
+// LOOP:         loop.for reduction unroll "c" {{.*}} to 3 {
+// LOOP-NOT:     loop.for parallel unroll "{{.*}}finish
+// LOOP:         loop.for parallel vector "ow.finish"
+func.func @transposed(%x: tensor<3x112x112xf32>, %w: tensor<32x3x7x7xf32>, %b: tensor<32xf32>) -> tensor<32x56x56xf32> {
+  %y = te.compute [%f = 32, %oh = 56, %ow = 56] add [%c = 3, %kh = 7, %kw = 7] (%a = %x[%c, %oh * 2 + %kh - 3, %ow * 2 + %kw - 3] else 0.0 : f32, %v = %w[%f, %c, %kh, %kw]) : (tensor<3x112x112xf32>, tensor<32x3x7x7xf32>) -> tensor<32x56x56xf32> {
+    %p = arith.mulf %a, %v : f32
+    te.yield %p : f32
+  }
+  %z = te.compute [%f = 32, %oh = 56, %ow = 56] (%a = %y[%f, %oh, %ow], %v = %b[%f]) : (tensor<32x56x56xf32>, tensor<32xf32>) -> tensor<32x56x56xf32> {
+    %p = arith.addf %a, %v : f32
+    te.yield %p : f32
+  }
+  func.return %z : tensor<32x56x56xf32>
+}
