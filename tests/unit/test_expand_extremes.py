@@ -43,13 +43,51 @@ def scalars(text: str) -> str:
 
 
 def check(greatest: np.ndarray, least: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-    np.testing.assert_array_equal(greatest, np.maximum(a, b))
-    np.testing.assert_array_equal(least, np.minimum(a, b))
+    check_greatest(greatest, a, b)
+    check_least(least, a, b)
+
+
+def check_greatest(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    np.testing.assert_array_equal(found, np.maximum(a, b))
     zeros = (a == 0) & (b == 0)
-    np.testing.assert_array_equal(
-        np.signbit(greatest)[zeros], (np.signbit(a) & np.signbit(b))[zeros]
+    np.testing.assert_array_equal(np.signbit(found)[zeros], (np.signbit(a) & np.signbit(b))[zeros])
+    # A zero that is greater than a negative number is that zero.
+    kept = (found == 0) & ~zeros
+    np.testing.assert_array_equal(np.signbit(found)[kept], np.signbit(np.where(a > b, a, b))[kept])
+
+
+def check_least(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    np.testing.assert_array_equal(found, np.minimum(a, b))
+    zeros = (a == 0) & (b == 0)
+    np.testing.assert_array_equal(np.signbit(found)[zeros], (np.signbit(a) | np.signbit(b))[zeros])
+    kept = (found == 0) & ~zeros
+    np.testing.assert_array_equal(np.signbit(found)[kept], np.signbit(np.where(a < b, a, b))[kept])
+
+
+def with_constant(text: str, lanes: int, constant: str) -> str:
+    """Extremes of a constant, which is the second operand of the maximum and the first of the minimum."""
+    number = f"arith.constant dense<{constant}> : vector<{lanes}xTYPE>"
+    text = text.replace("%step =", f"%k = {number}\n  %step =").replace(
+        "maximumf %v, %w", "maximumf %v, %k"
     )
-    np.testing.assert_array_equal(np.signbit(least)[zeros], (np.signbit(a) | np.signbit(b))[zeros])
+    return text.replace("minimumf %v, %w", "minimumf %k, %w")
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_constants(dtype: str, lanes: int, target: str) -> None:
+    for constant in ("0.0", "-0.0", "1.5", "-2.5"):
+        text = with_constant(TEXT, lanes, constant).replace("LANES", str(lanes))
+        text = scalars(text).replace(f"dense<{constant}>", constant) if lanes == 1 else text
+        module = parse_text(text.replace("SIZE", str(SIZE)).replace("TYPE", dtype))
+        CoreExpandExtremesPass(target).apply(make_context(), module)
+        assert ("arith.addf" in str(module)) == (constant == "0.0")
+        a, b = PAIRS.astype(np.float32 if dtype == "f32" else np.float64)
+        number = np.full_like(a, float(constant))
+        greatest, least = compile_module(module)(a, b)
+        check_greatest(greatest, a, number)
+        check_least(least, number, b)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "neoverse-n1"])
@@ -63,6 +101,13 @@ def test_all_pairs_of_special_values(dtype: str, lanes: int, target: str) -> Non
     assert ("maximumf" in str(module)) == (target == "neoverse-n1")
     a, b = PAIRS.astype(np.float32 if dtype == "f32" else np.float64)
     check(*compile_module(module)(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_rectified(dtype: str) -> None:
+    x = sw.astype(PAIRS[0], dtype)
+    found = np.asarray(sw.jit(lambda x: sw.astype(sw.relu(x), "float64"))(x))
+    check_greatest(found, np.asarray(sw.astype(x, "float64")), np.zeros(SIZE))
 
 
 def test_chains_of_programs() -> None:

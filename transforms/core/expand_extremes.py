@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import copysign
+from typing import ClassVar, Literal
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -16,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.float_ranges import FloatRanges
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
+from ...analysis.splats import number_in_all_lanes
 from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
 from ...targets.target import Target
 from ..stepwell_pass import StepwellPass
@@ -25,6 +27,8 @@ Extreme = arith.MaximumfOp | arith.MinimumfOp
 
 _PERMISSIVE = frozenset((FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS))
 """Flags with which fewer instructions do."""
+
+_EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,11 @@ class CoreExpandExtremesPass(StepwellPass):
     sequence orders the operands by sign, and asks then whether the first is NaN: six instructions behind one another,
     where these are three for a minimum and five for a maximum.
 
+    A maximum with the constant 0 is what rectifiers and clips take: `maxps 0, b` is b where b is NaN or -0, and added to 0 this
+    -0 becomes 0, and nothing else changes. LLVM has three instructions for it.
+
     A `target` that is no x86 has an instruction for each. Left to LLVM is what is shorter there: where an operand is
-    proved to be a number, and where flags allow either zero.
+    proved to be any other number, and where flags allow either zero.
     """
 
     name = "core-expand-extremes"
@@ -58,17 +65,36 @@ class CoreExpandExtremesPass(StepwellPass):
         if target is None or not target.triple.startswith("x86_64"):
             return
         ranges = FloatRanges()
-        for extreme in [o for o in found if _is_expanded(o, ranges)]:
-            _expand(extreme, has_any_function_of_bits=target.vector_bits >= 512)
+        plans = [(o, _plan(o, ranges)) for o in found]
+        for extreme, plan in plans:
+            if plan == "with zero":
+                _expand_with_zero(extreme)
+            elif plan == "alike":
+                _expand(extreme, has_any_function_of_bits=target.vector_bits >= 512)
 
 
-def _is_expanded(op: Extreme, ranges: FloatRanges) -> bool:
-    return (
-        is_supported(op.result.type)
-        and not _PERMISSIVE & {*op.fastmath.data}
-        and ranges.of(op.lhs) is None
-        and ranges.of(op.rhs) is None
-    )
+def _plan(op: Extreme, ranges: FloatRanges) -> Literal["with zero", "alike"] | None:
+    """How an extreme is expanded: as a maximum with 0, or as one of operands that are treated alike; None for not at all."""
+    if not is_supported(op.result.type) or _PERMISSIVE & {*op.fastmath.data}:
+        return None
+    if ranges.of(op.lhs) is None and ranges.of(op.rhs) is None:
+        return "alike"
+    if not isinstance(op, arith.MaximumfOp):
+        return None
+    sides = (op.lhs, op.rhs), (op.rhs, op.lhs)
+    return "with zero" if any(_is_zero(a) and ranges.of(b) is None for a, b in sides) else None
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a constant is 0 in all lanes, and not -0."""
+    number = number_in_all_lanes(value)
+    return number == 0 and copysign(1, number) == 1
+
+
+def _expand_with_zero(op: Extreme) -> None:
+    lanes = Lanes(Builder(InsertPoint.before(op)), op.result.type)
+    either = arith.MaximumfOp(op.lhs, op.rhs, _EITHER_ZERO)
+    Rewriter.replace_op(op, [], [lanes.add(lanes.emit(either), 0.0)])
 
 
 def _expand(op: Extreme, *, has_any_function_of_bits: bool) -> None:

@@ -41,3 +41,27 @@ func.func @left(%a: f32, %b: f32) -> (f32, f32) {
   %y = arith.minimumf %a, %b fastmath<nsz> : f32
   func.return %x, %y : f32, f32
 }
+
+// A maximum with 0 is one instruction that may leave -0, which a sum with 0 makes 0. With -0, and of what is a number, LLVM has
+// one that is right.
+
+// CHECK-LABEL: func.func @with_zero(
+// CHECK-NEXT:    %[[Z:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:    %[[N:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK-NEXT:    %[[M:.*]] = arith.maximumf %a, %[[Z]] fastmath<nsz> : f32
+// CHECK-NEXT:    %[[O:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:    arith.addf %[[M]], %[[O]] : f32
+// CHECK-NEXT:    arith.maximumf %a, %[[N]] : f32
+// CHECK-NEXT:    %[[F:.*]] = arith.uitofp %i : i8 to f32
+// CHECK-NEXT:    arith.maximumf %[[F]], %[[Z]] : f32
+// CHECK-NEXT:    arith.minimumf %[[Z]], %a : f32
+func.func @with_zero(%a: f32, %i: i8) -> (f32, f32, f32, f32) {
+  %z = arith.constant 0.0 : f32
+  %n = arith.constant -0.0 : f32
+  %x = arith.maximumf %a, %z : f32
+  %y = arith.maximumf %a, %n : f32
+  %f = arith.uitofp %i : i8 to f32
+  %v = arith.maximumf %f, %z : f32
+  %w = arith.minimumf %z, %a : f32
+  func.return %x, %y, %v, %w : f32, f32, f32, f32
+}
