@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import stepwell as sw
 from stepwell.transforms.core.polynomials.functions import FUNCTIONS, GELU, SIGMOID
 
 from .polynomial_kernels import DTYPES, EXACT, distance, error, mp, mpf, run, samples, special
@@ -158,6 +159,13 @@ def test_pow_of_special_numbers(element: str):
     numbers = [-1.5, 1.5, odd, odd + 1, -odd, np.nextafter(dtype(1), dtype(0))]
     numbers = np.concatenate([special(dtype), np.array(numbers, dtype)])
     x, p = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    of_one_base = sw.jit(lambda x, p: x[:, None] ** p)(numbers, np.tile(numbers, 8))
+    by_pairs = np.tile(run("pow", x, p).reshape(len(numbers), -1).T, 8)
+    np.testing.assert_array_equal(of_one_base, by_pairs)
+    is_number = ~np.isnan(by_pairs)
+    np.testing.assert_array_equal(
+        np.signbit(of_one_base[is_number]), np.signbit(by_pairs[is_number])
+    )
     exact = (p != 0.5) | (x > 0)
     x, p = x[exact], p[exact]
     with np.errstate(all="ignore"):

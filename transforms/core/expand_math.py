@@ -7,14 +7,14 @@ from typing import ClassVar, cast
 
 from xdsl.builder import Builder, ImplicitBuilder
 from xdsl.context import Context
-from xdsl.dialects import arith, math, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.frames import constant_value
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import block_of, operations_in
 from ...errors import StepwellError
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -22,6 +22,7 @@ from .invariants import move_before_loops, varies_in_part
 from .polynomials.functions import can_expand, expansion
 from .polynomials.idioms import match_idiom
 from .polynomials.lanes import Lanes
+from .polynomials.power import powf_of_one_base
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class CoreExpandMathPass(StepwellPass):
     `contract` (default) expands those of f32 and f64, scalars and 1-D vectors, within the bounds of
     polynomials/functions.py. `fast` does so too, but sin, cos and tan are then right within their reach only. What has
     no polynomial stays as it is, for the C library. Of a power or another function of two operands, what depends on one
-    that a loop does not change, as the logarithm of the base, is computed before the loop.
+    that a loop does not change, as the logarithm of the base, is computed before the loop; of a base that is one number there,
+    powers ask for special cases (zeros, infinities, NaN, 1, negative numbers) only where it is one of these.
 
     Raises StepwellError for an integer power of vectors, and leaves the module as it was.
     """
@@ -84,10 +86,25 @@ def _check_power(op: math.IPowIOp) -> None:
 def _expand_function(op: Operation, fp: FpContract) -> None:
     before, is_mixed = op.prev_op, varies_in_part(op)
     b = Lanes(Builder(InsertPoint.before(op)), op.results[0].type)
-    value = expansion(b, op, everywhere=fp != "fast")
+    base = _number_before_loop(op) if is_mixed and isinstance(op, math.PowFOp) else None
+    if base is not None:
+        value = powf_of_one_base(b, base, *op.operands)
+    else:
+        value = expansion(b, op, everywhere=fp != "fast")
     if is_mixed:
         move_before_loops(_between(before, op))
     _replace(op, value)
+
+
+def _number_before_loop(op: math.PowFOp) -> SSAValue | None:
+    """The base of powers, where it is one number that the loop they are computed in does not change."""
+    base = op.lhs
+    if block_of(base) is op.parent:
+        return None
+    if isinstance(base.owner, vector.BroadcastOp):
+        source = base.owner.source
+        return None if isinstance(source.type, VectorType) else source
+    return None if isinstance(base.type, VectorType) else base
 
 
 def _between(before: Operation | None, op: Operation) -> list[Operation]:

@@ -8,7 +8,12 @@ leading terms of the atanh series are sums of two numbers (Dekker, Numer. Math. 
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from math import inf
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from . import coefficients as table
 from .exponential import exp2_near_single, exp2_of_sum
@@ -17,9 +22,31 @@ from .logarithm import as_real, normalised, split
 
 
 def powf(b: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
-    magnitude = b.abs(x)
-    power = (_power_single if b.is_single else _power_double)(b, magnitude, y)
-    return b.from_bits(_with_special_cases(b, x, y, b.bits(power)))
+    return with_special_cases(b, x, y, power_of_magnitude(b, x, y))
+
+
+def power_of_magnitude(b: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
+    """|x|**y for finite x other than 0, and for a y that is NaN and x other than 1 and -1 NaN."""
+    return (_power_single if b.is_single else _power_double)(b, b.abs(x), y)
+
+
+def powf_of_one_base(b: Lanes, base: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+    """
+    x**y where x has the number `base` in all lanes: special cases are put in where that is one, or has some.
+
+    Positive finite numbers but 1 have none: what is computed is 1 for an exponent of 0, infinity or 0 for infinite ones, and
+    NaN for NaN. A base that a loop does not change is looked at once.
+    """
+    one = Lanes(b.builder, base.type)
+    power = power_of_magnitude(b, x, y)
+    is_positive = one.emit(arith.CmpfOp(base, one.real(0.0), "ogt"))
+    is_finite = one.emit(arith.CmpfOp(base, one.real(inf), "olt"))
+    is_not_1 = one.emit(arith.CmpfOp(base, one.real(1.0), "one"))
+    is_plain = one.emit(arith.AndIOp(one.emit(arith.AndIOp(is_positive, is_finite)), is_not_1))
+    plain, special = Block([scf.YieldOp(power)]), Block()
+    inside = Lanes(Builder(InsertPoint.at_end(special)), b.type)
+    inside.builder.insert(scf.YieldOp(with_special_cases(inside, x, y, power)))
+    return b.emit(scf.IfOp(is_plain, [b.type], Region(plain), Region(special)))
 
 
 def _power_single(b: Lanes, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -91,7 +118,12 @@ def _times(
     return product, b.fma(a_low, constant[0], low)
 
 
-def _with_special_cases(b: Lanes, x: SSAValue, y: SSAValue, power: SSAValue) -> SSAValue:
+def with_special_cases(b: Lanes, x: SSAValue, y: SSAValue, magnitude: SSAValue) -> SSAValue:
+    """x**y from |x|**y, which is right for finite |x| above 0."""
+    return b.from_bits(_bits_with_special_cases(b, x, y, b.bits(magnitude)))
+
+
+def _bits_with_special_cases(b: Lanes, x: SSAValue, y: SSAValue, power: SSAValue) -> SSAValue:
     """The bits of x**y from those of |x|**y for finite |x| above 0."""
     magnitude = b.iand(b.bits(x), ~b.format.sign_bit)
     exponent = b.iand(b.bits(y), ~b.format.sign_bit)

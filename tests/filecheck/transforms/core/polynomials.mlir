@@ -93,6 +93,7 @@ func.func @sigmoid(%x: f32) -> f32 {
 // CHECK-COUNT-2: arith.divf
 // CHECK:         scf.for
 // CHECK-NOT:     arith.divf
+// CHECK-NOT:     scf.if
 // CHECK:         vector.store
 // CHECK-LABEL: func.func @powers_of_many
 // CHECK-NOT:     arith.divf
@@ -116,6 +117,32 @@ func.func @powers_of_many(%x: vector<8xf64>, %y: memref<80xf64>) {
   scf.for %i = %c0 to %c80 step %c8 {
     %v = vector.load %y[%i] : memref<80xf64>, vector<8xf64>
     %r = math.powf %v, %x : vector<8xf64>
+    vector.store %r, %y[%i] : memref<80xf64>, vector<8xf64>
+  }
+  func.return
+}
+
+// -----
+
+// Powers of one number ask for special cases only where that has some. Lanes of different numbers each may.
+// CHECK-LABEL: func.func @powers_of_a_number
+// CHECK:         %[[POSITIVE:.*]] = arith.cmpf ogt, %x,
+// CHECK:         %[[FINITE:.*]] = arith.cmpf olt, %x,
+// CHECK:         %[[NOT_1:.*]] = arith.cmpf one, %x,
+// CHECK:         %[[PLAIN:.*]] = arith.andi %{{.*}}, %[[NOT_1]]
+// CHECK:         scf.for
+// CHECK:           %r = scf.if %[[PLAIN]] -> (vector<8xf64>) {
+// CHECK-NEXT:        scf.yield %[[POWER:.*]] : vector<8xf64>
+// CHECK-NEXT:      } else {
+// CHECK:             arith.bitcast %[[POWER]]
+func.func @powers_of_a_number(%x: f64, %y: memref<80xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c80 = arith.constant 80 : index
+  %b = vector.broadcast %x : f64 to vector<8xf64>
+  scf.for %i = %c0 to %c80 step %c8 {
+    %v = vector.load %y[%i] : memref<80xf64>, vector<8xf64>
+    %r = math.powf %b, %v : vector<8xf64>
     vector.store %r, %y[%i] : memref<80xf64>, vector<8xf64>
   }
   func.return
