@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -20,6 +19,7 @@ from xdsl.ir.affine import AffineExpr
 from ..dialects import te
 from ..dialects.affine_bounds import sum_of_terms
 from ..dialects.shaped import memref_type, tensor_type
+from .recastable import is_recastable
 
 Runs = tuple[tuple[int, ...], ...]
 """Axes by those that become one."""
@@ -126,8 +126,7 @@ def _tensors(kernel: te.KernelOp, computes: Sequence[te.ComputeOp]) -> _Tensors:
     found: _Tensors = {}
     for arg, passed in zip(kernel.body.block.args, kernel.inputs, strict=True):
         if isinstance(passed.type, MemRefType):
-            is_constant = isinstance(passed.owner, memref.GetGlobalOp)  # its view would be none
-            found[arg] = set() if is_constant else _dense(passed)
+            found[arg] = _dense(passed) if is_recastable(passed) else set()
     for value in (result for op in computes for result in op.outputs):
         found[value] = set(range(len(_shape(value)) - 1))
     for value, destination in zip(kernel.yielded, kernel.destinations, strict=True):

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import BlockArgument
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from ..dialects import te
 from ..dialects.affine_bounds import box, linear_form, without_divisions
 from ..dialects.shaped import is_tensor, tensor_type
+from .recastable import is_recastable
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,7 @@ def find_expansion(kernel: te.KernelOp) -> Expansion | None:
     Windows stay, where rows of the result and a summed axis are added up: they are convolutions, whose plans know them.
     """
     for arg, passed in zip(kernel.body.block.args, kernel.inputs, strict=True):
-        is_constant = isinstance(passed.owner, arith.ConstantOp | memref.GetGlobalOp)
-        if not is_tensor(arg) or is_constant or passed in kernel.destinations:
+        if not is_tensor(arg) or passed in kernel.destinations or not _may_be_seen(passed):
             continue
         reads = list(_reads(arg))
         for dimension, size in dict.fromkeys(_candidates(reads)):
@@ -48,6 +48,13 @@ def find_expansion(kernel: te.KernelOp) -> Expansion | None:
             if found is not None:
                 return found
     return None
+
+
+def _may_be_seen(passed: SSAValue) -> bool:
+    """Whether there may be a view of what is passed to a kernel, which is a tensor or a buffer."""
+    if isinstance(passed.type, MemRefType):
+        return is_recastable(passed)
+    return not isinstance(passed.owner, arith.ConstantOp)
 
 
 _Reads = list[tuple[te.ComputeOp, int]]

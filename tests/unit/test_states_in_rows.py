@@ -91,3 +91,26 @@ def test_as_numpy(name: str, size: int, steps: int, reverse: bool):
         np.testing.assert_allclose(np.array(found), np.array(wanted), rtol=1e-12, atol=1e-12)
     # The arguments are only read, whatever the states start with.
     assert np.array_equal(starts, kept)
+
+
+SHAPES: dict[str, Callable[[Any, Any], Any]] = {
+    "flattened": lambda xp, state: xp.flip(state.reshape(-1)).reshape(state.shape),
+    "collapsed": lambda xp, state: xp.sum(state, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_kernels_that_would_read_a_row_in_another_shape(name: str):
+    """There is no view of a row, whose offset is open."""
+    rows = np.random.default_rng(1).random((3, 4, 6, 10))
+
+    def step(xp: Any, state: Any, row: Any) -> tuple[Any, Any]:
+        state = row + 0.01 * SHAPES[name](xp, state)
+        return state, state
+
+    last, every = sw.jit(lambda rows: _scan(sw, step, rows[0], rows), opt="quick")(rows)
+    state = rows[0]
+    for row, found in zip(rows, every, strict=True):
+        state, _ = step(np, state, row)
+        np.testing.assert_allclose(found, state, rtol=1e-12)
+    np.testing.assert_allclose(last, state, rtol=1e-12)

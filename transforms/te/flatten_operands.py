@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
+from ...analysis.recastable import is_recastable
 from ...dialects import te
 from ...dialects.shaped import memref_type, tensor_type
 from ..stepwell_pass import StepwellPass
@@ -61,7 +62,7 @@ class Flattening:
 def find_flattening(kernel: te.KernelOp) -> Flattening | None:
     """The first two dimensions of an operand that may be one, and that some read has a quotient and a remainder for."""
     for arg, passed in zip(kernel.body.block.args, kernel.inputs, strict=True):
-        if passed in kernel.destinations or isinstance(passed.owner, memref.GetGlobalOp):
+        if passed in kernel.destinations or not is_recastable(passed):
             continue
         reads = [*_reads(arg)]
         if not any(_has_quotient(compute.reads[number].map) for compute, number in reads):
