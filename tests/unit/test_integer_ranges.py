@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
+import stepwell as sw
 from stepwell.dialects import te
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
@@ -67,3 +69,13 @@ def test_programs_find_the_same_with_fewer_operations():
         (after,) = interpret(module, list(bytes_))
         np.testing.assert_array_equal(after, before, err_msg=text)
     assert left_out > 20
+
+
+def test_ranges_of_unsigned_numbers_and_of_sums_that_wrap_around():
+    def program(x: Any) -> tuple[Any, Any]:
+        low = x.astype(np.int8) & np.int8(127)
+        return x.astype(np.int32) > 127, low + low < 0
+
+    x = np.arange(256, dtype=np.uint8)
+    for found, wanted in zip(sw.jit(program, opt="quick")(x), program(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
