@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts.from_loops import facts_of_loops
+from stepwell.frontend.text import parse_text
+from xdsl.dialects import func
 
 
 def added_rows(np: Any, x: Any, w: Any, table: Any, rows: Any) -> Any:
@@ -43,3 +46,22 @@ def test_a_product_that_is_finished_with_a_gather_is_in_tiles():
     arrays = (np.ones((128, 64)), np.ones((64, 64)), np.ones((9, 64)), np.zeros(128, np.int64))
     low = sw.jit(lambda *arrays: added_rows(sw, *arrays)).lower(*arrays)
     assert "contraction: tile" in low.plan()
+
+
+def test_what_is_looked_up_and_written_is_not_described():
+    text = """func.func @f(%a: memref<9xf32>, %i: memref<9xindex>) {
+      loop.for serial "n" %n = 0 to 9 {
+        %k = loop.load %i[%n] : memref<9xindex>
+        %v = memref.load %FROM[%k] : memref<9xf32>
+        loop.store %v, %a[%n] : memref<9xf32>
+      }
+      func.return
+    }"""
+    other = text.replace("%a: memref<9xf32>", "%a: memref<9xf32>, %b: memref<9xf32>")
+    for source, is_complete in (
+        (text.replace("%FROM", "%a"), False),
+        (other.replace("%FROM", "%b"), True),
+    ):
+        module = parse_text(source, "f")
+        (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+        assert facts_of_loops(function).facts.is_complete is is_complete

@@ -109,3 +109,10 @@ def test_attributes_have_one_number_where_they_are_equal():
     assert one is not equal
     assert said(one) == said(equal) != said(other)
     assert said(one) == said(IntegerAttr(1, i32)) != said(IntegerAttr(1, i64))
+
+
+def test_kernels_that_differ_in_a_number_are_two():
+    x, w, v = arrays(((33, 40), (40, 50), (40, 50)))
+    program = sw.jit(lambda x, w, v: (sw.tanh(x @ w * 2), sw.tanh(x @ v * 3)))
+    for found, (matrix, factor) in zip(program(x, w, v), ((w, 2), (v, 3)), strict=True):
+        np.testing.assert_allclose(found, np.tanh(x @ matrix * factor), rtol=1e-4, atol=1e-5)
