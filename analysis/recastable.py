@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import NoneAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from ..dialects.shaped import memref_type
@@ -11,11 +11,13 @@ from ..dialects.shaped import memref_type
 
 def is_recastable(buffer: SSAValue) -> bool:
     """
-    Whether a view of another shape can be made of a buffer: it is known where it begins in the memory that it is in.
+    Whether a value is a buffer of which a view of another shape can be made: it is known where it begins in the memory that
+    it is in.
 
-    That is open of rows that are handed on from step to step. A view of a constant would be none.
+    That is open of rows that are handed on from step to step. A view of a constant would be none. A kernel may be given the
+    number of a step, too, which is no buffer.
     """
-    if isinstance(buffer.owner, memref.GetGlobalOp):
+    if isinstance(buffer.owner, memref.GetGlobalOp) or not isinstance(buffer.type, MemRefType):
         return False
     return isinstance(buffer.owner, memref.ReinterpretCastOp) or isinstance(
         memref_type(buffer).layout, NoneAttr

@@ -105,8 +105,8 @@ def test_the_tile_fills_the_registers_of_the_target(ladder: ModuleType):
     ("name", "least"),
     [
         ("01_naive", 0),
-        ("05_registers", 4),
-        ("06_unroll", 16),
+        ("05_registers", 16),
+        ("06_unroll", 64),
         ("07_simd", 32),
         ("08_cache_blocks", 32),
         ("09_packed_a", 48),
