@@ -278,9 +278,7 @@ class Model:
         return size * max(1.0, crowd / (even + 1))
 
     def _streaming_left(self, plan: ContractionPlan) -> float:
-        if (
-            plan.left_by_rows
-        ):  # tiles find their rows near: what packing waits for, it waits for itself
+        if plan.left_by_rows:  # tiles find their rows near: packing waits for them
             return 0.0
         problem, left = self.problem, self.problem.left
         bytes_ = left.read_bytes(is_packed=plan.pack_left)
