@@ -410,6 +410,11 @@ def _run_scan(
         state = check(following)
         given[index], nest = leaves_of(y, "y")
     if nest is None:
-        return state, None
+        # Nothing is stacked, but of what shapes and dtypes has to be known: those that f gives for zeros.
+        with np.errstate(all="ignore"):
+            y = _pair(f(state, x_of([np.zeros_like(row, shape=row.shape[1:]) for row in rows])))[1]
+        leaves, nest = leaves_of(y, "y")
+        stacks = (np.asarray(leaf) for leaf in leaves)
+        return state, unflatten(nest, (np.empty((0, *one.shape), one.dtype) for one in stacks))
     columns = zip(*(given[index] for index in steps), strict=True)
     return state, unflatten(nest, (np.stack(column) for column in columns))

@@ -24,6 +24,12 @@ def _is_number(value: SSAValue, number: float) -> bool:
     return found is not None and found == number and np.signbit(found) == np.signbit(number)
 
 
+def _has_all_bits(value: SSAValue) -> bool:
+    """Whether every bit of every element of the constant `value` is 1."""
+    found = splat_number(value)
+    return found is not None and not ~found
+
+
 @graph_op
 class AddOp(BinaryElementwiseOp):
     """x + y; integers wrap; on i1, `or` as in NumPy."""
@@ -210,8 +216,10 @@ class AndOp(BinaryElementwiseOp):
         return b.bit_and(x, y)
 
     def simplified(self) -> SSAValue | None:
-        """x & x → x"""
-        return self.lhs if self.lhs is self.rhs else None
+        """x & x → x, x & y → x where all bits of y are 1"""
+        if self.lhs is self.rhs or _has_all_bits(self.rhs):
+            return self.lhs
+        return self.rhs if _has_all_bits(self.lhs) else None
 
 
 @graph_op
