@@ -72,7 +72,7 @@ def counter_of(loop: While) -> Counter | None:
 def _integer(value: SSAValue) -> int | None:
     """The integer that a constant of no axes is."""
     element = tensor_type(value).get_element_type()
-    if shape_of(value) or not isinstance(element, IntegerType) or is_bool(element):
+    if shape_of(value) or is_bool(element) or not isinstance(element, IntegerType):
         return None
     array = constant_array(value)
     return None if array is None else int(array)
