@@ -191,19 +191,24 @@ class Lowered:
         """
         The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
 
-        `target` is `host` or a CPU's name. `threads` is how many run the loops that a schedule marks with
+        `target` is `host` or a CPU's name, and what the program was lowered for by default. `threads` is how many run the loops that a schedule marks with
         `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. `opt` is as for
         `jit`, and what the program was lowered with by default. `place` is where the next process looks for
         it. Code of a model's file that an earlier process compiled is taken from the cache. Raises StepwellError when
         the code would not run here, and for a wrong number of threads or tier.
         """
-        if opt is not None and opt != self.options.opt:
-            other = self._with_options(replace(self.options, opt=opt))
-            executable = other.compile(target, threads)
+        options = replace(
+            self.options,
+            opt=opt or self.options.opt,
+            target=self.options.target if target is None else self._chosen(target),
+        )
+        if options.opt != self.options.opt or options.machine != self.options.machine:
+            other = self._with_options(options)
+            executable = other.compile(threads=threads, place=place)
             self._compilation = other.timings
             return executable
         with lowering_lock, collector_paused():
-            chosen = self._chosen(target)
+            chosen = options.machine
             if place is None:
                 place = self._place(chosen, threads)
                 found = self._found(place, chosen)

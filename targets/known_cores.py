@@ -16,7 +16,7 @@ from typing import Any
 from .core import Cache, Core
 from .estimates import together
 from .machine import Cpuid
-from .rates import Rate
+from .rates import Rate, Source
 
 _FILE = Path(__file__).with_name("known_cores.json")
 
@@ -26,7 +26,7 @@ class KnownCore:
     """
     A core that was measured. `llvm` is the name of the CPU that LLVM compiles for.
 
-    `rates` are of one core; `models` are ranges with their ends, empty where any model of the family will do.
+    `rates` are of one core, and so are those `estimated` from another one that is akin; `models` are ranges with their ends, empty where any model of the family will do.
     """
 
     name: str
@@ -37,6 +37,7 @@ class KnownCore:
     models: tuple[tuple[int, int], ...]
     core: Core
     rates: tuple[tuple[str, float], ...]
+    estimated: tuple[tuple[str, float], ...] = ()
 
     def is_of(self, cpuid: Cpuid, core: Core) -> bool:
         """Whether a processor with this CPUID, vectors and first two caches is of this kind."""
@@ -48,8 +49,16 @@ class KnownCore:
         return all(near) and core.vector_bits == self.core.vector_bits
 
     def facts(self, cores: int) -> dict[str, Rate]:
-        """The known rates, for a machine of so many cores."""
-        return {name: Rate(rate, together(name, rate, cores), "known") for name, rate in self.rates}
+        """The known rates and those estimated, for a machine of so many cores."""
+        sources: tuple[tuple[Source, tuple[tuple[str, float], ...]], ...] = (
+            ("estimated", self.estimated),
+            ("known", self.rates),
+        )
+        return {
+            name: Rate(rate, together(name, rate, cores), source)
+            for source, rates in sources
+            for name, rate in rates
+        }
 
 
 @lru_cache(maxsize=1)
@@ -77,4 +86,5 @@ def _read(data: dict[str, Any]) -> KnownCore:
         tuple((first, last) for first, last in cpuid["models"] or ()),
         Core(**facts),
         tuple((name, float(rate)) for name, rate in data["rates"].items()),
+        tuple((name, float(rate)) for name, rate in data.get("estimated", {}).items()),
     )

@@ -291,6 +291,24 @@ def test_timings_name_the_passes(lowered):
     assert all(seconds >= 0 for _, seconds in fresh.timings)
 
 
+def test_compiling_for_another_target_schedules_for_it(monkeypatch):
+    from stepwell.runtime import kernels
+
+    scheduled: list[str] = []
+    compile_kernels = kernels.compile_kernels
+
+    def noted(module, options, *others):
+        scheduled.append(options.machine.name)
+        return compile_kernels(module, options, *others)
+
+    monkeypatch.setattr(kernels, "compile_kernels", noted)
+    x = np.ones((5, 7), np.float32)
+    lowered = sw.jit(lambda x: x @ x.T, cache=False).lower(x)
+    for target in (None, "host", "x86-64"):
+        np.testing.assert_array_equal(lowered.compile(target=target)(x), x @ x.T)
+    assert scheduled == ["host", "host", "x86-64"]
+
+
 def test_mistakes_of_lowering(lowered, tmp_path):
     with pytest.raises(sw.StepwellError, match="found level 'affine', expected one of graph, te"):
         lowered.as_text("affine")

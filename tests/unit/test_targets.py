@@ -163,6 +163,8 @@ def test_known_core_and_llvms_cpu_are_one_target():
     assert (zen3.vector_bits, zen3.vector_registers, zen3.lanes(4)) == (256, 16, 8)
     assert zen3.rates.fma_f32 == Rate(102e9, 102e9, "known")
     assert zen3.rates.read_l1.source == "estimated"
+    assert zen3.rates.read_l3.source == "estimated"  # from Zen 4's, as the core's file says
+    assert zen3.rates.read_l3.core == known_cores()["zen4"].facts(1)["beyond_l2"].core
     assert zen3.frequency == pytest.approx(3.19e9, rel=0.01)
 
 

@@ -1,5 +1,5 @@
-// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" --remarks 2>&1 | filecheck %s
-// RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" | filecheck %s --check-prefix LOOP
+// RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target="x86-64-v4:read_l3=64e9"}' --remarks 2>&1 | filecheck %s
+// RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target="x86-64-v4:read_l3=64e9"}' | filecheck %s --check-prefix LOOP
 
 // A convolution is a contraction: output channels in lanes, neighbouring elements of the result in the rows of a
 // register tile, the image copied with its border, and the tile transposed in registers on its way out.

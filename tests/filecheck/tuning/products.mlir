@@ -104,9 +104,9 @@
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 1024, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
 // V3: f64.
-// V3-NEXT: chosen contraction: tile 4x12, MC 24, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 4x12, MC 4, NC 48, KC 512, N tiles innermost, packs B, K blocks outside of M, prefetches C;
 
 func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
