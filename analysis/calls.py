@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
+from .operations import operations_in
+
 
 def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
     """The calls of each function that is called, by its name, in textual order."""
     calls: dict[str, list[func.CallOp]] = {}
-    for op in module.walk():
-        if isinstance(op, func.CallOp):
+    for op in operations_in(module):
+        if type(op) is func.CallOp:
             calls.setdefault(op.callee.root_reference.data, []).append(op)
     return calls
 
@@ -26,10 +28,10 @@ def only_called(module: ModuleOp, calls: Mapping[str, object]) -> list[func.Func
     """The private functions of one block that are called, and not used otherwise: what they take can be changed."""
     used = {
         attribute.root_reference.data
-        for op in module.walk()
-        if not isinstance(op, func.CallOp)
+        for op in operations_in(module)
+        if type(op) is not func.CallOp
         for attribute in (*op.properties.values(), *op.attributes.values())
-        if isinstance(attribute, SymbolRefAttr)
+        if type(attribute) is SymbolRefAttr
     }
     return [
         op

@@ -45,6 +45,22 @@ def has_any_of(operations: Iterable[Operation], kinds: Collection[type[Operation
     return not set(map(type, operations)).isdisjoint(kinds)
 
 
+def operations_inside(block: Block) -> list[Operation]:
+    """As `operations_in`, of one block."""
+    found: list[Operation] = []
+    _add(block, found)
+    return found
+
+
+def operations_of_kinds(op: Operation, kinds: Collection[type[Operation]]) -> list[Operation]:
+    """
+    Those of `operations_in` whose class is one of these, a set for preference.
+
+    Classes of operations are abstract: to ask `isinstance` of each takes longer than to go through them.
+    """
+    return [inner for inner in operations_in(op) if type(inner) in kinds]
+
+
 def operations_of(block: Block) -> list[Operation]:
     """The operations of a block, as they are now: `list(block.ops)` in a fraction of the time."""
     found: list[Operation] = []

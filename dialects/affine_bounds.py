@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
 
@@ -86,7 +86,7 @@ def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
                 term = _scaled(range_, coefficient)
                 low, high = _plus(low, term[0]), _plus(high, term[1])
         return low, high
-    if not isinstance(expr, AffineBinaryOpExpr):
+    if type(expr) is not AffineBinaryOpExpr:
         return None, None
     lhs, rhs = bounds(expr.lhs, ranges), bounds(expr.rhs, ranges)
     if expr.kind is AffineBinaryOpKind.Add:
@@ -109,7 +109,7 @@ def without_divisions(
     `(d0 * 16 + d1) floordiv 16` is `d0` and `(d0 * 16 + d1) mod 16` is `d1` where `0 <= d1 < 16`; where
     `16 <= d1 < 32` it is `d0 + 1` and `d1 - 16`.
     """
-    if not isinstance(expr, AffineBinaryOpExpr):
+    if type(expr) is not AffineBinaryOpExpr or not _divides(expr):
         return expr
     lhs = without_divisions(expr.lhs, ranges, multiples)
     rhs = without_divisions(expr.rhs, ranges, multiples)
@@ -124,6 +124,15 @@ def without_divisions(
             return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges, multiples)
         case _:
             return AffineBinaryOpExpr(expr.kind, lhs, rhs)
+
+
+def _divides(expr: AffineExpr) -> bool:
+    """Whether there is a floordiv, ceildiv or mod in the expression."""
+    if type(expr) is not AffineBinaryOpExpr:
+        return False
+    if expr.kind is AffineBinaryOpKind.Add:
+        return _divides(expr.lhs) or _divides(expr.rhs)
+    return expr.kind is not AffineBinaryOpKind.Mul or _divides(expr.lhs)
 
 
 def _quotient_or_rest(
@@ -160,18 +169,19 @@ def sum_of_terms(expr: AffineExpr) -> list[tuple[AffineExpr, int]]:
     return [(term, factor) for term, factor in factors.items() if factor]
 
 
-def terms(expr: AffineExpr, factor: int = 1) -> Iterator[tuple[AffineExpr, int]]:
+_ONE = AffineExpr.constant(1)
+
+
+def terms(expr: AffineExpr, factor: int = 1) -> list[tuple[AffineExpr, int]]:
     """What an expression is a sum of, each with its factor, as it is written."""
-    match expr:
-        case AffineConstantExpr():
-            yield AffineExpr.constant(1), factor * expr.value
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            yield from terms(expr.lhs, factor)
-            yield from terms(expr.rhs, factor)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=by)):
-            yield from terms(expr.lhs, factor * by)
-        case _:
-            yield expr, factor
+    if type(expr) is AffineBinaryOpExpr:
+        if expr.kind is AffineBinaryOpKind.Add:
+            return [*terms(expr.lhs, factor), *terms(expr.rhs, factor)]
+        if expr.kind is AffineBinaryOpKind.Mul and type(expr.rhs) is AffineConstantExpr:
+            return terms(expr.lhs, factor * expr.rhs.value)
+    if type(expr) is AffineConstantExpr:
+        return [(_ONE, factor * expr.value)]
+    return [(expr, factor)]
 
 
 def _divided(kind: AffineBinaryOpKind, lhs: Range, divisor: int) -> Range:

@@ -7,7 +7,7 @@ for, an iterator of `te.compute` or an SSA value of `loop`, is decided by the op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -224,16 +224,19 @@ def _compacted(
     exprs: tuple[AffineExpr, ...], same: tuple[int, ...]
 ) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
     """`compact` where dimension i is the same as dimension `same[i]`: which dimensions are kept."""
-    used = dict.fromkeys(same[i] for expr in exprs for i in _dimensions(expr))
+    dimensions: list[int] = []
+    for expr in exprs:
+        _add_dimensions(expr, dimensions)
+    used = dict.fromkeys([same[i] for i in dimensions])
     position = {i: n for n, i in enumerate(used)}
     dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
     return tuple(substituted(expr, dims) for expr in exprs), tuple(used)
 
 
-def _dimensions(expr: AffineExpr) -> Iterator[int]:
-    """The numbers of the dimensions in the order in which they are written."""
-    if isinstance(expr, AffineDimExpr):
-        yield expr.position
-    elif isinstance(expr, AffineBinaryOpExpr):
-        yield from _dimensions(expr.lhs)
-        yield from _dimensions(expr.rhs)
+def _add_dimensions(expr: AffineExpr, found: list[int]) -> None:
+    """Append the numbers of the dimensions in the order in which they are written."""
+    if type(expr) is AffineDimExpr:
+        found.append(expr.position)
+    elif type(expr) is AffineBinaryOpExpr:
+        _add_dimensions(expr.lhs, found)
+        _add_dimensions(expr.rhs, found)

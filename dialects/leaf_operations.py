@@ -1,6 +1,6 @@
 """
-Operations without regions and successors, made and appended with no more work than these need: lowerings make hundreds for
-each kernel.
+Operations without regions and successors, made, changed and appended with no more work than these need: lowerings make
+hundreds for each kernel.
 
 This is the one place that writes private fields of xDSL's operations and blocks. What it makes is what `Operation.create`
 and `Block.add_op` make, with which a test compares it.
@@ -34,8 +34,7 @@ def leaf(
     location: LocationAttr | None = None,
 ) -> OpT:
     """As `kind.create`, for an operation without regions and successors."""
-    defaults = _defaults(kind)
-    if defaults is None:
+    if _defaults(kind) is None:
         return kind.create(
             operands=operands,
             result_types=result_types,
@@ -44,21 +43,61 @@ def leaf(
             location=location,
         )
     op = kind.__new__(kind)
+    fill(op, operands, result_types, properties, attributes, location)
+    return op
+
+
+def fill(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NONE,
+    attributes: Mapping[str, Attribute] = _NONE,
+    location: LocationAttr | None = None,
+) -> None:
+    """
+    As `Operation.__init__`, of a new operation without regions and successors, whose kind does nothing of its own then.
+
+    Regions can be added after it.
+    """
     op._operands = SSAValues(operands)
-    op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
-    for operand, use in zip(operands, uses, strict=True):
-        operand.add_use(use)
+    uses: list[Use] = []
+    for index, operand in enumerate(operands):
+        # As `add_use` does; a field that is not written is what the class has for it.
+        use = Use(op, index)
+        first = operand.first_use
+        if first is not None:
+            use._next_use = first
+            first._prev_use = use
+        operand.first_use = use
+        uses.append(use)
+    op._operand_uses = tuple(uses)
     op.results = SSAValues(
         [OpResult(result_type, op, index) for index, result_type in enumerate(result_types)]
+        if result_types
+        else ()
     )
-    op.properties, op.attributes = dict(properties), dict(attributes)
-    for name, value in defaults[0]:
-        op.properties.setdefault(name, value)
-    for name, value in defaults[1]:
-        op.attributes.setdefault(name, value)
+    op.properties = dict(properties) if properties else {}
+    op.attributes = dict(attributes) if attributes else {}
+    defaults = _defaults(type(op))
+    if defaults:
+        for name, value in defaults[0]:
+            op.properties.setdefault(name, value)
+        for name, value in defaults[1]:
+            op.attributes.setdefault(name, value)
     op.location = UNKNOWN_LOC if location is None else location
     op.regions = ()
-    return op
+
+
+def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """As `op.operands = operands`."""
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        operand.remove_use(use)
+    op._operands = SSAValues(operands)
+    uses = [Use(op, index) for index in range(len(operands))]
+    for operand, use in zip(operands, uses, strict=True):
+        operand.add_use(use)
+    op._operand_uses = tuple(uses)
 
 
 def append_leaf(block: Block, op: Operation) -> None:

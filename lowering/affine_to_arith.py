@@ -25,9 +25,10 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
 )
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ..dialects.affine_bounds import Range, bounds
+from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
 from .core_builder import CoreBuilder, predicate
 
 _Binary = type[
@@ -47,11 +48,10 @@ _INDEX = IndexType()
 
 def _negated(expr: AffineExpr) -> AffineExpr | None:
     """`x` when the expression is `x * -1`."""
-    match expr:
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=-1)):
-            return expr.lhs
-        case _:
-            return None
+    if type(expr) is not AffineBinaryOpExpr or expr.kind is not AffineBinaryOpKind.Mul:
+        return None
+    factor = expr.rhs
+    return expr.lhs if type(factor) is AffineConstantExpr and factor.value == -1 else None
 
 
 def _definition(constant: SSAValue) -> Operation:
@@ -97,10 +97,13 @@ class AffineExpander:
         """The constant with a value of any type."""
         known = self._values.get(value)
         if known is None:
-            op = arith.ConstantOp.create(
-                result_types=(value.get_type(),), properties={"value": value}
-            )
-            Rewriter.insert_op(op, self.after_constants())
+            op = leaf(arith.ConstantOp, (), (value.get_type(),), {"value": value})
+            last = next(reversed(self._values.values())) if self._values else None
+            following = _definition(last).next_op if last is not None else self.entry.first_op
+            if following is None:
+                append_leaf(self.entry, op)
+            else:
+                insert_leaf_before(self.entry, op, following)
             known = self._values[value] = op.results[0]
         return known
 

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.alias import Aliases
-from ..analysis.operations import operations_in
+from ..analysis.operations import operands_of, operations_in
 from ..dialects import loop
 
 
@@ -21,13 +21,15 @@ class LoopWrites:
         opaque: set[loop.ForOp] = set()
         """loops in which something happens that may write anywhere"""
         for op in operations_in(function):
-            if isinstance(op, loop.LoadOp):
-                loaded |= dict.fromkeys((around, op.buffer) for around in _loops_around(op))
-            elif isinstance(op, loop.StoreOp):
-                root = aliases.root(op.buffer)
+            kind = type(op)
+            if kind is loop.LoadOp:
+                buffer = operands_of(op)[0]
+                loaded |= dict.fromkeys((around, buffer) for around in _loops_around(op))
+            elif kind is loop.StoreOp:
+                root = aliases.root(operands_of(op)[1])
                 for around in _loops_around(op):
                     stored.setdefault(around, set()).add(root)
-            elif not isinstance(op, _HARMLESS) and not op.regions and not is_side_effect_free(op):
+            elif kind not in _HARMLESS and not op.regions and not is_side_effect_free(op):
                 opaque.update(_loops_around(op))
         self._unchanged = {
             (around, buffer)
@@ -43,14 +45,14 @@ class LoopWrites:
         return (for_op, buffer) not in self._unchanged
 
 
-_HARMLESS = (loop.PrefetchOp, loop.AllocOp, loop.YieldOp)
+_HARMLESS = frozenset((loop.PrefetchOp, loop.AllocOp, loop.YieldOp))
 
 
 def _loops_around(op: Operation) -> list[loop.ForOp]:
     found: list[loop.ForOp] = []
     parent = op.parent_op()
     while parent is not None:
-        if isinstance(parent, loop.ForOp):
+        if type(parent) is loop.ForOp:
             found.append(parent)
         parent = parent.parent_op()
     return found

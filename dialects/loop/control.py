@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..int64 import is_int64
+from ..leaf_operations import fill
 from .access import Index, bound, verify_affine, verify_map
 from .attributes import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 
@@ -56,8 +57,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue | Operation):
-        operands = [SSAValue.get(value) for value in values]
-        Operation.__init__(self, operands=operands)
+        fill(self, [SSAValue.get(value) for value in values])
 
 
 @lru_cache(maxsize=64)
@@ -67,7 +67,8 @@ def operand_segments(*sizes: int) -> DenseArrayBase[IntegerType]:
 
 
 @lru_cache(maxsize=64)
-def _step(step: int) -> IntegerAttr[IndexType]:
+def step_attribute(step: int) -> IntegerAttr[IndexType]:
+    """The property that says in which steps a loop counts."""
     return IntegerAttr(step, IndexType())
 
 
@@ -121,14 +122,14 @@ class ForOp(IRDLOperation):
             "kind": _kind(kind),
             "lower_map": AffineMapAttr(lower_map),
             "upper_map": AffineMapAttr(upper_map),
-            "step": _step(step),
+            "step": step_attribute(step),
             "operandSegmentSizes": operand_segments(len(lower_operands), len(upper_operands)),
         }
         if mode is not None:
             properties["mode"] = _mode(mode)
         # Steps make loops by the thousand: IRDL's own constructor, which sorts operands out, takes ten times as long.
-        operands = (*lower_operands, *upper_operands)
-        Operation.__init__(self, operands=operands, properties=properties, regions=[body])
+        fill(self, (*lower_operands, *upper_operands), (), properties)
+        self.add_region(body)
 
     @property
     def induction_variable(self) -> SSAValue:
@@ -300,12 +301,10 @@ class IfOp(IRDLOperation):
             AffineConstraintExpr(constraint.kind, expr, zero, canonicalize=False)
             for constraint, expr in zip(constraints, exprs, strict=True)
         )
-        super().__init__(
-            operands=[values],
-            properties={"condition": AffineSetAttr(AffineSet(len(values), 0, normal))},
-            result_types=[result_types],
-            regions=[then_region, Region() if else_region is None else else_region],
-        )
+        condition = AffineSetAttr(AffineSet(len(values), 0, normal))
+        fill(self, values, result_types, {"condition": condition})
+        self.add_region(then_region)
+        self.add_region(Region() if else_region is None else else_region)
 
     def verify_(self) -> None:
         self._verify_condition()

@@ -32,6 +32,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import print_affine_list
+from ..leaf_operations import fill
 from ..shaped import Buffer, memref_type
 from .access import (
     Index,
@@ -69,11 +70,8 @@ class LoadOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        super().__init__(
-            operands=[buffer, values],
-            properties={"map": AffineMapAttr(map_)},
-            result_types=[memref_type(buffer).get_element_type()],
-        )
+        element = memref_type(buffer).get_element_type()
+        fill(self, (buffer, *values), (element,), {"map": AffineMapAttr(map_)})
 
     def verify_(self) -> None:
         _verify_access(self, self.result.type)
@@ -128,7 +126,7 @@ class StoreOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        super().__init__(operands=[value, buffer, values], properties={"map": AffineMapAttr(map_)})
+        fill(self, (value, buffer, *values), (), {"map": AffineMapAttr(map_)})
 
     @property
     def is_nontemporal(self) -> bool:
@@ -192,14 +190,8 @@ class PrefetchOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        super().__init__(
-            operands=[buffer, values],
-            properties={
-                "map": AffineMapAttr(map_),
-                "is_write": BoolAttr.from_bool(is_write),
-                "locality": IntegerAttr(locality, i32),
-            },
-        )
+        hints = {"is_write": BoolAttr.from_bool(is_write), "locality": IntegerAttr(locality, i32)}
+        fill(self, (buffer, *values), (), {"map": AffineMapAttr(map_), **hints})
 
     def verify_(self) -> None:
         verify_subscripts(self.map.data, self.operands_, memref_type(self.buffer))
@@ -294,11 +286,7 @@ class AllocOp(IRDLOperation):
     traits = traits_def(MemoryAllocEffect())
 
     def __init__(self, scope: Scope, type_: Buffer, dynamic_sizes: Sequence[SSAValue] = ()):
-        super().__init__(
-            operands=[dynamic_sizes],
-            properties={"scope": ScopeAttr(scope)},
-            result_types=[type_],
-        )
+        fill(self, dynamic_sizes, (type_,), {"scope": ScopeAttr(scope)})
 
     def verify_(self) -> None:
         dynamic = self.buffer.type.get_shape().count(DYNAMIC_INDEX)

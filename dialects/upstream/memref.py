@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..leaf_operations import fill
 from ..shaped import memref_type
 from .extended import extended
+
+
+@cache
+def _hints(is_write: bool, locality: int, is_data_cache: bool) -> Mapping[str, Attribute]:
+    """The properties of a prefetch."""
+    return {
+        "isWrite": BoolAttr.from_bool(is_write),
+        "localityHint": IntegerAttr(locality, i32),
+        "isDataCache": BoolAttr.from_bool(is_data_cache),
+    }
 
 
 @irdl_op_definition
@@ -41,14 +53,7 @@ class PrefetchOp(IRDLOperation):
         locality: int,
         is_data_cache: bool = True,
     ):
-        super().__init__(
-            operands=[buffer, indices],
-            properties={
-                "isWrite": BoolAttr.from_bool(is_write),
-                "localityHint": IntegerAttr(locality, i32),
-                "isDataCache": BoolAttr.from_bool(is_data_cache),
-            },
-        )
+        fill(self, (buffer, *indices), (), _hints(is_write, locality, is_data_cache))
 
     def verify_(self) -> None:
         rank = memref_type(self.memref).get_num_dims()

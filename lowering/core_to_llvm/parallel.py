@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.operations import operands_of, operations_in
+from ...analysis.operations import operands_of, operations_in, operations_inside
 from ...dialects.upstream.llvm import AtomicRMWOp
 from ..llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
 from .emitter import Emitter, unsupported
@@ -433,8 +433,8 @@ def _heap_buffers(e: Emitter, block: Block) -> dict[memref.AllocOp, memref.Deall
     iterations of the thread. They may be in loops inside of the body, or in branches of it.
     """
     found: dict[memref.AllocOp, memref.DeallocOp] = {}
-    for op in block.walk():
-        if isinstance(op, memref.DeallocOp) and isinstance(op.memref.owner, memref.AllocOp):
+    for op in operations_inside(block):
+        if type(op) is memref.DeallocOp and isinstance(op.memref.owner, memref.AllocOp):
             alloc = op.memref.owner
             if alloc.parent is op.parent and not alloc.operands and alloc not in e.hoisted:
                 found[alloc] = op

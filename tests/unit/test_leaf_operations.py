@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stepwell.dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
+from stepwell.dialects.leaf_operations import append_leaf, insert_leaf_before, leaf, set_operands
 from xdsl.dialects import arith, llvm, memref, vector
 from xdsl.dialects.builtin import (
     FileLineColLoc,
+    FloatAttr,
     IntAttr,
     IntegerAttr,
     MemRefType,
@@ -75,3 +76,15 @@ def test_blocks_have_them_in_order():
         ops[2].detach()
         ops[0].detach()
         assert [*block.ops] == [ops[1], ops[3], ops[4]]
+
+
+def test_operands_are_exchanged_as_by_xdsl():
+    (value,) = (leaf(arith.ConstantOp, (), (f32,), {"value": FloatAttr(1.0, f32)}).results[0],)
+    quick, plain = (leaf(arith.AddfOp, (value, value), (f32,)) for _ in range(2))
+    set_operands(quick, (A, value))
+    plain.operands = (A, value)
+    assert [*quick.operands] == [*plain.operands]
+    assert [(use.operation, use.index) for use in value.uses] == [(plain, 1), (quick, 1)]
+    for op in (quick, plain):
+        op.erase()
+    assert value.first_use is None and A.first_use is None

@@ -26,6 +26,7 @@ WIDEST_SOURCE = 16
 
 _FROM_UNSIGNED = (arith.UIToFPOp, VectorUIToFPOp)
 _FROM_SIGNED = (arith.SIToFPOp, VectorSIToFPOp)
+_CASTS = frozenset(_FROM_UNSIGNED + _FROM_SIGNED)
 _AS_INTEGERS: dict[type[Operation], type[arith.AddiOp | arith.SubiOp | arith.MuliOp]] = {
     arith.AddfOp: arith.AddiOp,
     arith.SubfOp: arith.SubiOp,
@@ -52,7 +53,7 @@ class CoreAddAsIntegersPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = operations_in(op)
-        casts = [inner for inner in operations if _is_source(inner)]
+        casts = [o for o in operations if type(o) in _CASTS and _is_source(o)]
         if not casts:
             return
         known: dict[SSAValue, _Whole] = {c.results[0]: _of_source(c) for c in casts}
@@ -77,10 +78,8 @@ class _Whole(NamedTuple):
 
 
 def _is_source(op: Operation) -> bool:
-    return (
-        isinstance(op, _FROM_UNSIGNED + _FROM_SIGNED)
-        and bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE
-        and _holds(op.results[0].type, _of_source(op))
+    return bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE and _holds(
+        op.results[0].type, _of_source(op)
     )
 
 
@@ -93,8 +92,9 @@ def _of_source(op: Operation) -> _Whole:
 
 def _whole(op: Operation, known: dict[SSAValue, _Whole]) -> _Whole | None:
     """Between which whole numbers a sum, a difference or a multiple of such is; None of others, and of what may be rounded."""
-    if not isinstance(op, arith.AddfOp | arith.SubfOp | arith.MulfOp):
+    if type(op) not in _AS_INTEGERS:
         return None
+    assert isinstance(op, arith.AddfOp | arith.SubfOp | arith.MulfOp)
     left, right = (known.get(v) for v in op.operands)
     if left is None and right is None:
         return None

@@ -28,7 +28,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in, operations_of
+from ...analysis.operations import operations_of, operations_of_kinds
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width, significand_bits
 from ...dialects.scalar import BETWEEN
@@ -62,7 +62,7 @@ class CoreConvertByPermutingPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [o for o in operations_in(op) if isinstance(o, _CONVERSIONS)]
+        found = cast(list[_Conversion], operations_of_kinds(op, _CONVERSIONS))
         target = Target.of(self.target) if found else None
         if target is None or not target.permutes_bytes:
             return
@@ -73,7 +73,8 @@ class CoreConvertByPermutingPass(StepwellPass):
                 _rewrite(conversion, plan, loads)
 
 
-_CONVERSIONS = (VectorUIToFPOp, VectorSIToFPOp)
+_Conversion = VectorUIToFPOp | VectorSIToFPOp
+_CONVERSIONS = frozenset((VectorUIToFPOp, VectorSIToFPOp))
 _STORES = (vector.StoreOp, vector.MaskedStoreOp, vector.TransferWriteOp)
 
 

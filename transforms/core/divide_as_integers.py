@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kinds
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width, significand_bits
 from ...dialects.upstream.arith_casts import (
@@ -49,17 +49,16 @@ class CoreDivideAsIntegersPass(StepwellPass):
     level_out: ClassVar[Level] = Level.CORE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in operations_in(op):
-            if isinstance(inner, _TO_INTEGER):
-                found = _divided(inner)
-                if found is not None:
-                    _rewrite(inner, *found)
+        for inner in operations_of_kinds(op, _TO_INTEGER):
+            found = _divided(inner)
+            if found is not None:
+                _rewrite(inner, *found)
 
 
 _FROM_UNSIGNED = (arith.UIToFPOp, VectorUIToFPOp)
 _FROM_SIGNED = (arith.SIToFPOp, VectorSIToFPOp)
 _TO_UNSIGNED = (arith.FPToUIOp, VectorFPToUIOp)
-_TO_INTEGER = (*_TO_UNSIGNED, arith.FPToSIOp, VectorFPToSIOp)
+_TO_INTEGER = frozenset((*_TO_UNSIGNED, arith.FPToSIOp, VectorFPToSIOp))
 
 
 def _divided(op: Operation) -> tuple[Operation, int] | None:

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
@@ -95,9 +95,9 @@ class _Format(NamedTuple):
 _SINGLE, _DOUBLE = _Format(24, range(-60, 60)), _Format(53, range(-900, 900))
 
 
-def _divided_by(op: object) -> Reciprocal | None:
+def _divided_by(op: Operation) -> Reciprocal | None:
     """How a division by a constant can be multiplied; None for other operations, and where no two products do it."""
-    if not isinstance(op, arith.DivfOp) or EXACT in op.attributes:
+    if type(op) is not arith.DivfOp or EXACT in op.attributes:
         return None
     if FastMathFlag.ALLOW_RECIP in op.fastmath.data:
         return None

@@ -67,7 +67,7 @@ class CoreDivideByInvariantsPass(StepwellPass):
             return
         by_divisor: dict[SSAValue, list[arith.DivfOp]] = {}
         for division in operations_in(op):
-            if isinstance(division, arith.DivfOp) and _may_multiply(division):
+            if type(division) is arith.DivfOp and _may_multiply(division):
                 by_divisor.setdefault(_divisor(division), []).append(division)
         if not by_divisor:
             return

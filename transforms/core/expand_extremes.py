@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import copysign
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.float_ranges import FloatRanges
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kinds
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
 from ...targets.target import Target
@@ -24,6 +24,7 @@ from ..stepwell_pass import StepwellPass
 from .polynomials.lanes import Lanes, is_supported
 
 Extreme = arith.MaximumfOp | arith.MinimumfOp
+_EXTREMES = frozenset((arith.MaximumfOp, arith.MinimumfOp))
 
 _PERMISSIVE = frozenset((FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS))
 """Flags with which fewer instructions do."""
@@ -60,7 +61,7 @@ class CoreExpandExtremesPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [o for o in operations_in(op) if isinstance(o, Extreme)]
+        found = cast(list[Extreme], operations_of_kinds(op, _EXTREMES))
         target = Target.of(self.target) if found else None
         if target is None or not target.triple.startswith("x86_64"):
             return

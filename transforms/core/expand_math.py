@@ -57,7 +57,7 @@ def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
     functions: list[Operation] = []
     idioms: list[Operation] = []
     for op in operations_in(module):
-        if isinstance(op, math.IPowIOp):
+        if type(op) is math.IPowIOp:
             _check_power(op)
             powers.append(op)
         elif fp == "strict":

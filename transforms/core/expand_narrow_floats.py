@@ -83,7 +83,8 @@ def _is_anything_narrow(module: ModuleOp) -> bool:
     types: dict[int, Attribute] = {}
     for op in operations_in(module):
         for result in op.results:
-            types[id(result.type)] = result.type
+            type_ = result.type
+            types[id(type_)] = type_
         for region in op.regions:
             for block in region.blocks:
                 types.update((id(arg.type), arg.type) for arg in block.args)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.utils import FastMathFlag
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kinds
 from ...dialects.scalar import EXACT
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -47,10 +47,10 @@ class CoreFpFlagsPass(StepwellPass):
         flags = SCALAR_FLAGS[fp_contract(self.fp)]
         if flags is None:
             return
-        for inner in operations_in(op):
-            if (
-                isinstance(inner, arith.AddfOp | arith.SubfOp | arith.MulfOp)
-                and not inner.fastmath.data
-                and EXACT not in inner.attributes
-            ):
+        for inner in operations_of_kinds(op, _MARKED):
+            assert isinstance(inner, arith.AddfOp | arith.SubfOp | arith.MulfOp)
+            if not inner.fastmath.data and EXACT not in inner.attributes:
                 inner.fastmath = flags
+
+
+_MARKED = frozenset((arith.AddfOp, arith.SubfOp, arith.MulfOp))

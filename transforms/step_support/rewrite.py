@@ -10,8 +10,6 @@ from xdsl.dialects import affine
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
-    IndexType,
-    IntegerAttr,
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -25,11 +23,13 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED
+from ...analysis.operations import operands_of, operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
 from ...dialects.affine_substitution import substituted
 from ...dialects.affine_text import compact, first_positions
-from ...dialects.loop.control import operand_segments
+from ...dialects.leaf_operations import set_operands
+from ...dialects.loop.control import operand_segments, step_attribute
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
@@ -128,7 +128,7 @@ def _substituted(
 def collected(expr: AffineExpr) -> AffineExpr:
     """`i + (j - i)` as `j`; a sum in which no term is there twice stays as it is written."""
     once = sum_of_terms(expr)
-    if len(once) == sum(1 for _ in terms(expr)):
+    if len(once) == len(terms(expr)):
         return expr
     result: AffineExpr | None = None
     number = 0
@@ -173,9 +173,10 @@ def set_subscripts(
     values: Sequence[SSAValue],
 ) -> None:
     """Give an access new subscripts over `values`, of which it keeps those that they use."""
-    kept = list(op.operands)[: len(op.operands) - len(op.operands_)]
+    old = operands_of(op)
+    kept = old[: len(old) - op.map.data.num_dims]
     used, operands = compact(exprs, values)
-    op.operands = [*kept, *operands]
+    set_operands(op, (*kept, *operands))
     op.map = AffineMapAttr(AffineMap(len(operands), 0, used))
 
 
@@ -185,11 +186,11 @@ BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
 
 def lower_bound(op: loop.ForOp) -> BoundExprs:
     map_ = op.lower_map.data
-    return map_.results, list(op.operands[: map_.num_dims])
+    return map_.results, operands_of(op)[: map_.num_dims]
 
 
 def upper_bound(op: loop.ForOp) -> BoundExprs:
-    return op.upper_map.data.results, list(op.operands[op.lower_map.data.num_dims :])
+    return op.upper_map.data.results, operands_of(op)[op.lower_map.data.num_dims :]
 
 
 def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
@@ -202,7 +203,7 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     """Give a loop new bounds."""
     lower_map, lower_values = as_bound(lower)
     upper_map, upper_values = as_bound(upper)
-    op.operands = [*lower_values, *upper_values]
+    set_operands(op, (*lower_values, *upper_values))
     op.properties["operandSegmentSizes"] = operand_segments(len(lower_values), len(upper_values))
     op.lower_map = AffineMapAttr(lower_map)
     op.upper_map = AffineMapAttr(upper_map)
@@ -210,7 +211,7 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
 
 def set_step(op: loop.ForOp, step: int) -> None:
     """Give a loop a new step."""
-    op.step = IntegerAttr(step, IndexType())
+    op.step = step_attribute(step)
 
 
 def room_for(value: AffineExpr, upper: BoundExprs) -> list[AffineConstraintExpr]:
@@ -278,7 +279,7 @@ def set_condition(
     op: loop.IfOp, constraints: Sequence[AffineConstraintExpr], values: Sequence[SSAValue]
 ) -> None:
     """Give a `loop.if` new constraints over `values`."""
-    op.operands = list(values)
+    set_operands(op, values)
     op.condition = AffineSetAttr(AffineSet(len(values), 0, tuple(constraints)))
 
 
@@ -296,7 +297,7 @@ def _dimensions_from(offset: int) -> list[AffineExpr]:
 
 def body_ops(op: loop.ForOp) -> list[Operation]:
     """The operations of a loop's body without its terminator."""
-    return [inner for inner in op.body.block.ops if not isinstance(inner, loop.YieldOp)]
+    return [inner for inner in operations_of(op.body.block) if type(inner) is not loop.YieldOp]
 
 
 def move_body(source: loop.ForOp, target: Block) -> None:

@@ -21,13 +21,13 @@ _ROOT_HALF = numbers.sqrt(0.5)
 
 def match_idiom(op: Operation) -> tuple[Function, SSAValue] | None:
     """The function that an operation is the last one of, and its operand."""
-    if not isinstance(op, arith.DivfOp | arith.MulfOp) or not is_supported(op.result.type):
-        return None
-    if isinstance(op, arith.DivfOp):
+    if type(op) is arith.DivfOp and is_supported(op.result.type):
         x = _sigmoid_operand(op)
         return None if x is None else (SIGMOID, x)
-    x = _gelu_operand(op)
-    return None if x is None else (GELU, x)
+    if type(op) is arith.MulfOp and is_supported(op.result.type):
+        x = _gelu_operand(op)
+        return None if x is None else (GELU, x)
+    return None
 
 
 def _sigmoid_operand(op: arith.DivfOp) -> SSAValue | None:
