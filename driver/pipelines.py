@@ -26,6 +26,24 @@ class Stage(NamedTuple):
     """Passes that come after those, for a caller who wants rules to choose the schedules of kernels."""
 
 
+_TO_KERNELS = (
+    "te-write-out-products",
+    "te-write-out-sums",
+    "te-reduce-rows-first",
+    "te-sink-into-regions",
+    "te-fuse",
+    "te-int-range-optimizations",
+    "te-double-windows",
+    "te-compute-in-loops",
+    "te-merge-loops",
+    "te-compute-in-loops",
+    "te-consume-in-loops",
+    "te-consume-in-blocks",
+    "te-narrow-steps",
+    "te-inline-functions",
+)
+"""Passes of te that decide what is a kernel."""
+
 DEFAULT_STAGES: tuple[Stage, ...] = (
     Stage(
         Level.GRAPH,
@@ -70,20 +88,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.TE,
         Level.LOOP,
         (
-            "te-write-out-products",
-            "te-write-out-sums",
-            "te-reduce-rows-first",
-            "te-sink-into-regions",
-            "te-fuse",
-            "te-int-range-optimizations",
-            "te-double-windows",
-            "te-compute-in-loops",
-            "te-merge-loops",
-            "te-compute-in-loops",
-            "te-consume-in-loops",
-            "te-consume-in-blocks",
-            "te-narrow-steps",
-            "te-inline-functions",
+            *_TO_KERNELS,
             "te-bufferize",
             "te-flatten-operands",
             "te-expand",
@@ -124,24 +129,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
-_BEFORE_SHOWING = {
-    Level.TE: (
-        "te-write-out-products",
-        "te-write-out-sums",
-        "te-reduce-rows-first",
-        "te-sink-into-regions",
-        "te-fuse",
-        "te-int-range-optimizations",
-        "te-double-windows",
-        "te-compute-in-loops",
-        "te-merge-loops",
-        "te-compute-in-loops",
-        "te-consume-in-loops",
-        "te-consume-in-blocks",
-        "te-narrow-steps",
-        "te-inline-functions",
-    )
-}
+_BEFORE_SHOWING = {Level.TE: _TO_KERNELS}
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 
 _ORDER = tuple(Level)

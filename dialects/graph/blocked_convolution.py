@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Block, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..combiner import Combiner
@@ -18,9 +18,9 @@ from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.compute import Iterator
 from ..te.index_maps import dims
-from .base import FLOATS, GraphOp, Value, graph_op, number_attr
+from .base import FLOATS, Value, graph_op, number_attr
 from .contraction import product
-from .convolution import ConvOp
+from .convolution import ConvOp, SlidingWindowOp
 from .shapes import element_count, shape_text
 
 Sizes = Sequence[int]
@@ -77,7 +77,7 @@ def whole_weights(shape: Sequence[int], blocks: Blocks) -> tuple[int, ...]:
 
 
 @graph_op
-class BlockedConvOp(GraphOp, DefinedInTe):
+class BlockedConvOp(SlidingWindowOp, DefinedInTe):
     """
     A convolution as `graph.conv`, of an image and to a result whose channels may stand in blocks: (n, c / b, …, b), as
     vector registers want them. Either may have channels as they are, which is a block of 1.
@@ -91,15 +91,8 @@ class BlockedConvOp(GraphOp, DefinedInTe):
     name = "graph.blocked_conv"
     ELEMENTS: ClassVar = FLOATS
 
-    image = operand_def()
-    weights = operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64))
-    dilations = prop_def(DenseArrayBase.constr(i64))
-    before = prop_def(DenseArrayBase.constr(i64))
-    after = prop_def(DenseArrayBase.constr(i64))
     image_block = prop_def(IntegerAttr.constr(i64))
     result_block = prop_def(IntegerAttr.constr(i64))
-    result = result_def()
 
     assembly_format = (
         "$image `,` $weights `strides` `=` $strides `dilations` `=` $dilations `pad` `=` $before `,` $after "
@@ -160,17 +153,6 @@ class BlockedConvOp(GraphOp, DefinedInTe):
     def blocks(self) -> Blocks:
         return Blocks(self.image_block.value.data, self.result_block.value.data)
 
-    @property
-    def numbers(self) -> dict[str, tuple[int, ...]]:
-        """Strides, dilations and pads by their names."""
-        properties = {
-            "strides": self.strides,
-            "dilations": self.dilations,
-            "before": self.before,
-            "after": self.after,
-        }
-        return {name: tuple(each.get_values()) for name, each in properties.items()}
-
     def numpy(self, x: Array, w: Array) -> Array:
         """The convolution of the image with its channels as they are."""
         plain = unblocked(x) if self.blocks.image > 1 else x
@@ -190,7 +172,7 @@ class BlockedConvOp(GraphOp, DefinedInTe):
         """
         type_ = tensor_type(self.result)
         element, shape, blocks = type_.get_element_type(), type_.get_shape(), self.blocks
-        window = list(zip(*self.numbers.values(), strict=True))
+        window = self.window
         rank = len(window)
         _, channels, *taps = whole_weights(shape_of(self.weights), blocks)
         letters = "dhw"[-rank:] if rank <= 3 else [str(n) for n in range(rank)]
@@ -223,7 +205,3 @@ class BlockedConvOp(GraphOp, DefinedInTe):
     def multiply_adds(self) -> int | None:
         _, *terms = whole_weights(shape_of(self.weights), self.blocks)
         return element_count((*shape_of(self.result), *terms))
-
-    def flops(self) -> int | None:
-        count = self.multiply_adds()
-        return None if count is None else 2 * count

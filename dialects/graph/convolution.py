@@ -29,10 +29,8 @@ from .shapes import element_count, shape_text
 Sizes = Sequence[int]
 
 
-class ConvolutionOp(GraphOp, ABC):
+class SlidingWindowOp(GraphOp, ABC):
     """An image, weights, and how the window moves over the image."""
-
-    ELEMENTS: ClassVar = NUMBERS
 
     image = operand_def()
     weights = operand_def()
@@ -40,8 +38,35 @@ class ConvolutionOp(GraphOp, ABC):
     dilations = prop_def(DenseArrayBase.constr(i64))
     before = prop_def(DenseArrayBase.constr(i64))
     after = prop_def(DenseArrayBase.constr(i64))
-    groups = prop_def(IntegerAttr.constr(i64))
     result = result_def()
+
+    @property
+    def numbers(self) -> dict[str, tuple[int, ...]]:
+        """Strides, dilations and pads by their names, one of each for each axis of the window."""
+        properties = {
+            "strides": self.strides,
+            "dilations": self.dilations,
+            "before": self.before,
+            "after": self.after,
+        }
+        return {name: tuple(each.get_values()) for name, each in properties.items()}
+
+    @property
+    def window(self) -> list[tuple[int, int, int, int]]:
+        """For each axis of the window stride, dilation, and what the image is padded by before and after it."""
+        return _by_axis(self.numbers)
+
+    def flops(self) -> int | None:
+        count = self.multiply_adds()
+        return None if count is None else 2 * count
+
+
+class ConvolutionOp(SlidingWindowOp, ABC):
+    """Weights and an image whose channels are an axis, in groups."""
+
+    ELEMENTS: ClassVar = NUMBERS
+
+    groups = prop_def(IntegerAttr.constr(i64))
 
     assembly_format = (
         "$image `,` $weights `strides` `=` $strides `dilations` `=` $dilations `pad` `=` $before `,` $after "
@@ -126,26 +151,7 @@ class ConvolutionOp(GraphOp, ABC):
 
     def inferred_types(self) -> Sequence[Tensor]:
         types = tensor_type(self.image), tensor_type(self.weights)
-        return (self.infer_type(*types, self._numbers, self.groups.value.data),)
-
-    @property
-    def _numbers(self) -> dict[str, tuple[int, ...]]:
-        properties = {
-            "strides": self.strides,
-            "dilations": self.dilations,
-            "before": self.before,
-            "after": self.after,
-        }
-        return {name: tuple(each.get_values()) for name, each in properties.items()}
-
-    @property
-    def window(self) -> list[tuple[int, int, int, int]]:
-        """For each axis of the window stride, dilation, and what the image is padded by before and after it."""
-        return _by_axis(self._numbers)
-
-    def flops(self) -> int | None:
-        count = self.multiply_adds()
-        return None if count is None else 2 * count
+        return (self.infer_type(*types, self.numbers, self.groups.value.data),)
 
 
 def _by_axis(numbers: Mapping[str, Sizes]) -> list[tuple[int, int, int, int]]:
