@@ -84,6 +84,8 @@ def _step_pass(keyword: str) -> tuple[str, str]:
 
 _PASSES: dict[str, str] = {
     "graph-extend-narrow-floats": "transforms.graph.extend_narrow_floats:GraphExtendNarrowFloatsPass",
+    "graph-canonicalize": "transforms.graph.canonicalize:GraphCanonicalizePass",
+    "graph-cse": "transforms.graph.cse:GraphCsePass",
     "graph-share-constants": "transforms.graph.share_constants:GraphShareConstantsPass",
     "graph-tile-loops": "transforms.graph.tile_loops:GraphTileLoopsPass",
     "graph-simplify": "transforms.graph.simplify:GraphSimplifyPass",

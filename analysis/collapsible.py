@@ -61,7 +61,7 @@ def plan_collapse(kernel: te.KernelOp) -> Collapse | None:
     if not pairs[reducing[0]] and not single[reducing[0]]:
         return None
     return Collapse(
-        {op: _runs(len(op.extents), joined) for op, joined in pairs.items()},
+        {op: _runs(len(op.static_extents), joined) for op, joined in pairs.items()},
         {value: _runs(len(_shape(value)), joined) for value, joined in tensors.items()},
         maps,
         single,
@@ -93,7 +93,7 @@ def _subscripts(op: te.ComputeOp, read: te.Read) -> tuple[AffineExpr, ...]:
     single = _single(op)
     dims = [
         AffineExpr.constant(0) if n in single else AffineExpr.dimension(n)
-        for n in range(len(op.extents))
+        for n in range(len(op.static_extents))
     ]
     results = read.map.results
     return (
@@ -110,7 +110,7 @@ def _added(expr: AffineExpr) -> AffineExpr:
 
 def _candidates(op: te.ComputeOp) -> set[int]:
     """Iterators n of which n and n + 1 are both of the result, or both summed, and only say which element is read."""
-    extents, parallel, args = op.static_extents, len(op.parallel), op.iterator_args
+    extents, parallel, args = op.static_extents, op.rank, op.iterator_args
     return {
         n
         for n in range(len(extents) - 1)
@@ -162,9 +162,10 @@ def _drop_unlinked(
     """Drop what some access takes apart; whether there was something."""
     before = sum(map(len, (*pairs.values(), *tensors.values())))
     for op, subscripts in maps.items():
-        parallel = len(op.parallel)
+        extents = op.static_extents
+        dims = [AffineExpr.dimension(n) for n in range(len(extents))]
+        identity = tuple(dims[: op.rank])
         accesses = [*zip(op.sources, subscripts, strict=True)]
-        identity = tuple(AffineExpr.dimension(n) for n in range(parallel))
         accesses += [(result, identity) for result in op.outputs]
         for value, exprs in accesses:
             shape = _shape(value)
@@ -172,9 +173,9 @@ def _drop_unlinked(
                 d: n
                 for d in tensors[value]
                 for n in pairs[op]
-                if exprs[d] == AffineExpr.dimension(n)
-                and exprs[d + 1] == AffineExpr.dimension(n + 1)
-                and tuple(shape[d : d + 2]) == op.static_extents[n : n + 2]
+                if exprs[d] == dims[n]
+                and exprs[d + 1] == dims[n + 1]
+                and tuple(shape[d : d + 2]) == extents[n : n + 2]
             }
             tensors[value] = {d for d, n in linked.items() if _occurs(exprs, n) == {d, d + 1}}
             kept = {linked[d] for d in tensors[value]}
@@ -202,8 +203,9 @@ def _runs(count: int, joined: set[int]) -> Runs:
 
 def _single(op: te.ComputeOp) -> tuple[int, ...]:
     """Summed iterators of one iteration, all of which may go where there are others."""
-    summed = range(len(op.parallel), len(op.extents))
-    single = tuple(n for n in summed if op.static_extents[n] == 1 and not op.iterator_args[n].uses)
+    summed = range(op.rank, len(op.static_extents))
+    extents = op.static_extents
+    single = tuple(n for n in summed if extents[n] == 1 and not op.iterator_args[n].uses)
     return single[1:] if len(single) == len(summed) else single
 
 

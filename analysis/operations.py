@@ -33,11 +33,27 @@ def operations_in(op: Operation) -> list[Operation]:
     """
     found: list[Operation] = []
     for region in op.regions:
-        block = region._first_block
-        while block is not None:
-            _add(block, found)
-            block = block._next_block
+        _add_all(region, found)
     return found
+
+
+def operations_within(region: Region) -> list[Operation]:
+    """The operations in a region, at any depth, in textual order."""
+    found: list[Operation] = []
+    _add_all(region, found)
+    return found
+
+
+def blocks_in(op: Operation) -> list[Block]:
+    """The blocks in the regions of `op`, at any depth, in textual order."""
+    blocks: list[Block] = []
+    for outer in (op, *operations_in(op)):
+        for region in outer.regions:
+            block = region._first_block
+            while block is not None:
+                blocks.append(block)
+                block = block._next_block
+    return blocks
 
 
 def has_any_of(operations: Iterable[Operation], kinds: Collection[type[Operation]]) -> bool:
@@ -118,13 +134,17 @@ def used_from_above(region: Region) -> list[SSAValue]:
     return [value for value in used if value not in own]
 
 
+def _add_all(region: Region, found: list[Operation]) -> None:
+    block = region._first_block
+    while block is not None:
+        _add(block, found)
+        block = block._next_block
+
+
 def _add(block: Block, found: list[Operation]) -> None:
     op = block._first_op
     while op is not None:
         found.append(op)
         for region in op.regions:
-            inner = region._first_block
-            while inner is not None:
-                _add(inner, found)
-                inner = inner._next_block
+            _add_all(region, found)
         op = op._next_op

@@ -10,6 +10,7 @@ from ..dialects.dtypes import bit_width
 from ..dialects.graph import GraphOp
 from ..dialects.graph.shapes import element_count
 from ..dialects.shaped import shape_of, tensor_type
+from .operations import operations_in
 
 
 def bytes_to_pack(program: ModuleOp) -> int:
@@ -18,7 +19,7 @@ def bytes_to_pack(program: ModuleOp) -> int:
     once: about as many as their kernels pack at load. No code depends on the number, which may be wrong.
     """
     found: dict[SSAValue, int] = {}
-    for op in program.walk():
+    for op in operations_in(program):
         work = (op.multiply_adds() or 0) if isinstance(op, GraphOp) else 0
         for operand in op.operands if work else ():
             value = _origin(operand)

@@ -175,6 +175,8 @@ class _Cuts:
     def __init__(self, block: Block, ops: Sequence[Operation]):
         self.block, self.ops = block, ops
         self.place = {op: place for place, op in enumerate(ops)}
+        self._places: dict[SSAValue, list[int]] = {}
+        """what `_users` has found"""
 
     def best(self, start: int, count: int, period: int) -> int | None:
         """How many operations after the start the first part begins: where the fewest values pass a cut."""
@@ -198,7 +200,10 @@ class _Cuts:
 
     def _users(self, value: SSAValue) -> list[int]:
         """The places of the operations of the block that use a value, or in which one does."""
-        found: list[int] = []
+        known = self._places.get(value)
+        if known is not None:
+            return known
+        found = self._places[value] = list[int]()
         for use in value.uses:
             op = use.operation
             while op.parent is not self.block:

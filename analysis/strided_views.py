@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import gcd, prod
 
 from xdsl.ir.affine import (
@@ -74,7 +74,8 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def view_through(map_: AffineMap, extents: Sequence[int], source: Placing) -> Placing | None:
+@lru_cache(maxsize=1024)
+def view_through(map_: AffineMap, extents: tuple[int, ...], source: Placing) -> Placing | None:
     """
     Where element m(x) of a source that lies at `source` is, for x in the box of `extents`; None when it is not
     at regular distances.
@@ -88,8 +89,9 @@ def view_through(map_: AffineMap, extents: Sequence[int], source: Placing) -> Pl
     return Placing(total.constant, tuple(total.factors.get(dim, 0) for dim in dims))
 
 
+@lru_cache(maxsize=1024)
 def view_behind(
-    map_: AffineMap, extents: Sequence[int], result: Placing, source_shape: Sequence[int]
+    map_: AffineMap, extents: tuple[int, ...], result: Placing, source_shape: tuple[int, ...]
 ) -> Placing | None:
     """
     Where a source of `source_shape` has to lie so that its element m(x) is element x of a result that lies at

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from .leaf_operations import append_leaf, copy_of_leaf
+
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -24,6 +26,10 @@ class _Copier:
 
     def operation(self, op: OpT) -> OpT:
         values = self._values
+        if not op.regions:
+            copy = copy_of_leaf(op, values)
+            values.update(zip(op.results, copy.results, strict=True))
+            return copy
         copy = type(op).create(
             operands=[values.get(value, value) for value in op.operands],
             result_types=[result.type for result in op.results],
@@ -43,5 +49,9 @@ class _Copier:
             new.name_hint, new.location = arg.name_hint, arg.location
             self._values[arg] = new
         for op in old.ops:
-            block.add_op(self.operation(op))
+            copy = self.operation(op)
+            if op.regions:
+                block.add_op(copy)
+            else:
+                append_leaf(block, copy)
         return block

@@ -1,9 +1,10 @@
-"""Copies of large arrays that a thread makes, one after the other, while the program goes on."""
+"""Large arrays that a thread copies or joins, one after the other, while the program goes on."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
 import numpy as np
@@ -18,7 +19,7 @@ class CopyingThread:
     """
 
     def __init__(self) -> None:
-        self._left: deque[tuple[np.ndarray, np.ndarray, Event]] = deque()
+        self._left: deque[tuple[Callable[[], object], Event]] = deque()
         self._is_running = False
         self._last: Event | None = None
         self._lock = Lock()
@@ -34,9 +35,24 @@ class CopyingThread:
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
         """Copy an array into another one of its size, which is done when the event is set."""
+        return self._later(lambda: np.copyto(target, source))
+
+    def join(
+        self, target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int
+    ) -> Event:
+        """
+        Write arrays one after the other into another one, which is done when the event is set.
+
+        Each is asked for then: what was to be copied before is there.
+        """
+        return self._later(
+            lambda: np.concatenate([source() for source in sources], axis, out=target)
+        )
+
+    def _later(self, work: Callable[[], object]) -> Event:
         done = Event()
         with self._lock:
-            self._left.append((target, source, done))
+            self._left.append((work, done))
             starts, self._is_running = not self._is_running, True
             self._last = done
         if starts:
@@ -52,9 +68,11 @@ class CopyingThread:
                 if not self._left:
                     self._is_running = False
                     return
-                target, source, done = self._left.popleft()
-            np.copyto(target, source)
-            done.set()
+                work, done = self._left.popleft()
+            try:
+                work()
+            finally:
+                done.set()
 
     def _finish(self) -> None:
         """Wait for what is left, and let nothing be added until the lock is released."""

@@ -100,6 +100,21 @@ def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     op._operand_uses = tuple(uses)
 
 
+def copy_of_leaf(op: OpT, values: Mapping[SSAValue, SSAValue]) -> OpT:
+    """A copy of an operation without regions and successors, of the `values` of its operands, with the same names."""
+    copy = leaf(
+        type(op),
+        [values.get(value, value) for value in op._operands],
+        [result.type for result in op.results],
+        op.properties,
+        op.attributes,
+        op.location,
+    )
+    for result, new in zip(op.results, copy.results, strict=True):
+        new._name = result._name
+    return copy
+
+
 def append_leaf(block: Block, op: Operation) -> None:
     """As `block.add_op`, for a new operation: without regions it has no block in it."""
     last = block._last_op

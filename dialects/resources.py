@@ -1,10 +1,9 @@
 """
 Constant data: NumPy arrays as `dense` or `dense_resource` attributes, and back.
 
-Small constants are `dense` and stand in the text. Large ones are resources: a name in the text, the
-bytes beside it. A name ends in a digest of the contents, so that equal names mean equal bytes: xDSL
-keeps the blobs in one table for the whole process, where modules would otherwise overwrite each
-other's.
+Small constants are `dense` and stand in the text. Large ones are resources: a name in the text, the bytes beside it.
+A name ends in a digest of the contents, or of the names of what is joined, so that equal names mean equal bytes: xDSL
+keeps the blobs in one table for the whole process, where modules would otherwise overwrite each other's.
 
 See resource_handles.py for how long they are kept, and `Loan` for when they are not copied.
 """
@@ -13,8 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from math import prod
 from threading import Event
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
@@ -37,6 +37,7 @@ from ..errors import StepwellError
 from ..targets.large_memory import Regions
 from .copies_later import CopyingThread
 from .dtypes import element_type, numpy_dtype
+from .leaf_operations import leaf
 from .resource_handles import decoded, forget, handle_of, remember, storage
 from .shaped import contiguous
 
@@ -87,9 +88,11 @@ class _BlobText(str):
     It would take twice the memory of the bytes, and longer than all else that is done to a large constant.
     """
 
-    checksum: int
     is_lent: bool
     """whether the bytes belong to a `Loan`"""
+    parts: tuple[str, ...]
+    """what they are joined from, where they are: the names of other resources, and how"""
+    _checksum: int | None
     _raw: np.ndarray
     _copied: Event | None
     """set when all of them are there; None where they were from the start"""
@@ -97,13 +100,15 @@ class _BlobText(str):
     def __new__(
         cls,
         raw: np.ndarray,
-        checksum: int,
+        checksum: int | None,
         *,
         is_lent: bool = False,
+        parts: tuple[str, ...] = (),
         copied: Event | None = None,
     ) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob._raw, blob.checksum, blob.is_lent, blob._copied = raw, checksum, is_lent, copied
+        blob._raw, blob._checksum, blob._copied = raw, checksum, copied
+        blob.is_lent, blob.parts = is_lent, parts
         return blob
 
     @property
@@ -113,6 +118,12 @@ class _BlobText(str):
             self._copied.wait()
             self._copied = None
         return self._raw
+
+    @property
+    def checksum(self) -> int:
+        if self._checksum is None:
+            self._checksum = checksum(self.raw)
+        return self._checksum
 
     def __str__(self) -> str:
         alignment = _ALIGNMENT.to_bytes(4, "little").hex()
@@ -194,6 +205,39 @@ def declare(
     raise StepwellError(
         f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
     )
+
+
+def joined_elements(
+    parts: Sequence[DenseResourceAttr], axis: int, hint: str = "constant"
+) -> DenseResourceAttr | None:
+    """
+    The attribute that holds resources one after the other along an axis: a thread joins them while the program goes on.
+
+    Its name is made from those of the parts. None where it is too little for a thread, or one lacks its bytes or has
+    them on loan.
+    """
+    types = [_shaped(part.type) for part in parts]
+    shape = list(types[0].get_shape())
+    shape[axis] = sum(type_.get_shape()[axis] for type_ in types)
+    element = types[0].get_element_type()
+    type_, dtype = TensorType(element, shape), numpy_dtype(element)
+    size = prod(shape) * dtype.itemsize
+    table, names = storage(), [part.resource_handle.data for part in parts]
+    blobs = [table.lookup(name) for name in names]
+    if size < _WORTH_A_THREAD or not all(blobs) or any(map(_is_lent, blobs)):
+        return None
+    made_of = (*names, *map(str, types), str(axis))
+    name = f"{hint}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}"
+    handle, known = handle_of(name), table.lookup(name)
+    if known and not (isinstance(known, _BlobText) and known.parts == made_of):
+        return None  # a name that something else has
+    if not known:
+        copy = _MEMORY.empty(size)
+        sources = [partial(elements_to_numpy, part) for part in parts]
+        joined = _COPYING.join(copy.view(dtype).reshape(shape), sources, axis)
+        blob = _BlobText(_read_only(copy.view()), None, parts=made_of, copied=joined)
+        table.parse_resource(name, blob)
+    return DenseResourceAttr(handle, type_)
 
 
 def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> _BlobText:
@@ -333,7 +377,7 @@ def elements_to_numpy(attr: ElementsAttr) -> np.ndarray:
     flat = np.frombuffer(attr.data.data, dtype)
     if dtype == np.bool_:  # xDSL packs true as 0xFF, NumPy knows 0 and 1
         flat = flat.view(np.uint8) != 0
-    count = int(np.prod(shape, dtype=np.int64))
+    count = prod(shape)
     if flat.size == 1 and count != 1:
         return np.broadcast_to(flat, shape)
     return flat.reshape(shape)
@@ -365,7 +409,7 @@ def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.nd
             f"resource '{name}' has no bytes; give them in the file's dialect_resources section"
         )
     raw = _bytes_of(name, blob)
-    expected = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    expected = prod(shape) * dtype.itemsize
     if raw.size != expected:
         raise StepwellError(
             f"resource '{name}' holds {raw.size} bytes, but its type needs {expected}; "
@@ -388,16 +432,14 @@ def constant_global_op(name: str, value: ElementsAttr) -> memref.GlobalOp:
     tensor = _shaped(value.type)
     assert isinstance(tensor, TensorType)
     is_resource = isinstance(value, DenseResourceAttr)
-    op = memref.GlobalOp.get(
-        StringAttr(name),
-        contiguous(tensor),
-        UnitAttr() if is_resource else value,
-        sym_visibility=StringAttr("private"),
-        constant=UnitAttr(),
-    )
-    if is_resource:
-        op.attributes[GLOBAL_VALUE] = value
-    return op
+    properties: dict[str, Attribute] = {
+        "sym_name": StringAttr(name),
+        "type": contiguous(tensor),
+        "initial_value": UnitAttr() if is_resource else value,
+        "sym_visibility": StringAttr("private"),
+        "constant": UnitAttr(),
+    }
+    return leaf(memref.GlobalOp, (), (), properties, {GLOBAL_VALUE: value} if is_resource else {})
 
 
 def retyped(attr: ElementsAttr, type_: Shaped) -> ElementsAttr:

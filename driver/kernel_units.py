@@ -29,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.calls import calls_in, only_called
 from ..analysis.constants import constant_global, globals_of
+from ..analysis.operations import operations_in
 from ..dialects import loop
 from ..dialects.shaped import memref_type
 from ..transforms.loop.plan_memory import is_on_threads
@@ -110,7 +111,7 @@ def units_of(module: ModuleOp) -> dict[func.FuncOp, ModuleOp]:
 def _refers_to_symbols(function: func.FuncOp) -> bool:
     return any(
         isinstance(attribute, SymbolRefAttr)
-        for op in function.walk()
+        for op in operations_in(function)
         for attribute in op.properties.values()
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, cast
@@ -90,10 +91,13 @@ def _user_frames() -> Iterator[FrameType]:
 
 def _is_internal(frame: FrameType) -> bool:
     name = cast("Mapping[str, object]", frame.f_globals).get("__name__")
-    if frame.f_code.co_filename.startswith("<frozen"):  # modules of Python's own
+    return _is_internal_module(frame.f_code.co_filename, name if isinstance(name, str) else "")
+
+
+@lru_cache(maxsize=4096)
+def _is_internal_module(filename: str, name: str) -> bool:
+    if filename.startswith("<frozen"):  # modules of Python's own
         return True
-    if not isinstance(name, str):
-        return False
     return (
         name == _PACKAGE
         or name.startswith(_INTERNAL)

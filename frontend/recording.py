@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
@@ -63,6 +63,8 @@ class Recording:
         # By identity and dtype; the object is kept so that its identity is not given to another.
         self._constants: dict[tuple[int, np.dtype], tuple[object, Tensor]] = {}
         self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
+        self._verified: set[Hashable] = set()
+        """what operations that were verified are"""
         self.callbacks: list[object] = []
         """What is to be called with values: see `debugging.py`."""
         self.keeps_values = True
@@ -156,7 +158,7 @@ class Recording:
         """Append the operation `make(...)` makes, checked, with the user's line as its location."""
         try:
             op = make(*args, **kwargs)
-            op.verify_()
+            self._verify(op)
         except VerifyException as error:
             name = getattr(make, "name", "graph operation").removeprefix("graph.")
             raise StepwellError(
@@ -172,6 +174,17 @@ class Recording:
             result.name_hint = op.name.rpartition(".")[2]
         return tuple(Tensor(result, self) for result in op.results)
 
+    def _verify(self, op: Operation) -> None:
+        """Verify an operation, unless one of the same kind, types and properties was: that is all that it depends on."""
+        if op.regions:
+            op.verify_()
+            return
+        types = [value.type for value in (*op.operands, *op.results)]
+        about = (type(op), len(op.operands), tuple(types), tuple(op.properties.items()))
+        if about not in self._verified:
+            op.verify_()
+            self._verified.add(about)
+
 
 class EagerRecording(Recording):
     """
@@ -183,6 +196,9 @@ class EagerRecording(Recording):
     def __init__(self) -> None:
         super().__init__()
         self._values: dict[SSAValue, np.ndarray] = {}
+
+    def _verify(self, op: Operation) -> None:
+        op.verify_()  # few are recorded here at a time
 
     def array(self, value: Any, dtype: np.dtype | None = None) -> Tensor:
         array = as_array(value, "an operand")

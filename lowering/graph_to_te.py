@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..dialects import graph
 from ..dialects import te as dialects_te
 from ..dialects.control_flow import ControlFlow
@@ -50,14 +51,14 @@ class ConvertGraphToTePass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _check(op)
         decompose_all(op)
-        for function in list(op.walk()):
+        for function in operations_in(op):
             if isinstance(function, func.FuncOp):
                 _convert_function(function)
 
 
 def _check(module: ModuleOp) -> None:
     """Refuse, before anything is changed, what has no definition here."""
-    for op in module.walk():
+    for op in operations_in(module):
         if not isinstance(op, GraphOp):
             continue
         parent = op.parent_op()
@@ -160,7 +161,7 @@ def _convert_control_flow(
 
 def _erase_unused_constants(function: func.FuncOp) -> None:
     """Erase the constants that became numbers in bodies."""
-    for op in list(function.walk()):
+    for op in operations_in(function):
         if isinstance(op, arith.ConstantOp) and op.result.first_use is None:
             op.detach()
             op.erase()

@@ -33,6 +33,7 @@ from xdsl.rewriter import InsertPoint
 from ..analysis.buffer_checks import check_kernel_buffers
 from ..analysis.constants import constant_global, globals_of
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
 from ..dialects import loop, te
 from ..dialects.scalar import ANY_ORDER
@@ -251,7 +252,11 @@ class _KernelBody:
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.values[op.source], self.values[op.index])
             self._set(op.result, self.builder.insert(size).result)
-        elif any(is_tensor(v) for inner in op.walk() for v in (*inner.operands, *inner.results)):
+        elif any(
+            is_tensor(v)
+            for inner in (op, *operations_in(op))
+            for v in (*inner.operands, *inner.results)
+        ):
             raise StepwellError(
                 f"found '{op.name}' on tensors, which convert-te-to-loop has no lowering for; "
                 "express it with te.compute",
@@ -279,7 +284,7 @@ class _KernelBody:
     def _let_reassociate(self, outer: Operation) -> None:
         """What joins values in any order gets the flags that say so under this contract."""
         fp = self.nests.fp
-        for op in outer.walk():
+        for op in (outer, *operations_in(outer)):
             if op.attributes.pop(ANY_ORDER, None) is None:
                 continue
             is_extreme = isinstance(op, arith.MaximumfOp | arith.MinimumfOp)

@@ -8,6 +8,7 @@ from xdsl.dialects import func, math
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from ..analysis.levels import Level, level_of
+from ..analysis.operations import operations_in
 from ..analysis.signature import entry_function, signature_of
 from ..cache.folder import compiled_store
 from ..driver.garbage import collector_paused
@@ -121,7 +122,7 @@ def _lowered(module: ModuleOp, threads: int) -> ModuleOp:
     """The module at level 5."""
     level = level_of(module)
     if level is Level.CORE:
-        if any(isinstance(op, math.IPowIOp) for op in module.walk()):
+        if any(isinstance(op, math.IPowIOp) for op in operations_in(module)):
             module = module.clone()
             expand_math(module)
         return lowered_to_llvm(module, threads)

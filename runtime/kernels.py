@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from ..driver.garbage import collector_paused
@@ -134,7 +135,9 @@ def kernel_workers(program: ModuleOp) -> Generator[Workers]:
     Processes to compile the kernels of a program with, at the graph or te level: as many as it has work for and the
     machine has free processors for. They start while the program is on its way to loops.
     """
-    count = sum(isinstance(op.parent_op(), func.FuncOp) for op in program.walk()) // OPERATIONS
+    count = (
+        sum(isinstance(op.parent_op(), func.FuncOp) for op in operations_in(program)) // OPERATIONS
+    )
     with workers(process_count(count), __name__, *_IMPORTS) as started:
         yield started
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import isfinite
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
@@ -73,9 +74,8 @@ class GraphDialect(Dialect):
 
 def constant_array(value: SSAValue) -> Array | None:
     """The elements when the value is a constant that is cheap to look at, else None."""
-    owner = value.owner
-    if isinstance(owner, Block) or owner.operands:
-        return None  # the most, told by what costs least
+    if not _makes_constants(type(value.owner)):
+        return None  # the most
     attr = ConstantLike.get_constant_value(value)
     if isinstance(attr, DenseIntOrFPElementsAttr):
         return elements_to_numpy(cast(ElementsAttr, attr))
@@ -85,6 +85,11 @@ def constant_array(value: SSAValue) -> Array | None:
     ):
         return None
     return elements_to_numpy(attr)
+
+
+@cache
+def _makes_constants(kind: type[Operation | Block]) -> bool:
+    return issubclass(kind, Operation) and kind.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def splat_number(value: SSAValue) -> Any:

@@ -49,15 +49,18 @@ def name_apart(function: func.FuncOp) -> None:
     They are the names that the text shows, `%a` and `%a_1`.
     """
     taken: set[str] = set()
+    last: dict[str, int] = {}
+    """the number that a name had last"""
     values = [*function.args, *(result for op in function.walk() for result in op.results)]
     for value in values:
         if not isinstance(value.type, MemRefType):
             continue
         name = buffer_name(value) or "buffer"
-        candidate, number = name, 0
+        candidate, number = name, last.get(name, 0)
         while candidate in taken:
             number += 1
             candidate = f"{name}_{number}"
+        last[name] = number
         taken.add(candidate)
         if candidate != buffer_name(value):
             set_buffer_name(value, candidate)

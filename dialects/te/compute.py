@@ -177,6 +177,11 @@ class ComputeOp(IRDLOperation):
         return tuple(iterators.values())
 
     @property
+    def rank(self) -> int:
+        """How many iterators are parallel: the axes of each result."""
+        return self.num_parallel.value.data
+
+    @property
     def parallel(self) -> tuple[Iterator, ...]:
         return self.iterators[: self.num_parallel.value.data]
 

@@ -21,6 +21,7 @@ from stepwell.dialects.resources import (
     elements_to_numpy,
     is_changed,
     is_lent,
+    joined_elements,
     numpy_to_elements,
     retyped,
     tensor_elements,
@@ -292,3 +293,24 @@ def test_a_copy_of_the_process_has_what_was_being_copied_and_copies_more(
         is_equal = all(map(np.array_equal, map(elements_to_numpy, kept), arrays))
         os._exit(not is_equal)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_large_resources_are_joined_by_a_thread_under_one_name_each():
+    arrays = [np.arange(count * 1024, dtype=np.float32).reshape(1024, -1) for count in (300, 200)]
+    parts = [tensor_elements(array, copies_later=True) for array in arrays]
+    assert all(isinstance(part, DenseResourceAttr) for part in parts)
+    resource_parts = [part for part in parts if isinstance(part, DenseResourceAttr)]
+    joined = joined_elements(resource_parts, 1, "weights")
+    assert joined is not None
+    assert joined_elements(resource_parts, 1, "weights") == joined
+    assert joined_elements(resource_parts[::-1], 1, "weights") != joined
+    np.testing.assert_array_equal(elements_to_numpy(joined), np.concatenate(arrays, axis=1))
+
+
+def test_small_resources_and_those_on_loan_are_not_joined_by_a_thread():
+    small = tensor_elements(np.arange(200.0))
+    large = np.arange(1 << 18, dtype=np.float64)
+    with Loan() as loan:
+        for part in (small, tensor_elements(large, loan=loan)):
+            assert isinstance(part, DenseResourceAttr)
+            assert joined_elements([part, part], 0) is None

@@ -23,6 +23,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.calls import is_private
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects import loop
 from ..stepwell_pass import StepwellPass
 
@@ -60,7 +61,7 @@ class CoreTimeCallsPass(StepwellPass):
 
 def timed_calls(function: func.FuncOp) -> list[func.CallOp]:
     """The calls of a function, in the order of the text."""
-    return [op for op in function.walk() if isinstance(op, func.CallOp)]
+    return [op for op in operations_in(function) if isinstance(op, func.CallOp)]
 
 
 def _time(function: func.FuncOp, calls: list[func.CallOp]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from ...dialects.graph import (
     AffineViewOp,
@@ -23,10 +24,13 @@ from ...dialects.interfaces import Array
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 from .affine_indices import AffineIndices, affine_array, affine_indices
+from .worklist import Pattern
 
 
-class GatherOfAffine(RewritePattern):
+class GatherOfAffine(Pattern):
     """gather(x, [1, 3, 5]) → slice(x); gather(x, [[0, 1, 2], [2, 3, 4]]) → affine_view(x)"""
+
+    ROOTS: ClassVar = (GatherOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
@@ -48,8 +52,10 @@ class GatherOfAffine(RewritePattern):
         _replace(op, [AffineViewOp(op.operand, map_, shape_of(op.result))], rewriter)
 
 
-class GatherNdOfAffine(RewritePattern):
+class GatherNdOfAffine(Pattern):
     """gather_nd(x, tuples) → affine_view(x), where each index of the tuples is affine in their position"""
+
+    ROOTS: ClassVar = (GatherNdOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherNdOp, rewriter: PatternRewriter) -> None:

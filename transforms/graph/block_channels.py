@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
 from ...dialects.dtypes import bit_width, is_float
@@ -361,8 +362,7 @@ class GraphBlockChannelsPass(StepwellPass):
         if self.opt == "quick" or fp_contract(self.fp) == "strict":
             return
         target = Target.of(self.target)
-        blocks = [block for each in op.walk() for region in each.regions for block in region.blocks]
-        for block in blocks:
+        for block in blocks_in(op):
             _block_channels(block, target)
 
 

@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.cost import CHEAP, op_cost
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects import graph
 from ...dialects.dtypes import bit_width, signless
 from ...dialects.graph.reductions import ReductionOp
@@ -126,7 +127,7 @@ def _following(first: Operation, rows: int) -> tuple[tuple[Operation, ...], tupl
     after: list[Operation] = []
     op = first.next_op
     while op is not None:
-        needs = {v.owner for inner in op.walk() for v in inner.operands}
+        needs = {v.owner for inner in (op, *operations_in(op)) for v in inner.operands}
         depends = not needs.isdisjoint(found)
         by_rows = _is_by_rows(op, rows) and all(
             _takes_rows(op, value) for value in op.operands if value.owner in found
@@ -277,7 +278,7 @@ class GraphComputeByRowsPass(StepwellPass):
         cache = target.cache(2).bytes
         if self.opt == "quick" or (self.threads or target.cores) > 1:
             return
-        for first in [inner for inner in op.walk() if isinstance(inner, CumulativeOp)]:
+        for first in [inner for inner in operations_in(op) if isinstance(inner, CumulativeOp)]:
             if first.parent is None:
                 continue
             plan = plan_rows(first, cache)

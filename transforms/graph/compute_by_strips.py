@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in
 from ...analysis.plans.strips import (
     ROWS,
     Layer,
@@ -207,8 +208,7 @@ class GraphComputeByStripsPass(StepwellPass):
         if self.opt == "quick":
             return
         target = Target.of(self.target)
-        blocks = [block for each in op.walk() for region in each.regions for block in region.blocks]
-        for block in blocks:
+        for block in blocks_in(op):
             for chain in list(chains(block)):
                 _compute(chain, target, self.threads or target.cores)
 

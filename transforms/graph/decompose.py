@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -10,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.graph.expressions import Decomposable, Expr, built_before
 from ..stepwell_pass import StepwellPass
 
@@ -20,8 +22,9 @@ def decompose(op: Operation) -> None:
 
     Raises StepwellError when an extent it needs is `?`.
     """
-    if not isinstance(op, Decomposable):
+    if not _decomposes(type(op)):
         return
+    assert isinstance(op, Decomposable)
     inserted: list[Operation] = []
     builder = built_before(op)
     builder.operation_insertion_handler.append(inserted.append)
@@ -35,9 +38,14 @@ def decompose(op: Operation) -> None:
         decompose(new_op)
 
 
+@cache
+def _decomposes(kind: type[Operation]) -> bool:
+    return issubclass(kind, Decomposable)
+
+
 def decompose_all(module: ModuleOp) -> None:
     """`decompose` every operation of the module."""
-    for op in list(module.walk()):
+    for op in operations_in(module):
         decompose(op)
 
 

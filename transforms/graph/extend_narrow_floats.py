@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.graph import CastOp
 from ...dialects.graph.base import GraphOp
@@ -75,6 +76,6 @@ class GraphExtendNarrowFloatsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
+        for inner in operations_in(op):
             if isinstance(inner, GraphOp):
                 extend_narrow_floats(inner)

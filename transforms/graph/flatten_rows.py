@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in, operations_of
 from ...dialects.graph import ExpandDimsOp, MatmulOp, ReshapeOp, SqueezeOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.rows import RowWise
@@ -104,7 +105,7 @@ def _parameter(value: SSAValue, user: Operation) -> SSAValue:
 def flatten_rows(block: Block) -> None:
     """Flatten what can be in a block, from its beginning: what follows a product of rows follows a matrix then."""
     matrices = _Matrices()
-    for op in list(block.ops):
+    for op in operations_of(block):
         if isinstance(op, RowWise) and matrices.starts(op):
             remark(op, f"{op.name} works on {matrix_shape(op.results[0])[0]} rows of one matrix")
             matrices.flatten(op)
@@ -126,7 +127,5 @@ class GraphFlattenRowsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            for region in inner.regions:
-                for block in region.blocks:
-                    flatten_rows(block)
+        for block in blocks_in(op):
+            flatten_rows(block)

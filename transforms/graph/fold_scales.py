@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_float, numpy_dtype
 from ...dialects.graph import (
     AddOp,
@@ -193,10 +194,10 @@ class GraphFoldScalesPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for inner in list(op.walk()):
+        for inner in operations_in(op):
             if isinstance(inner, BatchNormOp) and all(map(is_known, inner.parameters)):
                 scale_and_shift(inner)
-        for inner in list(op.walk()):
+        for inner in operations_in(op):
             if isinstance(inner, MulOp | DivOp | AddOp | SubOp) and _is_of_floats(inner):
                 _fold(inner)
 

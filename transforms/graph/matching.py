@@ -53,6 +53,15 @@ class Match:
         return self if op in self.ops else replace(self, ops=(*self.ops, op))
 
 
+def needed_kinds(pattern: Term, any_order: bool) -> frozenset[type[Operation]]:
+    """Kinds of operations of which each match of the pattern has one."""
+    if not isinstance(pattern, Apply):
+        return frozenset()
+    is_in_any_order = any_order and pattern.op in (*_SUMS, *_PRODUCTS)
+    own = frozenset[type[Operation]]() if is_in_any_order else frozenset((pattern.op,))
+    return own.union(*(needed_kinds(operand, any_order) for operand in pattern.operands))
+
+
 def is_close(found: Any, wanted: float, element: Attribute) -> bool:
     """Whether a number is the wanted one within the rounding of an element type and of one operation on it."""
     if not is_float(element):

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in, operations_of
 from ...dialects.graph import (
     AddOp,
     ConcatOp,
@@ -28,7 +29,7 @@ from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
-from .constant_operands import known_array, new_constant
+from .constant_operands import joined_constant, new_constant
 from .layers import Layer, Product, layer_from, product_of
 
 
@@ -84,8 +85,7 @@ def merge(layers: Sequence[Layer]) -> None:
     product, channels = first.product, [layer.channels for layer in layers]
     builder = built_before(product)
     outputs = 1 if isinstance(product, MatmulOp) else 0
-    weights = np.concatenate([known_array(layer.weights) for layer in layers], axis=outputs)
-    constant = new_constant(weights, "weights", builder)
+    constant = joined_constant([layer.weights for layer in layers], outputs, "weights", builder)
     x = Expr(first.operand, builder)
     result = x.made(_with_weights(product, constant.value)).named("products")
     biases = [summand for layer in layers if (summand := layer.summand) is not None]
@@ -133,7 +133,7 @@ def _replace(layer: Layer, part: Expr) -> None:
 def merge_products(block: Block) -> None:
     """Merge what can be in a block. The results stand where the first product was: they need `x` and constants alone."""
     groups: defaultdict[Hashable, list[Layer]] = defaultdict(list)
-    for op in block.ops:
+    for op in operations_of(block):
         layer = mergeable(op)
         if layer is not None:
             groups[key_of(layer)].append(layer)
@@ -157,7 +157,5 @@ class GraphMergeProductsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            for region in inner.regions:
-                for block in region.blocks:
-                    merge_products(block)
+        for block in blocks_in(op):
+            merge_products(block)

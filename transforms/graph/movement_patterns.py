@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from ...dialects.graph import (
     BroadcastToOp,
@@ -23,10 +25,13 @@ from ...dialects.graph.selection import selection_steps
 from ...dialects.graph.shapes import broadcast, is_static
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
+from .worklist import Pattern
 
 
-class BroadcastIntoElementwise(RewritePattern):
+class BroadcastIntoElementwise(Pattern):
     """x + broadcast_to(y) → x + y, where the result has the same shape without"""
+
+    ROOTS: ClassVar = (ElementwiseOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, ElementwiseOp):
@@ -44,8 +49,10 @@ class BroadcastIntoElementwise(RewritePattern):
                 return
 
 
-class ConcatOfParts(RewritePattern):
+class ConcatOfParts(Pattern):
     """concat(split(x)), of all parts in order along one axis → x"""
+
+    ROOTS: ClassVar = (ConcatOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
@@ -57,8 +64,10 @@ class ConcatOfParts(RewritePattern):
             rewriter.replace(op, [], [split.operand])
 
 
-class ConcatOfConcat(RewritePattern):
+class ConcatOfConcat(Pattern):
     """concat(concat(x, y), z) → concat(x, y, z) along one axis, where the inner one is used once"""
+
+    ROOTS: ClassVar = (ConcatOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
@@ -74,8 +83,10 @@ class ConcatOfConcat(RewritePattern):
             rewriter.replace(op, joined)
 
 
-class SliceOfConcat(RewritePattern):
+class SliceOfConcat(Pattern):
     """slice(concat(x, y)) → slice(x), where it has elements of x alone"""
+
+    ROOTS: ClassVar = (SliceOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
@@ -103,12 +114,14 @@ class SliceOfConcat(RewritePattern):
             offset += extent
 
 
-class ReductionOfBroadcast(RewritePattern):
+class ReductionOfBroadcast(Pattern):
     """
     sum(broadcast_to(x)) → broadcast_to(sum(x)), where axes that are not reduced repeat x: each sum is computed once
 
     Before: the sum of each row of `broadcast_to(x) : tensor<3xf32> -> tensor<2x3xf32>`. After: the sum of x, twice.
     """
+
+    ROOTS: ClassVar = (ReductionOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, ReductionOp) or not isinstance(op.operand.owner, BroadcastToOp):
@@ -130,8 +143,10 @@ class ReductionOfBroadcast(RewritePattern):
         rewriter.replace(op, [], [whole.value])
 
 
-class ReductionOfSameElements(RewritePattern):
+class ReductionOfSameElements(Pattern):
     """sum(x, keepdims), where sum(x) over the same axes stands before → expand_dims(sum(x)), and the other way round"""
+
+    ROOTS: ClassVar = (ReductionOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, ReductionOp) or op.parent is None:
@@ -154,8 +169,10 @@ class ReductionOfSameElements(RewritePattern):
                 return
 
 
-class PadIntoConvolution(RewritePattern):
+class PadIntoConvolution(Pattern):
     """conv(pad(x, low, high)) → conv(x) with pads of as much more, where the window's axes are padded, with zeros"""
+
+    ROOTS: ClassVar = (ConvOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvOp, rewriter: PatternRewriter) -> None:
@@ -181,8 +198,10 @@ class PadIntoConvolution(RewritePattern):
         rewriter.replace(op, padded)
 
 
-class SliceOfSort(RewritePattern):
+class SliceOfSort(Pattern):
     """slice(sort(x)) → sort(x, places), where slices read a few places of the sorted rows alone"""
+
+    ROOTS: ClassVar = (SortOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SortOp, rewriter: PatternRewriter) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i1, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ...dialects.dtypes import (
     bit_width,
@@ -34,6 +34,7 @@ from ...dialects.graph.shapes import element_count
 from ...dialects.shaped import shape_of, tensor_type
 from ..remarks import remark
 from .rules import EquationsPass, Rule, erase_unused
+from .worklist import Pattern
 
 _MOVING = (ExpandDimsOp, ReshapeOp, SliceOp, SqueezeOp, TransposeOp)
 """What may stand between a cast and a sum: what each makes has elements of its one operand."""
@@ -42,8 +43,10 @@ _MOVING = (ExpandDimsOp, ReshapeOp, SliceOp, SqueezeOp, TransposeOp)
 _SOURCES: tuple[Attribute, ...] = (i1, i8, ui8, i16, ui16)
 
 
-class _SumInFewerBits(RewritePattern):
+class _SumInFewerBits(Pattern):
     """sum(cast(x)) → cast(sum(cast(x))), and the same of a mean, which is divided afterwards"""
+
+    ROOTS: ClassVar = (SumOp, MeanOp)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if not isinstance(op, SumOp | MeanOp):

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.graph import MatmulOp, SoftmaxOp
 from ...dialects.graph.expressions import Expr, built_before, reciprocal
 from ...dialects.graph.shapes import element_count
@@ -68,6 +69,6 @@ class GraphNormalizeLatePass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for softmax in list(op.walk()):
+        for softmax in operations_in(op):
             if isinstance(softmax, SoftmaxOp):
                 normalize_late(softmax)

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_float
 from ...dialects.graph import MatmulOp
 from ...dialects.graph.expressions import Expr, built_before
@@ -124,7 +125,7 @@ class GraphOrderProductsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        products = [inner for inner in op.walk() if isinstance(inner, MatmulOp)]
+        products = [inner for inner in operations_in(op) if isinstance(inner, MatmulOp)]
         for product in [inner for inner in products if _ends_chain(inner)]:
             element = tensor_type(product.result).get_element_type()
             if _is_matrix_product(product) and is_float(element):

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects import graph
 from ...dialects.dtypes import is_bool, is_float, significand_bits
 from ...dialects.graph.base import constant_array
@@ -174,7 +175,7 @@ class GraphRecognizeCountsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for product in [inner for inner in op.walk() if isinstance(inner, graph.MatmulOp)]:
+        for product in [inner for inner in operations_in(op) if isinstance(inner, graph.MatmulOp)]:
             plan = plan_counting(product)
             if isinstance(plan, Counting):
                 remark(product, "counts pairs of labels")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr, built_before
@@ -29,6 +29,7 @@ from .functions import (
 )
 from .rules import EquationsPass, Rule, erase_unused
 from .terms import Apply, Constant, Setting, Term, Variable
+from .worklist import Pattern
 
 x, scale, bias = Variable("x"), Variable("scale"), Variable("bias")
 c = Constant("c")
@@ -147,13 +148,15 @@ def _split_by_channels(op: Operation, x: SSAValue) -> tuple[SSAValue, SSAValue] 
     return next(((a, b) for a, b in pairs if a.has_one_use() and _numbers_of_channels(b, x)), None)
 
 
-class GroupNorm(RewritePattern):
+class GroupNorm(Pattern):
     """
     reshape(layer_norm(reshape(x, [n, groups, …]))) * scale + bias → group_norm(x, scale, bias)
 
     PyTorch's exporters write it so, by an instance normalization. Each group's channels are computed together: scale
     and bias are regrouped, and the result is not, so that all of it is one kernel on one shape.
     """
+
+    ROOTS: ClassVar = (graph.AddOp,)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.AddOp, rewriter: PatternRewriter) -> None:

@@ -15,19 +15,14 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
@@ -38,8 +33,9 @@ from ...dialects.graph.expressions import Expr
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
-from .matching import Match, matches
+from .matching import Match, matches, needed_kinds
 from .terms import Apply, Term, built, number_in
+from .worklist import Kinds, Pattern, rewrite_kinds
 
 Condition: TypeAlias = "tuple[Term, ...] | Callable[..., bool]"
 
@@ -78,6 +74,11 @@ class Rule:
             if self.any_order and op in group:
                 return group
         return (op,)
+
+    @cached_property
+    def needs(self) -> frozenset[type[Operation]]:
+        """Kinds of operations without which it is nowhere."""
+        return needed_kinds(self.before, self.any_order)
 
 
 def find(rule: Rule, op: Operation) -> Match | None:
@@ -181,34 +182,51 @@ def erase_unused(values: Sequence[SSAValue], rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
 
 
-class _Table(RewritePattern):
-    """The first rule that applies to an operation."""
+class _Table:
+    """The first rule that applies to an operation, or else the first pattern that rewrites it."""
 
-    def __init__(self, rules: Sequence[Rule]):
+    def __init__(self, rules: Sequence[Rule], patterns: Sequence[Pattern]):
         self._rules: defaultdict[type[Operation], list[Rule]] = defaultdict(list)
         for rule in rules:
             for root in rule.roots:
                 self._rules[root].append(rule)
+        self._patterns = patterns
+        self._patterns_of: dict[type[Operation], list[Pattern]] = {}
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+    def is_root(self, kind: type[Operation]) -> bool:
+        return kind in self._rules or bool(self._patterns_at(kind))
+
+    def _patterns_at(self, kind: type[Operation]) -> Sequence[Pattern]:
+        found = self._patterns_of.get(kind)
+        if found is None:
+            found = [pattern for pattern in self._patterns if issubclass(kind, pattern.ROOTS)]
+            self._patterns_of[kind] = found
+        return found
+
+    def rewrite(self, op: Operation, rewriter: PatternRewriter, kinds: Kinds) -> None:
+        """`kinds` are those of the operations that there are."""
         for rule in self._rules.get(type(op), ()):
-            match = find(rule, op)
+            match = find(rule, op) if rule.needs <= kinds else None
             if match is not None and use(rule, op, match, rewriter):
+                return
+        for pattern in self._patterns_at(type(op)):
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
                 return
 
 
-def apply_rules(
-    module: ModuleOp, rules: Sequence[Rule], patterns: Sequence[RewritePattern] = ()
-) -> None:
+_table = cache(_Table)
+
+
+def apply_rules(module: ModuleOp, rules: Sequence[Rule], patterns: Sequence[Pattern] = ()) -> None:
     """
     Use the rules, and patterns that no equation can say, until none applies.
 
-    A worklist has the operations that are left to look at: all of them once, and then those that are new or whose
-    operands have changed.
+    A worklist has the operations that are left to look at: all at which one may begin, and then those that are new or
+    whose operands have changed.
     """
-    PatternRewriteWalker(GreedyRewritePatternApplier([_Table(rules), *patterns])).rewrite_module(
-        module
-    )
+    table = _table(tuple(rules), tuple(patterns))
+    rewrite_kinds(module, table.rewrite, table.is_root)
 
 
 @dataclass(frozen=True)
@@ -218,7 +236,7 @@ class EquationsPass(StepwellPass):
     level_in: ClassVar[Level] = Level.GRAPH
     level_out: ClassVar[Level] = Level.GRAPH
     RULES: ClassVar[tuple[Rule, ...]]
-    PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
+    PATTERNS: ClassVar[tuple[Pattern, ...]] = ()
     """Rewrites that no equation can say, such as those of operations with any number of operands."""
 
     fp: str = DEFAULT_FP

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_float
 from ...dialects.graph import ScatterElementsOp
 from ...dialects.shaped import tensor_type
@@ -35,7 +36,7 @@ class GraphScatterInAnyOrderPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for inner in op.walk():
+        for inner in operations_in(op):
             if isinstance(inner, ScatterElementsOp) and _is_rounded(inner):
                 inner.any_order = UnitAttr()
 

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in, operations_of
 from ...dialects.graph import ConstantOp
 from ...dialects.interfaces import Array
 from ..remarks import remark
@@ -58,7 +59,7 @@ def share_constants(block: Block) -> None:
     """
     large = (
         op
-        for op in block.ops
+        for op in operations_of(block)
         if isinstance(op, ConstantOp) and isinstance(op.value, DenseResourceAttr)
     )
     for similar in _groups(large, _ends):
@@ -78,7 +79,5 @@ class GraphShareConstantsPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            for region in inner.regions:
-                for block in region.blocks:
-                    share_constants(block)
+        for block in blocks_in(op):
+            share_constants(block)

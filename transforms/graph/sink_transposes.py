@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from ...analysis.levels import Level
+from ...analysis.operations import blocks_in, operations_of
 from ...dialects.graph import ElementwiseOp, TransposeOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.shaped import shape_of, tensor_type
@@ -93,7 +94,9 @@ def sink_transposes(block: Block) -> None:
     Sink the transposes of a block, in two sweeps: what is awaited is found from the end, and operations are moved
     from the beginning, so that a transpose goes through a chain at once.
     """
-    chain: Sequence[ElementwiseOp] = [op for op in block.ops if isinstance(op, ElementwiseOp)]
+    chain: Sequence[ElementwiseOp] = [
+        op for op in operations_of(block) if isinstance(op, ElementwiseOp)
+    ]
     awaited: dict[SSAValue, Perm] = {}
     for op in reversed(chain):
         perm = _awaited(op, awaited)
@@ -120,7 +123,5 @@ class GraphSinkTransposesPass(StepwellPass):
     level_out: ClassVar[Level] = Level.GRAPH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            for region in inner.regions:
-                for block in region.blocks:
-                    sink_transposes(block)
+        for block in blocks_in(op):
+            sink_transposes(block)

@@ -23,6 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...dialects import graph
 from ...dialects.dtypes import bit_width
 from ...dialects.graph.elementwise import ElementwiseOp
@@ -213,7 +214,7 @@ class GraphTileLoopsPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in [
-            inner for inner in op.walk() if isinstance(inner, graph.WhileOp | graph.ScanOp)
+            inner for inner in operations_in(op) if isinstance(inner, graph.WhileOp | graph.ScanOp)
         ]:
             plan = _plan(loop, self.tile_bytes)
             if plan is not None:

@@ -13,6 +13,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import copying, predicted_alone
 from ...dialects.dtypes import bit_width
@@ -175,7 +176,7 @@ class GraphWinogradPass(StepwellPass):
         if not self.winograd and fp_contract(self.fp) != "fast":
             return
         target = Target.of(self.target)
-        for conv in list(op.walk()):
+        for conv in operations_in(op):
             if isinstance(conv, ConvOp):
                 _compute(conv, target)
 

@@ -23,6 +23,7 @@ from xdsl.traits import is_side_effect_free
 from ...analysis.calls import calls_in, only_called
 from ...analysis.constants import constant_global
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...analysis.structure import Structure, structure
 from ...dialects import loop
 from ...dialects.resources import INLINE_LIMIT
@@ -145,7 +146,7 @@ def outline_packing(module: ModuleOp) -> None:
     outliner = _Outliner(module)
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
     for function in functions:
-        for alloc in [op for op in function.walk() if isinstance(op, loop.AllocOp)]:
+        for alloc in [op for op in operations_in(function) if isinstance(op, loop.AllocOp)]:
             planned = plan_packing(alloc)
             if isinstance(planned, Packing):
                 planned = outliner.refusal(function, planned) or planned

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     IndexType,
+    SymbolRefAttr,
     TensorType,
 )
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -23,6 +24,7 @@ from ...analysis.buffer_plan import BufferPlan, Placed, Surroundings
 from ...analysis.movements import Box
 from ...analysis.strided_views import Placing
 from ...dialects import loop, te
+from ...dialects.leaf_operations import leaf
 from ...dialects.shaped import is_tensor, tensor_type
 from ..remarks import remark
 from .constant_globals import ConstantGlobals
@@ -192,7 +194,9 @@ class BodyBufferizer:
         value = op.value
         assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
         name = self.constants.name_of(value, op.result.name_hint or "")
-        get = self.builder.insert(memref.GetGlobalOp(name, buffer_type(tensor_type(op.result))))
+        type_ = buffer_type(tensor_type(op.result))
+        get = leaf(memref.GetGlobalOp, (), (type_,), {"name": SymbolRefAttr(name)})
+        self.builder.insert(get)
         get.memref.name_hint = op.result.name_hint
         return get.memref
 

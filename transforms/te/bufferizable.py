@@ -8,6 +8,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation
 
+from ...analysis.operations import operands_of, operations_in
 from ...dialects import te
 from ...dialects.control_flow import ControlFlow
 from ...dialects.shaped import is_tensor
@@ -42,13 +43,22 @@ def check_function(function: func.FuncOp) -> None:
             "straight-line code over tensors; express the branch with te.compute",
             op=function,
         )
-    for op in function.walk():
-        if op.dialect_name() == "graph":
+    operations = operations_in(function)
+    kinds = {type(op) for op in operations}
+    graph = {kind for kind in kinds if kind.dialect_name() == "graph"}
+    static: set[int] = set()
+    for op in operations:
+        if type(op) in graph:
             raise StepwellError(
                 f"found '{op.name}', expected only te operations; run convert-graph-to-te first",
                 op=op,
             )
-        _check_shapes(op, [value.type for value in (*op.operands, *op.results)])
+        # Operations share the attributes that are their types.
+        types = [value.type for value in (*operands_of(op), *op.results)]
+        unknown = [type_ for type_ in types if id(type_) not in static]
+        if unknown:
+            _check_shapes(op, unknown)
+            static.update(map(id, unknown))
     for block in function.body.blocks:
         _check_have_buffers(block)
     function_type = function.function_type

@@ -21,6 +21,7 @@ class ConstantGlobals:
         self.module = module
         self._names: dict[Attribute, str] = {}
         self._last: memref.GlobalOp | None = None
+        self._last_numbers: dict[str, int] = {}
         symbols = (op.properties.get("sym_name") for op in module.ops)
         self._taken = {symbol.data for symbol in symbols if isinstance(symbol, StringAttr)}
         for op in module.ops:
@@ -52,9 +53,10 @@ class ConstantGlobals:
 
     def unique(self, name: str) -> str:
         """`name`, or with a number after it when a symbol of the module has it already; it is taken then."""
-        candidate, number = name, 0
+        candidate, number = name, self._last_numbers.get(name, 0)
         while candidate in self._taken:
             number += 1
             candidate = f"{name}_{number}"
+        self._last_numbers[name] = number
         self._taken.add(candidate)
         return candidate

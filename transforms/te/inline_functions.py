@@ -10,6 +10,7 @@ from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...analysis.repeats import REPEATED
 from ...dialects import te
 from ...dialects.copies import copy_of
@@ -34,7 +35,7 @@ class TeInlineFunctionsPass(StepwellPass):
         if not repeated:
             return
         for function in functions:
-            for call in [c for c in function.walk() if isinstance(c, func.CallOp)]:
+            for call in [c for c in operations_in(function) if isinstance(c, func.CallOp)]:
                 if (callee := repeated.get(call.callee.string_value())) is not None:
                     inline(call, callee)
         for function in repeated.values():

@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p canonicalize | filecheck %s
+// RUN: stepwell-opt %s -p graph-canonicalize | filecheck %s
 
 // Identities that are exact.
 // CHECK-LABEL: func.func @identities
