@@ -12,7 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineDimExpr,
+    AffineExpr,
+)
 
 from ..dialects.affine_bounds import Range, bounds, linear_form
 from .domains import REMEMBERED, Around, LoopPart
@@ -90,6 +95,11 @@ def _range(known: Counters, expr: AffineExpr) -> Range:
     form = _over(known, expr)
     if form is not None:
         return extent(form, known.ranges)
+    if type(expr) is AffineBinaryOpExpr and expr.kind is not AffineBinaryOpKind.Add:
+        # What is divided may be linear, whose range is narrower than that of its terms.
+        return bounds(
+            AffineBinaryOpExpr(expr.kind, AffineDimExpr(0), expr.rhs), [_range(known, expr.lhs)]
+        )
     return bounds(expr, [extent(variable, known.ranges) for variable in known.variables])
 
 

@@ -2,7 +2,7 @@
 Sets of iterations and maps of accesses by what they are made of.
 
 Steps rewrite a loop at a time and then ask about all of them again. What isl has built for one loop nest is
-kept by the nest's content, bounds and names and subscripts, so that the same question is answered once.
+kept by the nest's content, bounds and subscripts, so that the same question is answered once.
 Expressions here are over the parameters and then the variables of the loops around, outermost first.
 """
 
@@ -14,6 +14,8 @@ from functools import cached_property, lru_cache
 
 import islpy as isl
 from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineConstraintExpr,
     AffineDimExpr,
@@ -21,7 +23,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import linear_form
-from .affine_isl import constant, constraint_set, parameter, pw_aff, variable
+from .affine_isl import as_map, constant, constraint_set, parameter, pw_aff, variable
 
 REMEMBERED = 2048
 """How many answers of each kind are kept: those about a few dozen kernels."""
@@ -31,9 +33,8 @@ Exprs = tuple[AffineExpr, ...]
 
 @dataclass(frozen=True)
 class LoopPart:
-    """A loop: its name and what it runs through; no bounds where they are not affine."""
+    """What a loop runs through; no bounds where they are not affine."""
 
-    name: str
     lower: Exprs
     upper: Exprs
     step: int
@@ -69,10 +70,10 @@ class Around:
         return _within(self, part)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the loops, outermost first."""
-        outer = () if self.outer is None else self.outer.names
-        return (*outer, self.part.name) if isinstance(self.part, LoopPart) else outer
+    def depth(self) -> int:
+        """How many loops there are."""
+        outer = 0 if self.outer is None else self.outer.depth
+        return outer + isinstance(self.part, LoopPart)
 
     @cached_property
     def parts(self) -> tuple[LoopPart | BranchPart, ...]:
@@ -82,18 +83,14 @@ class Around:
 
     @cached_property
     def space(self) -> isl.Space:
-        """The loops' variables."""
-        return isl.Space.create_from_names(
-            isl.DEFAULT_CONTEXT,
-            set=list(self.names),
-            params=[f"p{n}" for n in range(self.parameters)],
-        )
+        """The loops' variables, without names: copies of a loop and loops of other nests are over the same sets."""
+        return _space(self.parameters, self.depth)
 
     @cached_property
     def variables(self) -> list[isl.PwAff]:
         """What dimensions of expressions stand for."""
         parameters = [parameter(self.space, n) for n in range(self.parameters)]
-        return parameters + [variable(self.space, n) for n in range(len(self.names))]
+        return parameters + [variable(self.space, n) for n in range(self.depth)]
 
     @property
     def domain(self) -> isl.Set:
@@ -103,6 +100,14 @@ class Around:
     def values(self, exprs: Sequence[AffineExpr]) -> list[isl.PwAff]:
         """The expressions as functions of the loops' variables."""
         return [pw_aff(expr, self.variables, self.space) for expr in exprs]
+
+
+@lru_cache(REMEMBERED)
+def _space(parameters: int, depth: int) -> isl.Space:
+    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, parameters, depth)
+    for n in range(parameters):
+        space = space.set_dim_name(isl.dim_type.param, n, f"p{n}")
+    return space
 
 
 @lru_cache(REMEMBERED)
@@ -134,7 +139,6 @@ def _domain(around: Around) -> isl.Set:
         return isl.Set.universe(space)
     if isinstance(part, LoopPart):
         inner = outer.domain.add_dims(isl.dim_type.set, 1)
-        inner = inner.set_dim_name(isl.dim_type.set, len(around.names) - 1, part.name)
         linear = _linear_range(around, part)
         if linear is not None:
             return inner.intersect(linear)
@@ -155,16 +159,18 @@ def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
     """What a loop runs through, where its bounds are linear: as `loop_range`, in less time."""
     if loop.step != 1 or loop.multiple != 1:
         return None
-    count = around.parameters + len(around.names)
+    count = around.parameters + around.depth
     local = isl.LocalSpace.from_space(around.space)
     points = isl.BasicSet.universe(around.space)
     for number, expr in enumerate((*loop.lower, *loop.upper)):
-        form = linear_form(expr, count)
-        if form is None:
+        times, dividend = _dividend(expr)
+        form = linear_form(dividend, count)
+        if form is None or (times != 1 and number < len(loop.lower)):
             return None
-        sign = -1 if number < len(loop.lower) else 1  # i - low >= 0, high - 1 - i >= 0
+        # i - low >= 0, high - 1 - i >= 0; i < e ceildiv n is n * i < e.
+        sign = -1 if number < len(loop.lower) else 1
         coefficients = [sign * c for c in form[0]]
-        coefficients[-1] -= sign
+        coefficients[-1] -= sign * times
         constraint = isl.Constraint.alloc_inequality(local)
         constraint = constraint.set_constant_val(isl.Val(sign * form[1] - (sign == 1)))
         for position, coefficient in enumerate(coefficients):
@@ -177,6 +183,15 @@ def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
                 )
         points = points.add_constraint(constraint)
     return points.to_set()
+
+
+def _dividend(expr: AffineExpr) -> tuple[int, AffineExpr]:
+    """`n` and `e` of `e ceildiv n`; 1 and the expression of any other."""
+    if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.CeilDiv:
+        by = expr.rhs
+        if type(by) is AffineConstantExpr and by.value > 0:
+            return by.value, expr.lhs
+    return 1, expr
 
 
 def iteration_count(around: Around, lower: Exprs, upper: Exprs, step: int) -> isl.PwAff:
@@ -233,13 +248,18 @@ def element_map(around: Around, place: Place) -> isl.Map:
     The space's points to the elements of the buffer, preceded by the variables of the loops that
     the buffer is made in: each of their iterations has memory of its own.
     """
+    exprs = [subscript for subscript in place.subscripts if subscript is not None]
+    private_variables = around.variables[around.parameters :][: place.private]
+    values = [*private_variables, *around.values(exprs)]
+    if values and len(exprs) == len(place.subscripts):
+        return as_map(values)
     everywhere = isl.Set.universe(around.space)
     target = isl.Space.create_from_names(
         isl.DEFAULT_CONTEXT, set=["e"], params=[f"p{n}" for n in range(around.parameters)]
     )
     anything = isl.Map.from_domain_and_range(everywhere, isl.Set.universe(target))
     relation = anything.project_out(isl.dim_type.out, 0, 1)
-    for private in around.variables[around.parameters :][: place.private]:
+    for private in private_variables:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(private))
     for subscript in place.subscripts:
         index = anything

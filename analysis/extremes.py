@@ -74,7 +74,7 @@ def _is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
 
 def corners(around: Around, forms: Sequence[Linear | None] = ()) -> Iterator[Point]:
     """The first and the last iteration, and those in which functions are likely to be least and greatest."""
-    depth = len(around.names)
+    depth = around.depth
     chosen = {(False,) * depth: None, (True,) * depth: None}
     for form in forms:
         if form is not None:

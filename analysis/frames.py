@@ -80,7 +80,7 @@ class Frame:
         return None if found is None else self.around.values(found)
 
 
-_LOOP = ("loop_name", "lower_map", "upper_map", "step")
+_LOOP = ("lower_map", "upper_map", "step")
 """The properties of a loop that its frame is made from."""
 
 
@@ -172,9 +172,7 @@ def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
     operands, lower_map, upper_map = op.operands, op.lower_map.data, op.upper_map.data
     lower = outer.terms(lower_map.results, operands[: lower_map.num_dims])
     upper = outer.terms(upper_map.results, operands[lower_map.num_dims :])
-    part = LoopPart(
-        op.loop_name.data, tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple
-    )
+    part = LoopPart(tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple)
     variable = AffineExpr.dimension(outer.around.parameters + len(outer.loops))
     return Frame(
         outer.around.within(part),

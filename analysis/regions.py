@@ -12,12 +12,15 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects import loop
+from ..dialects.affine_bounds import Range
+from ..dialects.affine_substitution import substituted
 from ..dialects.shaped import memref_type
 from .affine_isl import constant, parameter, pw_aff, variable
-from .domains import REMEMBERED, Around, Place
+from .domains import REMEMBERED, Around, LoopPart, Place
 from .domains import touched as touched_elements
+from .extremes import value_bounds
 from .isl_affine import lower_bounds
-from .scop import Access, Scop, iteration_domain
+from .scop import Access, Scop, around_of
 
 
 @dataclass(frozen=True)
@@ -117,20 +120,49 @@ class BoxSpace:
     def __init__(self, scop: Scop, loops: Sequence[loop.ForOp], type_: MemRefType):
         self.depth = len(loops)
         self.sizes = type_.get_shape()
-        outer = iteration_domain(scop, loops)
-        self._outer = outer
-        self._domain = outer.add_dims(isl.dim_type.set, len(self.sizes))
+        self._around = around_of(scop, loops)
+        self._parameters = self._around.parameters
+        self._domain = self._around.domain.add_dims(isl.dim_type.set, len(self.sizes))
+        space = self._domain.get_space()
+        self._dims = [variable(space, n) for n in range(self.depth)]
+        self._dims += [parameter(space, n) for n in range(self._parameters)]
+        self._space = space
 
     def _value(self, expr: AffineExpr) -> isl.PwAff:
-        space = self._domain.get_space()
-        dims = [variable(space, n) for n in range(self.depth)]
-        dims += [parameter(space, n) for n in range(space.dim(isl.dim_type.param))]
-        return pw_aff(expr, dims, space)
+        return pw_aff(expr, self._dims, self._space)
+
+    def _bounds(self, expr: AffineExpr) -> Range:
+        """The least and the greatest value of an expression in all iterations; no end known where there are none."""
+        return value_bounds(self._around, self._in_order(expr)) or (None, None)
+
+    def _in_order(self, expr: AffineExpr) -> AffineExpr:
+        """The expression of a box with the parameters in front of the loops' variables."""
+        if not self._parameters:
+            return expr
+        dims = [AffineExpr.dimension(self._parameters + n) for n in range(self.depth)]
+        return substituted(expr, dims + [AffineExpr.dimension(n) for n in range(self._parameters)])
+
+    def within(self, box: Box, private: int) -> tuple[Around, Place]:
+        """
+        Loops over the elements of the box inside of the nested ones, and the element that an iteration is of.
+
+        Some elements may be outside of the buffer. `private` is how many of the loops have a buffer of their own.
+        """
+        around, zero = self._around, AffineExpr.constant(0)
+        for extent in box.extents:
+            around = around.within(LoopPart((zero,), (AffineExpr.constant(extent),), 1))
+        first = self._parameters + self.depth
+        return around, Place(
+            private,
+            tuple(
+                self._in_order(low) + AffineExpr.dimension(first + axis)
+                for axis, low in enumerate(box.lower)
+            ),
+        )
 
     def elements(self, box: Box) -> isl.Set:
         """The elements of the box that exist, for each iteration."""
-        space = self._domain.get_space()
-        result = self._domain
+        space, result = self._space, self._domain
         for axis, (low, extent) in enumerate(zip(box.lower, box.extents, strict=True)):
             index = variable(space, self.depth + axis)
             start = self._value(low)
@@ -153,13 +185,7 @@ class BoxSpace:
         """For each axis whether the box never begins before the buffer, and never ends after it."""
         found: list[tuple[bool, bool]] = []
         for low, extent, size in zip(box.lower, box.extents, self.sizes, strict=True):
-            starts = isl.Map.from_pw_aff(self._value(low)).intersect_domain(self._domain).range()
-            least, greatest = starts.dim_min_val(0), starts.dim_max_val(0)
-            found.append(
-                (
-                    least.is_int() and least.to_python() >= 0,
-                    size == DYNAMIC_INDEX
-                    or (greatest.is_int() and greatest.to_python() + extent <= size),
-                )
-            )
+            least, greatest = self._bounds(low)
+            ends_within = greatest is not None and greatest + extent <= size
+            found.append((least is not None and least >= 0, size == DYNAMIC_INDEX or ends_within))
         return tuple(found)

@@ -252,12 +252,12 @@ def extract(frames: Frames, operations: Sequence[Operation] | None = None) -> Sc
     return Scop(frames, operations_in(frames.function) if operations is None else operations)
 
 
-def iteration_domain(scop: Scop, loops: Sequence[loop.ForOp]) -> isl.Set:
-    """The iterations of nested loops, outermost first; a bound that is not affine is left out."""
+def around_of(scop: Scop, loops: Sequence[loop.ForOp]) -> Around:
+    """Nested loops, outermost first; a bound that is not affine is left out, and so is a condition between them."""
     frame = scop.frames.outermost
     for for_op in loops:
         frame = scop.frames.in_loop(for_op, frame)
-    return frame.domain
+    return frame.around
 
 
 def _levels(block: Block) -> int:

@@ -43,6 +43,10 @@ def schedule_tiles(
     """Carry out a plan; the loops over columns. Raises the Refusal of a step that is not legal."""
     tiles = _Tiles(s, plan, kernel, found.turned() if plan.turned else found, target)
     tiles.cut()
+    # Loops that count by one are over plain sets for all questions that follow, and so are all copies that steps make. But
+    # tiles beside a diagonal have to begin at multiples of their size, and blocks of terms show in their bounds how many these are.
+    if not plan.mirrored and not plan.sums_in:
+        s.normalize(s.name)
     tiles.pack()
     tiles.peel()
     tiles.fetch_ahead()

@@ -32,6 +32,7 @@ def schedule_dot_products(
     # The vectors that stay in registers beside the sums are those of the axis written out inside.
     inner = (row, column) if plan.nr <= plan.mr else (column, row)
     s.order(rows, columns, block, *inner, lane)
+    s.normalize(s.name)
     copy, order = _copy_of_right(s, kernel, c, loops, column, width)
     partial = s.rfactor(lane, "tile")
     s.set_scope(partial.buffer, "register")

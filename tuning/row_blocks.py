@@ -30,6 +30,7 @@ def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, targ
     for number in plan.inlined:
         s.inline(buffers[chain.buffer(number)])
     blocks = _cut_rows(s, plan, loops, buffers)
+    s.normalize(s.name)
     names = {tile.number: buffers[chain.buffer(tile.number)].name for tile in plan.tiles}
     _keep_near(s, plan, chain, blocks)
     _row_by_row(s, plan, blocks)

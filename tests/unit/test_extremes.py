@@ -25,14 +25,14 @@ def _nest(rng: Random) -> Around:
     """Some loops from numbers or variables, with one end or two, now and then with a condition between."""
     parameters = int(rng.random() < 0.15)
     around = Around(parameters)
-    for name in "ijk"[: rng.randint(1, 3)]:
-        dims = parameters + len(around.names)
+    for _ in range(rng.randint(1, 3)):
+        dims = parameters + around.depth
         low = AffineExpr.dimension(dims - 1) if dims and rng.random() < 0.5 else _expr(rng, 0)
         lower = (low,) if rng.random() < 0.8 else (low, _expr(rng, dims))
         ends = [low + rng.randint(0, 9)]
         if rng.random() < 0.4:
             ends.append(_expr(rng, dims) + 8)
-        around = around.within(LoopPart(name, lower, tuple(ends), rng.choice((1, 1, 2, 3))))
+        around = around.within(LoopPart(lower, tuple(ends), rng.choice((1, 1, 2, 3))))
         if rng.random() < 0.2:
             lhs, zero = _expr(rng, dims + 1), AffineExpr.constant(0)
             kind = rng.choice(list(AffineConstraintKind))
@@ -46,7 +46,7 @@ def test_answers_are_those_of_exact_sets(seed: int) -> None:
     rng = Random(seed)
     for _ in range(CASES):
         around = _nest(rng)
-        dims = around.parameters + len(around.names)
+        dims = around.parameters + around.depth
         first, second = _expr(rng, dims), _expr(rng, dims)
         domain, (value, other) = around.domain, around.values([first, second])
         is_empty = domain.is_empty()
@@ -71,8 +71,8 @@ def test_answers_are_those_of_exact_sets(seed: int) -> None:
 def test_tiles_with_a_rest_take_no_exact_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     """`for i in 0..1000 step 48: for j in i..min(i + 48, 1000)`"""
     zero, end, i = AffineExpr.constant(0), AffineExpr.constant(1000), AffineExpr.dimension(0)
-    tiles = Around(0).within(LoopPart("tile", (zero,), (end,), 48))
-    inside = tiles.within(LoopPart("element", (i,), (i + 48, end), 1))
+    tiles = Around(0).within(LoopPart((zero,), (end,), 48))
+    inside = tiles.within(LoopPart((i,), (i + 48, end), 1))
 
     def fail(self: Around) -> isl.Set:
         raise AssertionError("asked for an exact set")

@@ -20,20 +20,20 @@ def _expr(rng: Random, dims: int) -> AffineExpr:
     return result
 
 
-def _loop(rng: Random, around: Around, name: str) -> Around:
+def _loop(rng: Random, around: Around) -> Around:
     """A loop from a number or the variable before it, over a few iterations."""
-    dims = PARAMETERS + len(around.names)
+    dims = PARAMETERS + around.depth
     low = AffineExpr.constant(rng.randint(-2, 2))
-    if around.names and rng.random() < 0.4:
+    if around.depth and rng.random() < 0.4:
         low = AffineExpr.dimension(dims - 1)
     upper = [low + rng.randint(1, 6)]
     if rng.random() < 0.3:
         upper.append(_expr(rng, dims))
-    return around.within(LoopPart(name, (low,), tuple(upper), rng.choice((1, 1, 2, 3))))
+    return around.within(LoopPart((low,), tuple(upper), rng.choice((1, 1, 2, 3))))
 
 
 def _access(rng: Random, around: Around) -> Place:
-    dims = PARAMETERS + len(around.names)
+    dims = PARAMETERS + around.depth
     return Place(0, (_expr(rng, dims), _expr(rng, dims)))
 
 
@@ -50,9 +50,9 @@ def test_what_is_ruled_out_is_not_there() -> None:
     ruled_out = empty = 0
     for _ in range(CASES):
         shared = Around(PARAMETERS)
-        for n in range(COMMON):
-            shared = _loop(rng, shared, f"i{n}")
-        source, sink = _loop(rng, shared, "a"), _loop(rng, shared, "b")
+        for _ in range(COMMON):
+            shared = _loop(rng, shared)
+        source, sink = _loop(rng, shared), _loop(rng, shared)
         at, to = _access(rng, source), _access(rng, sink)
         if rng.random() < 0.3:
             sink, to = source, at
@@ -79,9 +79,9 @@ def test_loops_that_are_equal_are_so_in_all_pairs_that_meet() -> None:
     found = 0
     for _ in range(CASES):
         shared = Around(PARAMETERS)
-        for n in range(COMMON):
-            shared = _loop(rng, shared, f"i{n}")
-        source, sink = _loop(rng, shared, "a"), _loop(rng, shared, "b")
+        for _ in range(COMMON):
+            shared = _loop(rng, shared)
+        source, sink = _loop(rng, shared), _loop(rng, shared)
         at, to = _access(rng, source), _access(rng, sink)
         if rng.random() < 0.5:
             sink, to = source, at
@@ -103,13 +103,13 @@ def test_tiles_of_tiles_are_equal_in_any_order() -> None:
     """`for i in 0..1024 step 128: for j in i..min(i + 128, 1000) step 8: for k in j..j + 8: C[k]`"""
     i, j = AffineExpr.dimension(0), AffineExpr.dimension(1)
     zero, end = AffineExpr.constant(0), AffineExpr.constant(1000)
-    around = Around(0).within(LoopPart("i", (zero,), (end,), 128))
-    around = around.within(LoopPart("j", (i,), (i + 128, end), 8))
-    around = around.within(LoopPart("k", (j,), (j + 8, end), 1))
+    around = Around(0).within(LoopPart((zero,), (end,), 128))
+    around = around.within(LoopPart((i,), (i + 128, end), 8))
+    around = around.within(LoopPart((j,), (j + 8, end), 1))
     place = Place(0, (AffineExpr.dimension(2),))
     assert equal_loops(around, place, around, place, 3, 0) == {0, 1, 2}
     # One more is an element of the next tile.
-    longer = around.outer.within(LoopPart("k", (j,), (j + 9, end), 1))
+    longer = around.outer.within(LoopPart((j,), (j + 9, end), 1))
     assert equal_loops(longer, place, longer, place, 3, 0) == set()
 
 
@@ -117,8 +117,8 @@ def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:
     """`for it, k, i: C[4 it + i]`, where neither tile nor row can meet itself again."""
     zero = AffineExpr.constant(0)
     around = Around(0)
-    for name, extent in (("it", 8), ("k", 5), ("i", 4)):
-        around = around.within(LoopPart(name, (zero,), (AffineExpr.constant(extent),), 1))
+    for extent in (8, 5, 4):
+        around = around.within(LoopPart((zero,), (AffineExpr.constant(extent),), 1))
     it, i = AffineExpr.dimension(0), AffineExpr.dimension(2)
     place = Place(0, (it * 4 + i,))
     test = SubscriptTest(around, place, around, place)
@@ -128,6 +128,6 @@ def test_a_tiled_update_is_carried_by_the_loop_it_sums_over_only() -> None:
 
 def test_memory_of_its_own_in_each_iteration_carries_nothing() -> None:
     zero = AffineExpr.constant(0)
-    around = Around(0).within(LoopPart("i", (zero,), (AffineExpr.constant(9),), 1))
+    around = Around(0).within(LoopPart((zero,), (AffineExpr.constant(9),), 1))
     place = Place(1, (zero,))
     assert SubscriptTest(around, place, around, place).never_carried(0)

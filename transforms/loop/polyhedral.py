@@ -9,7 +9,7 @@ and Cohen, Polyhedral AST generation is more than scanning polyhedra, 2015).
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -174,8 +174,9 @@ def _report(
     """Remark on each band of loops: when each of its statements runs, what is parallel, what is tiled."""
     names = [value.name_hint or "?" for value in found.scop.parameters]
 
+    loops = {s.name: [for_op.loop_name.data for for_op in s.loops] for s in statements}
     for band in _bands(schedule.get_root()):
-        times = _times(band, names)
+        times = _times(band, names, loops)
         own = [statement for statement in statements if statement.name in times]
         count = band.band_n_member()
         free = [str(n + 1) for n in range(count) if band.band_member_get_coincident(n)]
@@ -197,18 +198,22 @@ def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield from _bands(node.child(n))
 
 
-def _times(band: isl.ScheduleNode, parameters: Sequence[str]) -> dict[str, list[str]]:
+def _times(
+    band: isl.ScheduleNode, parameters: Sequence[str], loops: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
     """For each statement by name the expressions of its loops' variables that the band's loops count."""
     times: dict[str, list[str]] = {}
     functions = band.band_get_partial_schedule()
     for n in range(band.band_n_member()):
         parts = functions.get_union_pw_aff(n).get_pw_aff_list()
         for function in (parts.get_at(m) for m in range(parts.n_pw_aff())):
-            # isl prints `[p0] -> { S0[t, i] -> [(t + i)] }`.
+            # isl prints `[p0] -> { S0[i0, i1] -> [(i0 + i1)] }`.
             text = re.sub(r".*?\[\((.*?)\)\].*", r"\1", str(function), flags=re.DOTALL)
             text = re.sub(r"\bp(\d+)\b", lambda found: f"%{parameters[int(found[1])]}", text)
-            name = function.get_space().get_tuple_name(isl.dim_type.in_)
-            times.setdefault(name or "", []).append(text)
+            name = function.get_space().get_tuple_name(isl.dim_type.in_) or ""
+            own = loops.get(name, ())
+            text = re.sub(r"(?<!%)\bi(\d+)\b", lambda found: own[int(found[1])], text)  # noqa: B023
+            times.setdefault(name, []).append(text)
     return times
 
 

@@ -37,7 +37,7 @@ def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
         return _simplified(lower), _simplified(upper)
     lows, highs = tuple(low_terms), tuple(high_terms)
     kept_lows, kept_highs = _needed_bounds(
-        outside.around.within(LoopPart(for_op.loop_name.data, lows, highs, for_op.step.value.data)),
+        outside.around.within(LoopPart(lows, highs, for_op.step.value.data)),
         tuple(lower[0]),
         tuple(upper[0]),
     )
@@ -87,7 +87,7 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
         if whole != iterations(lows, highs, loop_.step, point):
             return False
     around = outside.domain.add_dims(isl.dim_type.set, 1)
-    here = variable(inside.space, len(inside.names) - 1)
+    here = variable(inside.space, inside.depth - 1)
 
     def run(lower: Exprs, upper: Exprs) -> isl.Set:
         values = inside.values(lower), inside.values(upper)
