@@ -48,6 +48,8 @@ class Core:
     (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles, and
     so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores, and `split_load`, what a vector
     load takes more where it lies across two lines that come from L2: at least that of a second load.
+    `l1_ports` is how many accesses L1 serves in a cycle, loads and lines that come from L2, where that is more than
+    loads begin.
     `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
     `vnni` says whether there are instructions that sum products of bytes.
 
@@ -64,6 +66,7 @@ class Core:
     caches: tuple[Cache, ...] = DEFAULT_CACHES
     mispredict: int = 16
     split_load: float = 1
+    l1_ports: float = 0
     page_bytes: int = 4096
     huge_pages: HugePages | None = None
     vnni: bool = False
@@ -82,6 +85,14 @@ class Core:
     def flops_per_cycle(self, bytes_: int) -> float:
         """The most that multiply-adds of elements of so many bytes come to, each being two operations."""
         return 2 * self.fma_ports * self.lanes(bytes_)
+
+    def loading_cycles(self, loads: float, lines: float) -> float:
+        """
+        Cycles in which so many loads of full vectors begin, while so many lines come from L2. While L1 takes one of
+        these, it gives nothing at one of its ports: a load waits that would have begun there.
+        """
+        ports = max(self.l1_ports, self.load_ports)
+        return loads / self.load_ports + lines * self.load_ports / ports**2
 
     def vectors_beside(self, rows: int) -> int:
         """

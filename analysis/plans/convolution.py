@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .convolution_cost import Bound, Model
+from .convolution_bound import Bound
+from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost
 

@@ -18,7 +18,15 @@ from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .convolution_plan import ConvolutionPlan
-from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes, unhidden_part
+from .cost import (
+    Cost,
+    cost_of,
+    cycles_per_second,
+    ending_cycles,
+    kept_bytes,
+    lost_part,
+    unhidden_part,
+)
 
 WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
@@ -71,9 +79,11 @@ class Model:
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_places: dict[tuple[object, ...], int] = {}
+        self._known_traffic: dict[tuple[int, int, bool], tuple[float, float, float]] = {}
         self._image_bytes, self._weight_bytes = self._bytes(c.left), self._bytes(c.right)
         self._weights_apart = prod(self.extents[a] for a in c.batch if c.right.moves_along(a))
         """of how many convolutions by themselves there are weights"""
+        self._images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
@@ -170,11 +180,7 @@ class Model:
         from_l2 = self._read_from_l2(plan)
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         reading = self._reading(plan, from_l2)
-        coming, is_foreseen = self._coming(plan)
-        if is_foreseen:
-            together = max(computing, reading, coming) + self.unhidden * coming
-        else:
-            together = (max(coming, computing) + coming + computing) / 2
+        together = max(computing + self._streaming(plan, computing), reading)
         others = (
             self._writing * self._times_written(plan)
             + self._packing(plan)
@@ -197,9 +203,10 @@ class Model:
         part = self._shared(plan, sizes) if plan.written_out else 1.0
         loads = part * (left.loads + right.loads)
         shuffles = part * (left.shuffles + right.shuffles)
-        # While L1 takes a line from L2, it gives nothing at one of its ports.
-        lines = from_l2 / self.terms / self.line
-        step = max((rows * vectors + shuffles) / core.fma_ports, (loads + lines) / core.load_ports)
+        # A hint takes a port as a line does, which is there then.
+        lines = from_l2 / self.terms / self.line + (right.vectors if plan.prefetch_weights else 0)
+        loading = core.loading_cycles(loads, lines)
+        step = max((rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, vectors)
@@ -234,30 +241,48 @@ class Model:
         Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
         each block of weights, and these once, or for each tile where a block of them does not stay there.
 
-        A part of it is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more places
-        at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
-        (`contraction_cost.py`), and more where it takes longer than the arithmetic.
+        A block of weights comes while the first of the tiles that use it is computed: nothing of it is under way during the
+        others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more
+        places at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
+        (`contraction_cost.py`).
         """
-        coming, is_foreseen = self._coming(plan)
-        if not is_foreseen:
-            return (max(coming, computing) + coming - computing) / 2
-        return max(0.0, coming - computing) + self.unhidden * coming
+        tiles = self._tiles_of_rows(plan)
+        weights, image, lost = self._traffic(self._blocks(plan), tiles, plan.rows_outside)
+        scattered = image * lost if self._places(plan) > STREAMS else 0.0
+        unforeseen = scattered / self._unforeseen_rate(plan)
+        coming = (weights + image - scattered) / self._beyond_l2
+        waiting = max(0.0, coming - computing)
+        if self.result_is_far:
+            waiting = max(waiting, weights / self._beyond_l2 - computing / tiles)
+        half = (max(unforeseen, computing) + unforeseen - computing) / 2
+        return waiting + self.unhidden * coming + half
 
-    def _coming(self, plan: ConvolutionPlan) -> tuple[float, bool]:
-        """Seconds in which operands come from beyond L2, and whether prefetchers follow the image."""
-        weights, blocks = self._weight_bytes, self._blocks(plan)
-        block = weights / blocks / self._weights_apart
-        moved = (
-            weights
-            if block <= self.near_2
-            else weights * prod([-(-self.extents[a] // plan.size(a)) for a in self.c.m])
-        )
-        image = self._image_bytes
-        is_far = image + block > self.near_2
-        image *= blocks if is_far and not plan.rows_outside else 1
-        if is_far and self._places(plan) > STREAMS:
-            return image / self._unforeseen_rate(plan), False
-        return (moved + image) / self._beyond_l2, True
+    def _traffic(self, blocks: int, tiles: int, rows_outside: bool) -> tuple[float, float, float]:
+        """
+        Bytes of weights and of the image that come from beyond L2 where there are so many blocks of weights and tiles of
+        rows, and the part of the image that L2 does not keep from one block to the next.
+        """
+        key = (blocks, tiles, rows_outside)
+        if (known := self._known_traffic.get(key)) is not None:
+            return known
+        entries = prod(self.extents[a] for a in self.c.batch)
+        weights = self._weight_bytes / self._weights_apart
+        image = self._image_bytes / self._images_apart
+        result = self._bytes(self.c.result) / entries
+        used_again = weights if rows_outside else weights / blocks
+        again = self._lost(used_again, (image + result / (weights / used_again)) / tiles)
+        next_entry = self._lost(weights, image + result)
+        shared = entries / self._weights_apart  # of a batch
+        times = 1 + (shared - 1) * next_entry + shared * (tiles - 1) * again
+        lost = self._lost(image + weights / blocks, result / blocks)
+        returns = 1 if rows_outside else 1 + (blocks - 1) * lost
+        found = (self._weight_bytes * times, self._image_bytes * returns, lost)
+        self._known_traffic[key] = found
+        return found
+
+    def _lost(self, size: float, streamed: float) -> float:
+        """The part of so many bytes, used in turn, that L2 does not keep while so many others go by."""
+        return lost_part(self.core.cache(2), self.core.page_bytes, size, streamed)
 
     def image_returns(self, plan: ConvolutionPlan) -> bool:
         """Whether the image would come from beyond L2 for each block of weights, all of which stay there."""
@@ -269,8 +294,15 @@ class Model:
 
     def _blocks(self, plan: ConvolutionPlan) -> int:
         """In how many blocks tiles use the weights."""
+        return self._tiles_along(plan, self.c.n)
+
+    def _tiles_of_rows(self, plan: ConvolutionPlan) -> int:
+        """In how many parts tiles use the image."""
+        return self._tiles_along(plan, self.c.m)
+
+    def _tiles_along(self, plan: ConvolutionPlan, axes: Sequence[int]) -> int:
         sizes = plan.sizes
-        return prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.c.n])
+        return prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in axes])
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
@@ -423,70 +455,15 @@ class Model:
     def copying(self, halo: Sequence[int]) -> float:
         """Seconds in which the image is copied with its border, if it is."""
         size = 2 * self._image_bytes
-        apart = prod(self.extents[axis] for axis in self.c.batch if self.c.left.moves_along(axis))
-        rate = self.rates.copy_l2 if size / apart <= self.near_2 else self.rates.copy_l3
+        rate = (
+            self.rates.copy_l2 if size / self._images_apart <= self.near_2 else self.rates.copy_l3
+        )
         return size / rate.core if halo else 0.0
 
     def besides(self, halo: Sequence[int]) -> float:
         """Seconds beside the arithmetic that every plan takes."""
-        operands = self._image_bytes + self._weight_bytes
-        is_foreseen = operands <= self.near_2
-        coming = self.unhidden * operands / self._beyond_l2 if is_foreseen else 0.0
+        coming = self.unhidden * self._weight_bytes / self._beyond_l2
         return self._writing + self.copying(halo) + coming
-
-
-class Bound:
-    """
-    What plans take at least whose tiles have so many elements along the axis in lanes, and any sizes along some others:
-    the arithmetic, from what a tile counts, and what every plan takes besides.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        lanes: tuple[int, int],
-        others: Sequence[int],
-        packs: bool,
-        halo: Sequence[int],
-    ):
-        axis, wide = lanes
-        self.besides = model.besides(halo)
-        core, c = model.core, model.c
-        self.core, self.terms = core, model.terms
-        wide = min(wide, model.extents[axis])
-        self.left, self.right = (
-            model.loads_of_one(access, (axis, wide), packs) for access in (c.left, c.right)
-        )
-        self.moved = [(model.left[a] != 0, model.right[a] != 0) for a in others]
-        self.vectors = -(-wide // model.lanes)
-        self.tiles = prod(model.extents[a] for a in c.parallel) / wide / model.clock
-        self.kept = 0.0 if model.is_window_alone else 1.0
-        """the part of loads that terms written out do not share, at least"""
-        self.latency = 0.0 if model.is_window_alone else core.fma_latency + 1
-        self.leaving = 0.0 if model.is_along[axis] else log2(max(model.lanes, 2))
-        """cycles in which a vector is transposed, at least"""
-
-    def counts(self, sizes: Sequence[int]) -> tuple[int, int, int]:
-        """The rows of vectors of a tile, and what it loads of either operand for one term."""
-        rows = left = right = 1
-        for size, (moves_left, moves_right) in zip(sizes, self.moved, strict=True):
-            rows *= size
-            if moves_left:
-                left *= size
-            if moves_right:
-                right *= size
-        return rows, left * self.left.vectors, right * self.right.vectors
-
-    def seconds(self, rows: int, left: int, right: int) -> float:
-        """Of a tile that counts these."""
-        one, other, core = self.left, self.right, self.core
-        left, right = left // one.vectors, right // other.vectors
-        loads = self.kept * (left * one.loads + right * other.loads)
-        shuffles = self.kept * (left * one.shuffles + right * other.shuffles)
-        multiplying = (rows * self.vectors + shuffles) / core.fma_ports
-        step = max(multiplying, loads / core.load_ports, self.latency)
-        ending = ending_cycles(core, rows, self.vectors) + rows * self.vectors * self.leaving
-        return self.besides + self.tiles / rows * (self.terms * step + ending)
 
 
 def _stride(c: Contraction, access: Access, axis: int) -> int | None:

@@ -116,7 +116,9 @@ def test_a_faster_region_beyond_l2_takes_no_longer(squares: dict[int, Contractio
 
 def test_fewer_loads_in_a_cycle_have_wider_tiles(squares: dict[int, Contraction]):
     """A row of A takes a load for all vectors of B beside it."""
-    assert Target.parse("sapphire-rapids:read_l1=128e9").core.load_ports == 1
+    core = Target.parse("sapphire-rapids:read_l1=128e9").core
+    assert (core.load_ports, core.l1_ports) == (1, 2)
+    assert core.loading_cycles(8, 4) == 9
     fewer, more = (first(squares[256], f"zen5:load_ports={ports}") for ports in (1.1, 2))
     assert fewer.nr > more.nr
 

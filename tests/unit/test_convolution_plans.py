@@ -76,9 +76,22 @@ def test_weights_go_by_inside_of_rows_where_the_image_leaves_l2():
     """An image that leaves L2 comes once, then, and not for each block of weights, all of which stay there."""
     low = convolved(np.zeros((2, 64, 31, 33), np.float32), np.zeros((100, 64, 3, 3), np.float32))
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    for size, is_inside in (("320K", True), ("8M", False), ("128K", False)):
+    for size, is_inside in (("512K", True), ("8M", False), ("128K", False)):
         (plan,) = convolution.propose(found, Target.of(f"zen4:l2={size}"), 1)
         assert plan.rows_outside == is_inside
+
+
+def test_a_block_of_weights_comes_while_its_first_tile_is_computed():
+    """Smaller tiles of the image are computed while less of it comes, and wait for more."""
+    low = convolved(np.zeros((1, 512, 7, 7), np.float32), np.zeros((512, 512, 3, 3), np.float32))
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    target = Target.of("zen4:l2=512K,read_l3=10e9,beyond_l2=10e9")
+    (plan,) = convolution.propose(found, target, 1)
+    smaller = replace(plan, tile=tuple((a, 1 if a in found.m else n) for a, n in plan.tile))
+    waits = [
+        dict(convolution.cost(one, found, target).terms)["streaming"] for one in (plan, smaller)
+    ]
+    assert waits[1] > 1.1 * waits[0]
 
 
 @pytest.mark.parametrize("outputs", [7, 100])

@@ -12,9 +12,9 @@
 // SPR: c3_14.
 // SPR-NEXT: chosen contraction: direct, tile 5x5x16 of axes 0, 1, 2, copies the image with its border, prefetches the result;
 // SPR: c3_7.
-// SPR-NEXT: chosen contraction: direct, tile 7x48 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// SPR-NEXT: chosen contraction: direct, tile 7x3x8 of axes 1, 0, 2, copies the image with its border, prefetches the result;
 // SPR: c3_s2.
-// SPR-NEXT: chosen contraction: direct, tile 6x64 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: c1_7.
