@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from types import FrameType, TracebackType
@@ -90,8 +90,8 @@ def _user_frames() -> Iterator[FrameType]:
 
 
 def _is_internal(frame: FrameType) -> bool:
-    name = cast("Mapping[str, object]", frame.f_globals).get("__name__")
-    return _is_internal_module(frame.f_code.co_filename, name if isinstance(name, str) else "")
+    # Asked of a dozen frames for each operation that is recorded.
+    return _is_internal_module(frame.f_code.co_filename, str(frame.f_globals.get("__name__")))
 
 
 @lru_cache(maxsize=4096)

@@ -175,12 +175,19 @@ class Recording:
         return tuple(Tensor(result, self) for result in op.results)
 
     def _verify(self, op: Operation) -> None:
-        """Verify an operation, unless one of the same kind, types and properties was: that is all that it depends on."""
+        """
+        Verify an operation, unless one of the same kind, types and properties was: that is all that it depends on, and
+        of elements on their type.
+        """
         if op.regions:
             op.verify_()
             return
         types = [value.type for value in (*op.operands, *op.results)]
-        about = (type(op), len(op.operands), tuple(types), tuple(op.properties.items()))
+        properties = [
+            (name, cast(Any, value).type if isinstance(value, ElementsAttr) else value)
+            for name, value in op.properties.items()
+        ]
+        about = (type(op), len(op.operands), tuple(types), tuple(properties))
         if about not in self._verified:
             op.verify_()
             self._verified.add(about)

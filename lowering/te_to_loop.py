@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     ModuleOp,
+    SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -36,6 +37,7 @@ from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
 from ..dialects import loop, te
+from ..dialects.leaf_operations import insert_leaf_before, leaf
 from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
@@ -82,9 +84,9 @@ class _Module:
             if op.inline is None:
                 symbol = self.add_kernel(function.sym_name.data, op, function)
                 arguments = list(dict.fromkeys((*op.inputs, *op.destinations)))
-                new = func.CallOp(symbol, arguments, [])
-                new.location = op.location
-                block.insert_op_before(new, op)
+                callee = {"callee": SymbolRefAttr(symbol)}
+                new = leaf(func.CallOp, arguments, (), callee, location=op.location)
+                insert_leaf_before(block, new, op)
             else:
                 builder = Builder(InsertPoint.before(op))
                 nests = nests or NestBuilder(builder, {}, self.fp)

@@ -156,10 +156,18 @@ def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
 
 def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
     """The slowest size at a low quantile: a plan that relies on more stalls when it does not get it."""
-    kernel, level_2 = probe_jobs.stream_kernel(target, "read"), target.cache(2).bytes
-    jobs = [probe_jobs.stream_job(kernel, "read", times * level_2) for times in _BEYOND_L2]
-    rates = [_on_all(job, job, cores, lambda sampled: sampled.low) for job in jobs]
-    return {"beyond_l2": min(rates, key=lambda rate: rate.core)}
+    sizes = [times * target.cache(2).bytes for times in _BEYOND_L2]
+    kernel, of_rows = probe_jobs.stream_kernel(target, "read"), probe_jobs.rows_kernel(target)
+    jobs = {
+        "beyond_l2": [probe_jobs.stream_job(kernel, "read", size) for size in sizes],
+        "rows_beyond_l2": [probe_jobs.rows_job(of_rows, size) for size in sizes],
+    }
+
+    def slowest(of_name: list[Job]) -> Rate:
+        rates = [_on_all(job, job, cores, lambda sampled: sampled.low) for job in of_name]
+        return min(rates, key=lambda rate: rate.core)
+
+    return {name: slowest(of_name) for name, of_name in jobs.items()}
 
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ..targets.core import Cache
-from ..targets.rates import Kind
+from ..targets.rates import ROWS_IN_TURNS, Kind
 from ..targets.target import Target
 from ..universe import make_context
 from .engine import aligned_empty
@@ -22,6 +22,7 @@ from .probe_kernels import (
     fma_kernel,
     pack_kernel,
     read_kernel,
+    read_rows_kernel,
     strided_tile_kernel,
     tile_kernel,
 )
@@ -37,6 +38,9 @@ _DEPTH = 256
 
 _FAR = 4
 """What is beyond L2 is so many times as large."""
+
+_PIECE = 64
+"""Elements of a row that are read before those of the next."""
 
 _ROW_BYTES = 4096
 """From one unpacked row to the next: a page, and what all ways of most first-level caches come to."""
@@ -112,6 +116,25 @@ def stream_job(kernel: Executable, kind: Kind, size: int) -> Job:
         return bool(last[0] == last[-1] == 1)
 
     return Job(kernel, arguments, lambda arrays: 4.0 * count * arrays[0].size, check)
+
+
+def rows_kernel(target: Target) -> Executable:
+    """Reads a matrix by its rows in turns."""
+    return compiled(read_rows_kernel(target.lanes(4), ROWS_IN_TURNS, _PIECE), target)
+
+
+def rows_job(kernel: Executable, size: int) -> Job:
+    """A matrix of `ROWS_IN_TURNS` rows, of `size` bytes in all, whose rows do not fall into the same sets."""
+    pieces = max(size // 4 // ROWS_IN_TURNS // _PIECE, 1) | 1
+    return Job(
+        kernel,
+        lambda: [
+            _ones((ROWS_IN_TURNS, pieces * _PIECE)),
+            _zeros(cast("tuple[int, ...]", kernel.signature.inputs[-1].shape)),
+        ],
+        lambda arrays: 4.0 * arrays[0].size,
+        lambda rounds, arrays: bool(arrays[-1].min() >= min(rounds, 1 << 24)),
+    )
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,43 @@ def read_kernel(lanes: int) -> str:
     return "\n".join(lines)
 
 
+def read_rows_kernel(lanes: int, rows: int, piece: int) -> str:
+    """As `read_kernel`, of rows in turns: `piece` elements of each, whose vectors are added up one after the other."""
+    vector, sums = f"vector<{lanes}xf32>", f"memref<{rows}x{lanes}xf32>"
+    matrix, every, places = f"memref<{rows}x?xf32>", range(rows), range(0, piece, lanes)
+    types = _times(vector, every)
+
+    def added(row: int, place: int) -> list[str]:
+        before = f"%acc{row}" if place == 0 else f"%sum{row}_{place - lanes}"
+        name = f"{row}_{place}"
+        return [
+            f"%x{name} = vector.load %x[%c{row}, %i_{place}] : {matrix}, {vector}",
+            f"%sum{name} = arith.addf {before}, %x{name} : {vector}",
+        ]
+
+    last = ", ".join(f"%sum{row}_{places[-1]}" for row in every)
+    lines = [
+        f"func.func @probe_read_rows(%rounds: index, %x: {matrix}, %sums: {sums}) {{",
+        *_constants({0, 1, *every, *places, piece}),
+        f"%size = memref.dim %x, %c1 : {matrix}",
+        *(f"%first{n} = vector.load %sums[%c{n}, %c0] : {sums}, {vector}" for n in every),
+        f"%last:{rows} = scf.for %round = %c0 to %rounds step %c1",
+        f"iter_args({_pairs('%outer', '%first', every)}) -> ({types}) {{",
+        f"%inner:{rows} = scf.for %i = %c0 to %size step %c{piece}",
+        f"iter_args({_pairs('%acc', '%outer', every)}) -> ({types}) {{",
+        *(f"%i_{place} = arith.addi %i, %c{place} : index" for place in places),
+        *(line for place in places for row in every for line in added(row, place)),
+        f"scf.yield {last} : {types}",
+        "}",
+        f"scf.yield {_names('%inner#', every)} : {types}",
+        "}",
+        *(f"vector.store %last#{n}, %sums[%c{n}, %c0] : {sums}, {vector}" for n in every),
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
 def copy_kernel(lanes: int) -> str:
     """`rounds` times `y = x`, for sizes that are multiples of `UNROLL * lanes`."""
     vector = f"vector<{lanes}xf32>"

@@ -269,6 +269,10 @@ _ESTIMATES: dict[str, _Estimate] = {
     "copy_l3": _copy("l3"),
     "copy_memory": _copy("memory"),
     "beyond_l2": _Estimate(_beyond_l2, ("read_l3",), is_shared=True),
+    # Which of the two is faster differs from one core to the next.
+    "rows_beyond_l2": _Estimate(
+        lambda core, known: known["beyond_l2"], ("beyond_l2",), is_shared=True
+    ),
     "pack_near": _Estimate(_pack_near, ("copy_l2",)),
     "pack_far": _Estimate(_pack_far, ("beyond_l2", "pack_near"), is_shared=True),
     "tile_near": _Estimate(

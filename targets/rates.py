@@ -21,6 +21,10 @@ STRIDED_ROWS = (4, 6, 8, 10, 12, 14)
 """The numbers of unpacked rows for which `Rates` has a slowdown."""
 
 
+ROWS_IN_TURNS = 8
+"""The rows that `Rates.rows_beyond_l2` is of."""
+
+
 @dataclass(frozen=True)
 class Rate:
     """FLOP/s or bytes/s of one core, and of all cores together."""
@@ -48,7 +52,9 @@ class Rates:
     alone, `copy_*` counting what is read and what is written. (As STREAM does: a written line that is read
     first counts once. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers",
     IEEE TCCA Newsletter, 1995.) `beyond_l2` is of sequential reads of 2, 4 and 8 times L2, the slowest of them:
-    just beyond L2 some machines are far slower than half an L3 suggests.
+    just beyond L2 some machines are far slower than half an L3 suggests. `rows_beyond_l2` is of the same bytes, read as
+    eight rows in turns, 256 bytes of each: prefetchers follow several rows at once on some cores, and on others lose
+    them.
 
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
@@ -77,6 +83,7 @@ class Rates:
     copy_l3: Rate
     copy_memory: Rate
     beyond_l2: Rate
+    rows_beyond_l2: Rate
     pack_near: Rate
     pack_far: Rate
     tile_near: Rate

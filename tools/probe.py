@@ -140,7 +140,10 @@ def table(target: Target) -> str:
         [level, *(cell for kind in _KINDS for cell in cells(f"{kind}_{level.lower()}"))]
         for level in [*levels, "memory"]
     ]
-    beyond = ["beyond L2", *cells("beyond_l2"), *("" for _ in threads)]
+    beyond = [
+        [words, *cells(name), *("" for _ in threads)]
+        for words, name in (("beyond L2", "beyond_l2"), ("8 rows in turns", "rows_beyond_l2"))
+    ]
     of_all = [_cores(n) for n in threads]
     strided = [rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
     rows, vectors = core.probe_tile
@@ -152,7 +155,9 @@ def table(target: Target) -> str:
             "",
             *_aligned([["FMA GFLOP/s", *of_all], *([w, *cells(n)] for w, n in _FMAS.items())]),
             "",
-            *_aligned([["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, beyond]),
+            *_aligned(
+                [["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, *beyond]
+            ),
             "",
             *_aligned(
                 [

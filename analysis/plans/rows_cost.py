@@ -17,6 +17,7 @@ from math import log2, prod
 
 from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
+from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts, Role, written_out
@@ -335,11 +336,11 @@ class Model:
         """
         Seconds for each byte from beyond L2 that prefetchers make more, or less, than the bandwidth of one stream says.
 
-        They stop at the end of a page, and begin again after a miss, which the bandwidth of a single stream has in it: of rows that
-        are summed up side by side the first lines of pages are under way together. A piece of a row waits for its first line, while
-        those of the other rows are under way too, where there are more memory instructions than a prefetcher follows, and between
-        stores of sums around their results. Rows on one page are one stream, as prefetchers look for lines that follow each other
-        within a page, in any order.
+        They stop at the end of a page, and begin again after a miss. Of rows that are read in turns some cores have the first lines
+        of pages under way together, and others lose the stream: that was measured for so many rows, and the part of each stream's own
+        is the smaller the more there are. A piece of a row waits for its first line where there are more memory instructions than a
+        prefetcher follows. Rows on one page are one stream, as prefetchers look for lines that follow each other within a page, in
+        any order.
         """
         if distance <= kept_bytes(self.core.cache(2)) or own.square is not None or not own.lanes:
             return 0.0
@@ -352,9 +353,11 @@ class Model:
         vectors = own.lanes / self._vector(nest, own)
         used = [each for each in (*set(nest.reads), *set(nest.writes)) if nest.stride(each, axis)]
         rows = sum(own.rows if self._is_of_rows(own, each) else 1 for each in used)
-        if vectors * rows >= FOLLOWED or (streams > 1 and own.jam > 1):
+        if vectors * rows >= FOLLOWED:
             return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
-        return -L3_SECONDS / self.core.page_bytes * (1 - 1 / streams)
+        in_turns = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
+        share = (1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS)
+        return in_turns * min(share, 1.0) / self._reading_rate(distance)
 
     def _streams(self, nest: Nest, own: NestPlan, access: Access) -> int:
         """How many rows of an access are read in turns."""

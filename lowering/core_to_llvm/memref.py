@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...dialects.resources import (
@@ -29,7 +29,7 @@ from ...dialects.resources import (
 from ...dialects.upstream.memref import PrefetchOp
 from ...errors import StepwellError
 from .emitter import Emitter, Handler, unsupported
-from .properties import NSW
+from .properties import NSW, integer
 from .types import (
     POINTER,
     AnyMemRef,
@@ -192,14 +192,18 @@ def convert_global(op: memref.GlobalOp) -> llvm.GlobalOp:
     value = _initial_value(op, stored, count)
     public = op.sym_visibility.data != "private"
     alignment = op.alignment.value.data if op.alignment is not None else 0
-    return llvm.GlobalOp(
-        llvm.LLVMArrayType(count, stored),
-        op.sym_name,
-        "external" if public else "internal",
-        constant=op.constant is not None,
-        value=value,
-        alignment=max(BUFFER_ALIGNMENT, alignment),
-    )
+    properties: dict[str, Attribute] = {
+        "global_type": llvm.LLVMArrayType(count, stored),
+        "sym_name": op.sym_name,
+        "linkage": llvm.LinkageAttr("external" if public else "internal"),
+        "addr_space": integer(0, i32),
+    }
+    if op.constant is not None:
+        properties["constant"] = UnitAttr()
+    if value is not None:
+        properties["value"] = value
+    properties["alignment"] = integer(max(BUFFER_ALIGNMENT, alignment), i64)
+    return llvm.GlobalOp.create(properties=properties, regions=[Region()])
 
 
 def _initial_value(op: memref.GlobalOp, stored: Attribute, count: int) -> Attribute | None:

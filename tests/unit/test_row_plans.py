@@ -25,6 +25,7 @@ from stepwell.tuning.rules import kernels, schedule, schedule_with
 from xdsl.dialects import func
 
 ZEN = Target.parse("zen4")
+ICE_LAKE = Target.parse("icelake-server")
 SMALL = Target.host().with_core(caches=(Cache(1, 8 << 10), Cache(2, 8 << 10), Cache(3, 16 << 10)))
 """A machine whose caches a few thousand elements overflow."""
 
@@ -210,10 +211,16 @@ def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
     assert near > far == 1
 
 
-def test_rows_from_beyond_l2_are_summed_up_side_by_side():
-    """Their pages begin together; more memory instructions than a prefetcher follows would be none the better for it."""
-    own = first("sum of rows", (4096, 2048)).nests[1]
-    assert own.rows > 1 and own.rows * own.lanes // ZEN.core.lanes(4) < rows_cost.FOLLOWED
+def test_rows_from_beyond_l2_are_read_in_turns_where_that_was_measured_to_be_faster():
+    """More memory instructions than a prefetcher follows would be none the better for it."""
+    rate = ICE_LAKE.rates.beyond_l2.core
+    for per_rate, is_faster in ((1.35, True), (0.7, False)):
+        target = Target.parse(f"icelake-server:rows_beyond_l2={per_rate * rate}")
+        summed = first("sum of rows", (4096, 2048), target).nests[1]
+        assert (summed.rows > 1) == is_faster
+        assert summed.rows == 1 or summed.rows * summed.lanes // 16 < rows_cost.FOLLOWED
+        added = first("sum of columns", (5000, 1500), target).nests[-1]
+        assert (added.jam > 1) == is_faster
 
 
 def test_rows_on_one_page_are_one_stream():

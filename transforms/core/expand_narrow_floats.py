@@ -28,6 +28,7 @@ from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.scalar import EXACT
 from ...dialects.type_memo import remembered
+from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
@@ -200,12 +201,24 @@ def _rounded(lanes: Lanes, value: SSAValue) -> SSAValue:
     An f32 as bf16: to nearest, ties to even, by a carry into the upper half. A NaN stays one, and is quiet.
     """
     bits = lanes.bits(value)
-    upper = lanes.shift_right_zeros(bits, 16)
-    carried = lanes.iadd(lanes.iadd(bits, 0x7FFF), lanes.iand(upper, 1))
-    is_nan = lanes.where_negative(lanes.isub(lanes.format.infinity, lanes.iand(bits, 0x7FFFFFFF)))
-    chosen = lanes.select_bits(is_nan, lanes.ior(upper, 0x40), lanes.shift_right_zeros(carried, 16))
-    low = _cast(lanes, arith.TruncIOp, chosen, _with_element(lanes.type, i16))
+    last = lanes.iand(lanes.shift_right_zeros(bits, 16), 1)
+    carried = lanes.iadd(lanes.iadd(bits, 0x7FFF), last)
+    chosen = _where_nan(lanes, value, lanes.ior(bits, 0x400000), carried)
+    low = _cast(
+        lanes,
+        arith.TruncIOp,
+        lanes.shift_right_zeros(chosen, 16),
+        _with_element(lanes.type, i16),
+    )
     return lanes.emit(arith.BitcastOp(low, _with_element(lanes.type, bf16)))
+
+
+def _where_nan(lanes: Lanes, value: SSAValue, quiet: SSAValue, other: SSAValue) -> SSAValue:
+    """`quiet` where the value is a NaN: a comparison, as machines have it, and a selection."""
+    if isinstance(lanes.type, VectorType):
+        is_nan = lanes.emit(VectorCmpfOp(value, value, "uno"))
+        return lanes.emit(VectorSelectOp(is_nan, quiet, other))
+    return lanes.emit(arith.SelectOp(lanes.emit(arith.CmpfOp(value, value, "uno")), quiet, other))
 
 
 def _extended_half(lanes: Lanes, value: SSAValue) -> SSAValue:

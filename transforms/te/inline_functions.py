@@ -80,7 +80,7 @@ def _take_in_constants(kernel: te.KernelOp) -> None:
         if not isinstance(value.owner, arith.ConstantOp):
             kept.append(value)
             continue
-        constant = value.owner.clone()
+        constant = copy_of(value.owner, {})
         point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
         Rewriter.insert_op(constant, point)
         last = constant

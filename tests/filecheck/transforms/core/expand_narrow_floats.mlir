@@ -15,8 +15,11 @@ func.func @extended(%x: vector<8xbf16>) -> vector<8xf32> {
   func.return %r : vector<8xf32>
 }
 
+// Rounded it has what carries into the upper half, but a NaN its own bits.
 // CHECK-LABEL: func.func @rounded
 // CHECK-NOT:     arith.truncf
+// CHECK:         %[[NAN:.*]] = arith.cmpf uno, %x, %x : f32
+// CHECK-NEXT:    arith.select %[[NAN]]
 // CHECK:         arith.trunci {{.*}} : i32 to i16
 // CHECK-NEXT:    %r = arith.bitcast {{.*}} : i16 to bf16
 func.func @rounded(%x: f32) -> bf16 {
