@@ -53,8 +53,7 @@ class Model:
     def __init__(self, problem: Problem, target: Target):
         self.problem, self.target = problem, target
         self.core, self.rates = target.core, target.rates
-        element = problem.right.element_bytes
-        self.lanes = self.core.lanes(max(problem.result_bytes, element))
+        self.lanes = self.core.lanes(max(problem.result_bytes, problem.right.element_bytes))
         self.clock = cycles_per_second(target)
         self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
@@ -161,7 +160,7 @@ class Model:
                 ("packing B", shared * self._packing(plan, "right")),
                 ("computing A", batch * self._computing_ahead(plan, "left")),
                 ("computing B", shared * self._computing_ahead(plan, "right")),
-                ("writing C", batch * self._writing(plan)),
+                ("writing C", batch * (self._writing(plan) + self._writing_columns(plan))),
                 ("mirroring C", batch * self._mirroring(plan)),
             ]
         )
@@ -482,19 +481,19 @@ class Model:
         times = -(-problem.k // plan.kc) if plan.k_outside else 1
         if times == 1 and not self._result_share():
             return 0.0
-        rate = self._beyond_l2()
-        share = self._result_share() if times == 1 else 1.0
+        rate, share = self._beyond_l2(), self._result_share() if times == 1 else 1.0
         seconds = share * (2 * size * times + elements * problem.finished_with) / rate
         tiles = elements * self._computed_part(plan) / (plan.mr * plan.nr)
         if plan.k_outside:
             seconds += 2 * size / rate + times * tiles * L3_SECONDS
         if plan.innermost == "m":
             seconds += share * times * tiles * plan.mr * self._row_seconds(plan)
-        if plan.turned:  # element by element, in a loop over each short row of a tile
-            seconds += (
-                elements * (1 / self.core.store_ports + self.core.mispredict / plan.mr) / self.clock
-            )
-            if plan.innermost == "n":  # no tile before was near these lines
-                begun = min(plan.mr * problem.result_bytes / self.level_1.line_bytes, 1.0)
-                seconds += share * tiles * plan.nr * begun * L3_SECONDS
+        if plan.turned and plan.innermost == "n":  # no tile before was near these lines
+            begun = min(plan.mr * problem.result_bytes / self.level_1.line_bytes, 1.0)
+            seconds += share * tiles * plan.nr * begun * L3_SECONDS
         return seconds
+
+    def _writing_columns(self, plan: ContractionPlan) -> float:
+        """Seconds in which tiles that are computed transposed leave by elements, in a loop over each short row."""
+        each = 1 / self.core.store_ports + self.core.mispredict / plan.mr
+        return self.problem.m * self.problem.n * each / self.clock if plan.turned else 0.0

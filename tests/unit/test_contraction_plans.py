@@ -193,3 +193,10 @@ def test_weights_that_are_packed_before_the_call_come_from_where_they_are():
     for plan in plans.propose(found, target, 20):
         terms = dict(plans.cost(plan, found, target).terms)
         assert terms["streaming B"] > 0.1 * w.nbytes / target.rates.beyond_l2.core
+
+
+@pytest.mark.parametrize("target", CORES)
+def test_what_is_computed_transposed_leaves_by_elements_wherever_it_goes(target: str):
+    """Of one term the result is all that takes time: also in L2 its rows are stored in vectors."""
+    assert not first(product(64, 2000, 1), target).turned
+    assert not first(product(340, 80, 1), target).turned
