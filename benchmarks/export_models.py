@@ -53,10 +53,11 @@ def torchvision_models() -> Any:
     return models
 
 
-def image_classifier(name: str) -> Export:
-    """A classifier of torchvision, for one image of 224 by 224."""
+def image_classifier(name: str, open_axes: dict[int, str] | None = None) -> Export:
+    """A classifier of torchvision, for one image of 224 by 224, or with axes whose extents stay open."""
     network = torchvision_models().get_model(name, weights=None)
-    return Export(network, {"image": torch.randn(1, 3, 224, 224)}, ["logits"])
+    axes = {"image": open_axes} if open_axes else {}
+    return Export(network, {"image": torch.randn(1, 3, 224, 224)}, ["logits"], axes)
 
 
 class Attention(nn.Module):
@@ -215,7 +216,7 @@ def gpt() -> Export:
 
 
 MODELS: dict[str, Callable[[], Export]] = {
-    "resnet50": lambda: image_classifier("resnet50"),
+    "resnet50": lambda: image_classifier("resnet50", {0: "batch"}),
     "mobilenet_v2": lambda: image_classifier("mobilenet_v2"),
     "mobilenet_v3": lambda: image_classifier("mobilenet_v3_large"),
     "efficientnet_b0": lambda: image_classifier("efficientnet_b0"),
