@@ -16,7 +16,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, Pure
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.transforms.dead_code_elimination import is_trivially_dead, would_be_trivially_dead
 
 from ..control_flow import If, Scan, While
 from ..dtypes import numpy_dtype
@@ -27,6 +27,8 @@ from .counters import counter_of
 
 MOST_NUMBERS = 1 << 20
 """A counter becomes a table of its numbers, in which a step looks up its own, up to this many."""
+MOST_STEPS = np.iinfo(np.int64).max
+"""What the number of a scan's steps has room for."""
 
 
 @irdl_op_definition
@@ -110,7 +112,7 @@ class _WhileCounts(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: WhileOp, rewriter: PatternRewriter, /) -> None:
         counter = counter_of(op) if _known(op.condition) else None
-        if counter is None:
+        if counter is None or counter.trips > MOST_STEPS:
             return
         block, position, states = op.body.block, counter.position, range(len(op.carried))
         if counter.trips > MOST_NUMBERS:
@@ -180,12 +182,19 @@ class _UnusedInWhile(RewritePattern):
 def _needed(
     op: ScanOp | WhileOp, following: Sequence[SSAValue], asked: Iterable[SSAValue]
 ) -> list[int]:
-    """The positions of the states that some of the values `asked`, or of the last states that have uses, depend on."""
-    states = op.body.block.args[: len(following)]
+    """
+    The positions of the states that some of the values `asked`, or of the last states that have uses, depend on, or an
+    operation with an effect.
+    """
+    block = op.body.block
+    states = block.args[: len(following)]
     place: dict[SSAValue, int] = {arg: n for n, arg in enumerate(states)}
     used = {n for n, value in enumerate(op.outputs[: len(following)]) if value.first_use}
     found, seen = set[int](), set[SSAValue]()
     waiting = [*asked, *(following[n] for n in used)]
+    for inner in block.ops:
+        if inner is not block.last_op and not would_be_trivially_dead(inner):
+            waiting += _operands_within(inner)
     while waiting:
         value = waiting.pop()
         if value in seen:
@@ -195,8 +204,13 @@ def _needed(
             found.add(place[value])
             waiting.append(following[place[value]])
         elif isinstance(value, OpResult):
-            waiting += [operand for inner in value.owner.walk() for operand in inner.operands]
+            waiting += _operands_within(value.owner)
     return sorted(found | used)
+
+
+def _operands_within(op: Operation) -> list[SSAValue]:
+    """The operands of an operation and of those in its regions."""
+    return [operand for inner in op.walk() for operand in inner.operands]
 
 
 def _keep(

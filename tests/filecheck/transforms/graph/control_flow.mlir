@@ -152,3 +152,35 @@ func.func @unused_states(%h0: tensor<f32>, %xs: tensor<5xf32>, %others: tensor<5
   }
   func.return %last : tensor<f32>
 }
+
+// More steps than the number of a scan's steps has room for: it stays a loop.
+// CHECK-LABEL: func.func @counts_too_far
+// CHECK:         graph.while
+func.func @counts_too_far(%x: tensor<f32>) -> tensor<f32> {
+  %zero = graph.constant dense<0> : tensor<ui64>
+  %one = graph.constant dense<1> : tensor<ui64>
+  %far = graph.constant dense<18446744073709551615> : tensor<ui64>
+  %go = graph.constant dense<true> : tensor<i1>
+  %n, %y = graph.while %go carry (%i = %zero, %z = %x) : (tensor<i1>, tensor<ui64>, tensor<f32>) -> (tensor<ui64>, tensor<f32>) {
+    %next = graph.add %i, %one : tensor<ui64>, tensor<ui64> -> tensor<ui64>
+    %m = graph.mul %z, %x : tensor<f32>, tensor<f32> -> tensor<f32>
+    %again = graph.lt %next, %far : tensor<ui64>, tensor<ui64> -> tensor<i1>
+    graph.yield %again, %next, %m : tensor<i1>, tensor<ui64>, tensor<f32>
+  }
+  func.return %y : tensor<f32>
+}
+
+// A state that a call is given, which may do more than compute, stays.
+// CHECK-LABEL: func.func @state_of_call
+// CHECK:         graph.scan 5 carry (%k = %x, %h = %x) :
+func.func @state_of_call(%x: tensor<f32>) -> tensor<f32> {
+  %unused, %last = graph.scan 5 carry (%k = %x, %h = %x) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    %e = func.call @called(%k) : (tensor<f32>) -> tensor<f32>
+    %s = graph.add %h, %x : tensor<f32>, tensor<f32> -> tensor<f32>
+    graph.yield %e, %s : tensor<f32>, tensor<f32>
+  }
+  func.return %last : tensor<f32>
+}
+func.func private @called(%x: tensor<f32>) -> tensor<f32> {
+  func.return %x : tensor<f32>
+}
