@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
+from .dependence import Dependences
 
 _Element = tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]]
 """The block of a load or store, its buffer and its subscripts."""
@@ -24,14 +25,15 @@ def varying_values(for_op: loop.ForOp) -> set[SSAValue]:
     return found
 
 
-def find_recurrence(
+def recurrences(
     for_op: loop.ForOp, reductions: Container[Operation]
-) -> tuple[loop.LoadOp, loop.StoreOp] | None:
+) -> Iterator[tuple[loop.LoadOp, loop.StoreOp]]:
     """
-    A load and a store of one element in each iteration, which are none of the loads and stores of `reductions`: what one
-    iteration loads is what the one before it has stored, so that they have to run one after the other.
+    Loads and stores of one element, which are none of the loads and stores of `reductions`: what one iteration loads is
+    what the one before it has stored, so that they have to run one after the other, where two of them reach the pair.
 
-    Only what certainly is such a pair is found: both in one block, with the same subscripts, which do not vary.
+    Only what certainly is such a pair is found: both in one block, with the same subscripts, which do not vary, of a
+    buffer that all iterations share.
     """
     varying = varying_values(for_op)
     loads: dict[_Element, loop.LoadOp] = {}
@@ -39,13 +41,25 @@ def find_recurrence(
     for op in for_op.body.walk():
         if not isinstance(op, loop.LoadOp | loop.StoreOp) or op in reductions:
             continue
-        if any(value in varying for value in op.operands_):
+        if op.buffer in varying or any(value in varying for value in op.operands_):
             continue
         element = op.parent, op.buffer, op.map.data, tuple(op.operands_)
+        is_known = element in loads and element in stores
         if isinstance(op, loop.LoadOp):
             loads.setdefault(element, op)
         else:
             stores.setdefault(element, op)
-        if element in loads and element in stores:
-            return loads[element], stores[element]
-    return None
+        if not is_known and element in loads and element in stores:
+            yield loads[element], stores[element]
+
+
+def is_recurrence(
+    pair: tuple[loop.LoadOp, loop.StoreOp], for_op: loop.ForOp, dependences: Dependences
+) -> bool:
+    """
+    Whether two iterations of the loop reach a pair that `recurrences` found, with the same iterations of the loops around.
+
+    In a loop of at most one iteration, or under a condition that one of them fulfils, nothing is handed on.
+    """
+    load, store = (dependences.scop.of(op) for op in pair)
+    return any(found.is_carried_by(for_op) for found in dependences.possible(load, store))

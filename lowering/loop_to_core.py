@@ -14,11 +14,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from ..analysis.alias import Aliases
+from ..analysis.dependence import Dependences
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in, operations_of
-from ..analysis.recurrences import find_recurrence
+from ..analysis.recurrences import is_recurrence, recurrences
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
@@ -413,28 +414,32 @@ def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[Reduction
 
 
 def _check_lanes(
+    function: func.FuncOp,
     updates: Mapping[Operation, ReductionUpdate],
     running: Mapping[loop.ForOp, Collection[ReductionUpdate]],
 ) -> None:
     """
-    Check that the lanes of these vector loops do not have to run one after the other.
+    Check that the lanes of the vector loops of a function do not have to run one after the other.
 
     loop-vectorize has refused such loops, but what it took for a reduction may no longer be one to see.
 
     Raises StepwellError.
     """
+    dependences: Dependences | None = None
     for for_op, prefixes in running.items():
         own = {op for update in prefixes for op in (update.load, update.store)}
-        found = find_recurrence(for_op, updates.keys() | own)
-        if found is None:
-            continue
-        load, store = found
-        name = loop.buffer_name(load.buffer) or "a buffer"
-        raise StepwellError(
-            f"found a vector loop '{for_op.loop_name.data}' whose lanes load the element of '{name}' that the lane before "
-            "stores, by what is no reduction that may be reordered, expected lanes in any order; mark another loop",
-            op=store,
-        )
+        for pair in recurrences(for_op, updates.keys() | own):
+            if len(function.body.blocks) == 1:
+                dependences = dependences or Dependences(function)
+                if not is_recurrence(pair, for_op, dependences):
+                    continue
+            load, store = pair
+            name = loop.buffer_name(load.buffer) or "a buffer"
+            raise StepwellError(
+                f"found a vector loop '{for_op.loop_name.data}' whose lanes load the element of '{name}' that the lane before "
+                "stores, by what is no reduction that may be reordered, expected lanes in any order; mark another loop",
+                op=store,
+            )
 
 
 def _convert_function(function: func.FuncOp) -> None:
@@ -442,7 +447,7 @@ def _convert_function(function: func.FuncOp) -> None:
     none: Mapping[Operation, ReductionUpdate] = {}
     updates = find_updates(function) if has_lanes else none
     running = _running_reductions(function) if has_lanes else {}
-    _check_lanes(updates, running)
+    _check_lanes(function, updates, running)
     stores = lane_stores(function) if has_lanes else LaneStores()
     writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
     old = function.detach_region(function.body)

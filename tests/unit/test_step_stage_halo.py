@@ -65,3 +65,10 @@ def test_refusals(step: StageHalo, expected: str) -> None:
 def test_large_copies_do_not_fit_the_stack() -> None:
     text = WINDOW.replace("{n}", "100000")
     assert "expected at most 262144 for 'stack'" in reason(text, StageHalo("f/A", scope="stack"))
+
+
+def test_sizes_have_to_be_known() -> None:
+    """Whether an element exists is nothing to ask where the end of an axis is open."""
+    text = WINDOW.replace("{n}", "9").replace("%A: memref<5x9xi32>", "%A: memref<?x9xi32>")
+    text = text.replace("%j - 2 * %k] : memref<5x9xi32>", "%j - 2 * %k] : memref<?x9xi32>")
+    assert "whose sizes are not all known numbers" in reason(text, StageHalo("f/A"))

@@ -52,6 +52,46 @@ def test_whole_loop() -> None:
     check_extents(lambda n: shifted(n, read=3, write=2), [Vectorize("f/i")])
 
 
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("tail", ["peel", "guard"])
+def test_one_iteration_has_nothing_to_hand_on(end: int, tail: str) -> None:
+    """One element is loaded and stored, by no reduction: of several iterations each would need what the last has stored."""
+
+    def text(count: int) -> str:
+        return f"""
+func.func @f(%A: memref<1xi32>, %B: memref<1xi32>) attributes {{stepwell.noalias}} {{
+  loop.for serial "i" %i = 0 to {count} {{
+    %a = loop.load %A[0] : memref<1xi32>
+    %b = loop.load %B[0] : memref<1xi32>
+    %c = arith.subi %b, %a : i32
+    loop.store %c, %A[0] : memref<1xi32>
+  }}
+  func.return
+}}"""
+
+    check_steps(text(end), [Vectorize("f/i", 4, tail=tail)])
+    with pytest.raises(Refusal, match=r"\(i=0\) and \(i=1\)"):
+        check_steps(text(7), [Vectorize("f/i", 4, tail=tail)])
+
+
+def test_lanes_with_scratch_memory_of_their_own() -> None:
+    """What each iteration stores into a buffer that it makes is for itself."""
+    check_steps(
+        """
+func.func @f(%A: memref<4xi32>, %B: memref<4xi32>) attributes {stepwell.noalias} {
+  loop.for serial "i" %i = 0 to 4 {
+    %T = loop.alloc register : memref<1xi32>
+    %a = loop.load %A[%i] : memref<4xi32>
+    loop.store %a, %T[0] : memref<1xi32>
+    %b = loop.load %T[0] : memref<1xi32>
+    loop.store %b, %B[%i] : memref<4xi32>
+  }
+  func.return
+}""",
+        [Vectorize("f/i", 4)],
+    )
+
+
 def test_refuses_nearer_dependences() -> None:
     with pytest.raises(Refusal, match=r"\(i=0\) and \(i=3\) .* a width of at most 3 is legal"):
         check_steps(shifted(20, read=0, write=3), [Vectorize("f/i", 4)])

@@ -204,14 +204,14 @@ def plan_stage_halo(step: StageHalo, nests: Nests) -> StageHaloPlan:
     buffer, at = nest.buffer(name), nest.loop(step.at) if step.at else nest.function
     scop = nest.dependences.scop
     root = scop.aliases.root(buffer)
+    type_ = memref_type(root)
+    if not type_.has_static_shape():
+        raise refuse(step, f"'%{name}' is {type_}, whose sizes are not all known numbers")
     _check_place(step, nest, at, root)
     accesses = [access for access in scop.inside(at) if access.buffer is root]
     reads = [_read(step, nest, access) for access in accesses]
     outside = _outside(step, name, reads)
     loops = (*loops_around(at), at) if isinstance(at, loop.ForOp) else ()
-    type_ = memref_type(root)
-    if not type_.has_static_shape():
-        raise refuse(step, f"'%{name}' is {type_}, whose sizes are not all known numbers")
     depth, rank = len(loops), type_.get_num_dims()
     region = _reached(nest, list(zip(accesses, reads, strict=True)), depth)
     box = None if region.is_empty() else bounding_box(region, depth, rank)
