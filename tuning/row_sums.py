@@ -67,3 +67,21 @@ def jam_sums(s: Session, nest: RowNest) -> None:
     if part is not None and is_ragged:
         s.peel(part, back=1)
     s.tidy()
+
+
+def read_in_turns(s: Session, block: LoopHandle, turns: int, lanes: list[Lanes]) -> list[Lanes]:
+    """
+    Let each iteration add up a block of lanes of each of several parts of a sum, where there are so many blocks. Returns
+    the loops that run in lanes then.
+    """
+    each = (block.trips or 0) // turns
+    if each < 2:
+        return lanes
+    part, within = s.cut(block, each, "part", "each", tail="peel")
+    s.tidy()
+    s.order(within, part)
+    s.unroll(part)
+    masks = {one.loop: one.masked for one in lanes}
+    for copy in [copy for one in lanes for copy in one.loop.copies]:
+        masks.setdefault(copy, 0)
+    return [Lanes(*pair) for pair in masks.items() if not pair[0].is_gone]

@@ -15,7 +15,13 @@ from .lanes import Lanes, in_blocks, vectorize
 from .register_tile import write_out
 from .row_nest import RowNest
 from .row_order import put_in_order, transpose_in_registers
-from .row_sums import deal_summation, jam_sums, sum_rows_together, write_rows_out
+from .row_sums import (
+    deal_summation,
+    jam_sums,
+    read_in_turns,
+    sum_rows_together,
+    write_rows_out,
+)
 from .session import Session
 
 
@@ -151,6 +157,8 @@ def _in_lanes(s: Session, plan: RowsPlan, nests: list[RowNest]) -> None:
             block, lanes = in_blocks(s, loop, nest.plan.lanes)
             if block is not None:
                 nest.cut.setdefault(("block", nest.plan.order[-1]), block)
+                if nest.plan.turns > 1:
+                    lanes = read_in_turns(s, block, nest.plan.turns, lanes)
             nest.lanes += lanes
     s.tidy()
     split = [nest.split_blocks(s) for nest in nests]

@@ -187,6 +187,18 @@ def is_sum_of_rows(nest: Nest, order: Sequence[int]) -> bool:
     )
 
 
+def is_one_sum(nest: Nest, order: Sequence[int]) -> bool:
+    """Whether the only axis sums up neighbours to one number."""
+    if len(order) != 1 or not nest.is_alone or not nest.is_flat or nest.extents is None:
+        return False
+    return (
+        nest.role(order[0]) is Role.REDUCTION
+        and all(nest.stride(access, order[0]) in (0, 1) for access in nest.accesses)
+        and all(nest.stride(write, order[0]) == 0 for write in nest.writes)
+        and nest.sums_in_any_order
+    )
+
+
 def is_sum_around_results(nest: Nest, order: Sequence[int]) -> bool:
     """Whether a summation runs around the loop over its results, which are neighbours."""
     if len(order) < 2 or not nest.is_alone or not nest.is_flat or not nest.points:

@@ -12,7 +12,7 @@ from ..cost import WRITTEN_OUT
 from ..facts import KernelFacts, Role, distributed, groups_of
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
-from .row_nests import is_sum_around_results, runs_in_lanes
+from .row_nests import is_one_sum, is_sum_around_results, runs_in_lanes
 from .rows_cost import cost, model
 from .rows_plan import NestPlan, RowsPlan
 
@@ -23,6 +23,9 @@ JAMS = (1, 2, 4, 8)
 
 SCALES = (0.25, 0.5, 2, 4)
 """By which blocks that follow from a cache's size are changed."""
+
+TURNS = (1, 2, 4, 8)
+"""Parts of one long sum that may be read in turns."""
 
 ROWS_TOGETHER = (2, 4, 8)
 """Rows that may be summed up side by side."""
@@ -149,6 +152,9 @@ class _Search:
         if not fused and is_sum_around_results(nest, plan.order):
             terms = nest.extent(plan.order[-2]) // plan.parts
             yield from (replace(plan, jam=jam) for jam in JAMS if 2 * jam <= terms)
+        if not fused and plan.lanes and is_one_sum(nest, plan.order):
+            blocks = nest.extent(plan.order[-1]) // plan.lanes
+            yield from (replace(plan, turns=turns) for turns in TURNS if 4 * turns <= blocks)
         if plan.results:
             sizes = [int(plan.results * scale) // width * width for scale in SCALES]
             yield from (replace(plan, results=size) for size in sizes if size >= 2 * plan.lanes)

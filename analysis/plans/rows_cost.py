@@ -362,7 +362,8 @@ class Model:
     def _streams(self, nest: Nest, own: NestPlan, access: Access) -> int:
         """How many rows of an access are read in turns."""
         is_read = access in nest.reads and access not in nest.writes
-        return max(own.rows if self._is_of_rows(own, access) else 1, own.jam) if is_read else 1
+        rows = own.rows if self._is_of_rows(own, access) else 1
+        return max(rows, own.jam, own.turns) if is_read else 1
 
     def _is_of_rows(self, own: NestPlan, access: Access) -> bool:
         """Whether each of the rows that are summed up side by side has elements of its own."""

@@ -52,6 +52,8 @@ class NestPlan:
     """results of such a summation that are summed up before the next ones are; 0 for all"""
     parts: int = 1
     """parts of such a summation, for as many threads, which are added up afterwards"""
+    turns: int = 1
+    """parts of a summation along the innermost axis that are read in turns, a block of lanes of each"""
     square: Square | None = None
 
     @property
@@ -67,6 +69,7 @@ class NestPlan:
         words += [f"sums of {self.jam} terms"] if self.jam > 1 else []
         words += [f"{self.results} results at a time"] if self.results else []
         words += [f"the sum in {self.parts} parts"] if self.parts > 1 else []
+        words += [f"{self.turns} parts in turns"] if self.turns > 1 else []
         if self.square is not None:
             square = self.square
             words.append(f"squares of {square.side}x{square.side}")

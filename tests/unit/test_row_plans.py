@@ -18,6 +18,7 @@ from stepwell.dialects import loop
 from stepwell.driver.options import Options
 from stepwell.frontend.text import parse_text
 from stepwell.targets.core import Cache
+from stepwell.targets.overrides import parse_overrides
 from stepwell.targets.target import Target
 from stepwell.transforms.remarks import listening
 from stepwell.tuning.families import FAMILIES, Choice
@@ -221,6 +222,17 @@ def test_rows_from_beyond_l2_are_read_in_turns_where_that_was_measured_to_be_fas
         assert summed.rows == 1 or summed.rows * summed.lanes // 16 < rows_cost.FOLLOWED
         added = first("sum of columns", (5000, 1500), target).nests[-1]
         assert (added.jam > 1) == is_faster
+
+
+@pytest.mark.parametrize("size", [1_000_003, 1 << 20])
+def test_a_long_sum_is_read_in_turns(size: int):
+    """Every element is added once, those behind the last whole part too."""
+    x = np.random.default_rng(0).integers(-9, 9, size).astype(np.float64)
+    target = Target.of("host").overridden(parse_overrides("rows_beyond_l2=9e9,beyond_l2=6e9"), "x")
+    for function in (sw.sum, sw.max, lambda x: x @ x):
+        low = sw.jit(function, target=target, threads=1).lower(x)
+        assert "parts in turns" in low.plan(1)
+        assert low.compile()(x) == np.asarray(function(x))
 
 
 def test_rows_on_one_page_are_one_stream():
