@@ -178,8 +178,12 @@ class LocatingParser(IRParser):
         return super().resolve_operand(operand, type)
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
-        super()._register_ssa_definition(name, values, span)
         self._defined.add(name)
+        awaited = self.forward_ssa_references.get(name, {})
+        if not all(value.first_use for value in awaited.values()):
+            # An operand of an operation that is not there yet: what is defined now is inside of it.
+            self._raise_undefined(name)
+        super()._register_ssa_definition(name, values, span)
         for value in values:
             if isinstance(value.type, MemRefType) and value.name_hint not in (None, name):
                 self._name_buffer(value, name)

@@ -127,6 +127,17 @@ INVALID = [
         ],  # the parser sees this one
     ),
     (
+        "a loop that starts with what is only in its body",
+        """func.func @f() {
+  %y = graph.scan 3 carry (%h = %h) : (tensor<2xf32>) -> tensor<2xf32> {
+    graph.yield %h : tensor<2xf32>
+  }
+  func.return
+}""",
+        "2:33",
+        ["found a use of %h", "a region that does not enclose this use"],
+    ),
+    (
         "a function that uses a value around it",
         """%x = arith.constant 1 : i32
 func.func @f() -> i32 {
