@@ -203,7 +203,7 @@ def _needed(
         if value in place:
             found.add(place[value])
             waiting.append(following[place[value]])
-        elif isinstance(value, OpResult):
+        elif isinstance(value, OpResult) and value.owner.parent is block:
             waiting += _operands_within(value.owner)
     return sorted(found | used)
 
