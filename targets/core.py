@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HugePages = Literal["always", "madvise", "never"]
+
+Number = TypeVar("Number", float, "np.ndarray[Any, np.dtype[np.float64]]")
+"""One, or an array of as many as there are plans to look at together."""
 
 LINE_BYTES = 64
 """A cache line of x86-64, and of most AArch64."""
@@ -86,7 +92,7 @@ class Core:
         """The most that multiply-adds of elements of so many bytes come to, each being two operations."""
         return 2 * self.fma_ports * self.lanes(bytes_)
 
-    def loading_cycles(self, loads: float, lines: float) -> float:
+    def loading_cycles(self, loads: Number, lines: Number) -> Number:
         """
         Cycles in which so many loads of full vectors begin, while so many lines come from L2. While L1 takes one of
         these, it gives nothing at one of its ports: a load waits that would have begun there.

@@ -11,17 +11,22 @@ from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from ...targets.target import Target
 from ..facts import Contraction
-from .convolution_bound import Bound
+from .convolution_bound import Bound, Counted, Numbers
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
+
+SizedAxes: TypeAlias = tuple[tuple[int, int], ...]
+"""The axes of a tile, with how many elements it has of each."""
 
 ROUNDED = 1 + 1e-9
 """What a bound may be more than what it bounds, as its terms are added up in another order."""
@@ -49,7 +54,7 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
         tile
         for axis in c.parallel
         if model.extents[axis] > 1
-        for tile in _tiles_with_lanes(c, model, axis, halo)
+        for tile in _tiles_with_lanes(c, model, axis, (halo, summed))
     ]
     tiles.sort(key=lambda tile: tile.least)
     found: list[tuple[float, ConvolutionPlan]] = []
@@ -58,7 +63,7 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
         if tile.least > most:
             break
         for plan in _plans(c, model, tile, summed, halo):
-            if model.least(plan) <= most:
+            if model.least(plan, most) <= most:
                 found.append((model.cost(plan).seconds, plan))
                 if len(found) >= n:
                     most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
@@ -80,13 +85,13 @@ class _Tile(NamedTuple):
     """whether the right operand's vectors are no fewer than what is loaded of the left one"""
 
     @property
-    def sized_axes(self) -> tuple[tuple[int, int], ...]:
+    def sized_axes(self) -> SizedAxes:
         around = [sized for sized in zip(self.others, self.sizes, strict=True) if sized[1] > 1]
         return (*around, self.lanes)
 
 
 def _tiles_with_lanes(
-    c: Contraction, model: Model, axis: int, halo: tuple[int, ...]
+    c: Contraction, model: Model, axis: int, order: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> Iterator[_Tile]:
     """
     Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
@@ -107,15 +112,20 @@ def _tiles_with_lanes(
         if packs and shares and extent % (vectors * width):
             continue  # panels would begin inside of a group
         lanes = (axis, vectors * width)
-        bound = Bound(model, lanes, others, packs, halo)
+        bound = Bound(model, lanes, others, packs, order)
         most = registers // vectors
         if model.is_window_alone:
             most //= 2  # the other half is for elements that several terms share
-        for sizes in _sizes(tuple(min(size, most) for size in extents), most):
-            rows, left, right = bound.counts(sizes)
-            if rows * vectors + min(left, right) + 1 <= registers:
-                least = bound.seconds(rows, left, right)
-                yield _Tile(least, lanes, others, sizes, packs, left <= right)
+        sizes = _size_table(tuple(min(size, most) for size in extents), most)
+        found = bound.counted(sizes)
+        used = found.rows * vectors + np.minimum(found.left, found.right) + 1
+        fits = used <= registers
+        sizes, found = sizes[fits], Counted(*(numbers[fits] for numbers in found))
+        least = bound.seconds(sizes, found).tolist()
+        left_first = (found.left <= found.right).tolist()
+        whole = sizes.astype(int).tolist()
+        for seconds, size, is_first in zip(least, whole, left_first, strict=True):
+            yield _Tile(seconds, lanes, others, tuple(size), packs, is_first)
 
 
 def _plans(
@@ -123,7 +133,7 @@ def _plans(
 ) -> Iterator[ConvolutionPlan]:
     """The plans that have a tile."""
     plan = ConvolutionPlan(
-        tile.sized_axes,
+        tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c),
         summed,
         halo,
         tile.packs,
@@ -131,21 +141,20 @@ def _plans(
         model.result_is_far,
         tile.packs and model.weights_are_far,
     )
-    plan = plan if tile.left_first else _with_columns_inside(plan, c)
     yield plan
     if model.image_returns(plan):
         yield replace(plan, rows_outside=True)
 
 
-def _with_columns_inside(plan: ConvolutionPlan, c: Contraction) -> ConvolutionPlan:
+def _with_columns_inside(tile: SizedAxes, c: Contraction) -> SizedAxes:
     """
-    The plan with the axes of N inside of those of M: the right operand's vectors stay in registers, and the left one's
+    A tile with the axes of N inside of those of M: the right operand's vectors stay in registers, and the left one's
     elements go by one at a time.
     """
-    *around, lanes = plan.tile
+    *around, lanes = tile
     rows = [sized for sized in around if sized[0] in c.m]
     columns = [sized for sized in around if sized[0] not in c.m]
-    return replace(plan, tile=(*rows, *columns, lanes))
+    return (*rows, *columns, lanes)
 
 
 @lru_cache(maxsize=256)
@@ -158,6 +167,13 @@ def _sizes(extents: tuple[int, ...], most: int) -> tuple[tuple[int, ...], ...]:
         for size in range(1, min(extents[0], most) + 1)
         for rest in _sizes(extents[1:], most // size)
     )
+
+
+@lru_cache(maxsize=256)
+def _size_table(extents: tuple[int, ...], most: int) -> Numbers:
+    """The same as a table, of a row for each."""
+    sizes = _sizes(extents, most)
+    return np.array(sizes, np.float64).reshape(len(sizes), len(extents))
 
 
 def _other_axes(c: Contraction, model: Model, lanes: int) -> tuple[int, ...]:

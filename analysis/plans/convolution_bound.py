@@ -1,18 +1,33 @@
-"""What the plans of a convolution take at least, from what their register tiles count: before any plan is made."""
+"""What the plans of a convolution take at least, from the sizes of their register tiles: before any plan is made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2, prod
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..facts import Access
 from .convolution_cost import Model
 from .cost import ending_cycles
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+"""One of each tile."""
+
+
+class Counted(NamedTuple):
+    """What register tiles have, and what they load of either operand for one term: one number of each tile."""
+
+    rows: Numbers
+    left: Numbers
+    right: Numbers
 
 
 class Bound:
     """
-    What plans take at least whose tiles have so many elements along the axis in lanes, and any sizes along some others:
-    the arithmetic, from what a tile counts, and what every plan takes besides.
+    What plans take at least whose tiles have so many elements along the axis in lanes, and any sizes along some others: the
+    arithmetic, what a tile reads from L2, and what every plan takes besides. All tiles are looked at together.
     """
 
     def __init__(
@@ -21,43 +36,92 @@ class Bound:
         lanes: tuple[int, int],
         others: Sequence[int],
         packs: bool,
-        halo: Sequence[int],
+        order: tuple[tuple[int, ...], tuple[int, ...]],
     ):
+        """`order` is that of the padded copy's dimensions, and of the summed axes."""
+        self.model, self.lanes, self.others, self.packs = model, lanes, others, packs
+        self.halo, self.summed = order
         axis, wide = lanes
-        self.besides = model.besides(halo)
-        core, c = model.core, model.c
-        self.core, self.terms = core, model.terms
-        wide = min(wide, model.extents[axis])
+        self.inside = min(wide, model.extents[axis])
+        """elements along the axis in lanes that are computed at most"""
+        c = model.c
         self.left, self.right = (
-            model.loads_of_one(access, (axis, wide), packs) for access in (c.left, c.right)
+            model.loads_of_one(access, (axis, self.inside), packs) for access in (c.left, c.right)
         )
-        self.moved = [(model.left[a] != 0, model.right[a] != 0) for a in others]
-        self.vectors = -(-wide // model.lanes)
-        self.tiles = prod(model.extents[a] for a in c.parallel) / wide / model.clock
-        self.kept = 0.0 if model.is_window_alone else 1.0
-        """the part of loads that terms written out do not share, at least"""
-        self.latency = 0.0 if model.is_window_alone else core.fma_latency + 1
-        self.leaving = 0.0 if model.is_along[axis] else log2(max(model.lanes, 2))
-        """cycles in which a vector is transposed, at least"""
+        self.vectors = -(-self.inside // model.lanes)
 
-    def counts(self, sizes: Sequence[int]) -> tuple[int, int, int]:
-        """The rows of vectors of a tile, and what it loads of either operand for one term."""
-        rows = left = right = 1
-        for size, (moves_left, moves_right) in zip(sizes, self.moved, strict=True):
-            rows *= size
-            if moves_left:
-                left *= size
-            if moves_right:
-                right *= size
-        return rows, left * self.left.vectors, right * self.right.vectors
+    def counted(self, sizes: Numbers) -> Counted:
+        """Of tiles of these sizes: a row for each tile, a column for each axis beside that in lanes."""
+        model = self.model
+        left, right = (
+            sizes[:, [strides[axis] != 0 for axis in self.others]].prod(axis=1)
+            for strides in (model.left, model.right)
+        )
+        return Counted(sizes.prod(axis=1), left * self.left.vectors, right * self.right.vectors)
 
-    def seconds(self, rows: int, left: int, right: int) -> float:
-        """Of a tile that counts these."""
-        one, other, core = self.left, self.right, self.core
-        left, right = left // one.vectors, right // other.vectors
-        loads = self.kept * (left * one.loads + right * other.loads)
-        shuffles = self.kept * (left * one.shuffles + right * other.shuffles)
-        multiplying = (rows * self.vectors + shuffles) / core.fma_ports
-        step = max(multiplying, loads / core.load_ports, self.latency)
-        ending = ending_cycles(core, rows, self.vectors) + rows * self.vectors * self.leaving
-        return self.besides + self.tiles / rows * (self.terms * step + ending)
+    def seconds(self, sizes: Numbers, counted: Counted) -> Numbers:
+        """Of tiles of these sizes, of which `counted` is known."""
+        model = self.model
+        from_l2 = self._read_from_l2(sizes)
+        axis, wide = self.lanes
+        alone = prod(model.extents[a] for a in model.parallel if a != axis and a not in self.others)
+        extents = np.array([model.extents[a] for a in self.others], np.float64)
+        tiles = alone * -(-model.extents[axis] // wide) * np.ceil(extents / sizes).prod(axis=1)
+        reading = tiles * from_l2 / model.rates.read_l2.core
+        whole = model.in_parallel / self.inside / counted.rows
+        computing = whole * self._tile_cycles(counted, from_l2) / model.clock
+        together = np.maximum(computing + model.coming, reading)
+        return together + model.unhidden * reading + model.besides(self.packs, self.halo)
+
+    def _tile_cycles(self, counted: Counted, from_l2: Numbers) -> Numbers:
+        """Cycles of tiles at least for which so many bytes come from L2. Terms written out may share all loads."""
+        model, core = self.model, self.model.core
+        rows, one, other = counted.rows, self.left, self.right
+        left, right = counted.left / one.vectors, counted.right / other.vectors
+        kept = 0.0 if model.is_window_alone else 1.0
+        loads = kept * (left * one.loads + right * other.loads)
+        shuffles = kept * (left * one.shuffles + right * other.shuffles)
+        lines = from_l2 / model.terms / model.line
+        if self.packs and model.weights_are_far:
+            lines = lines + counted.right
+        step = np.maximum(
+            (rows * self.vectors + shuffles) / core.fma_ports, core.loading_cycles(loads, lines)
+        )
+        if not model.is_window_alone:
+            step = np.maximum(step, core.fma_latency + 1)
+        leaving = 0.0 if model.is_along[self.lanes[0]] else log2(max(model.lanes, 2))
+        ending = ending_cycles(core, rows, self.vectors) + rows * self.vectors * leaving
+        return model.terms * step + ending
+
+    def _read_from_l2(self, sizes: Numbers) -> Numbers:
+        """Bytes that tiles read from L2: as of plans (`Model`), in whichever order they go through tiles."""
+        model = self.model
+        left, right = model.c.left, model.c.right
+        if model.is_window_alone:
+            return np.zeros(len(sizes))
+        image, weights = (self._touched(sizes, one, self.summed) for one in (left, right))
+        innermost = self.summed[-1:]
+        run = self._touched(sizes, left, innermost) + self._touched(sizes, right, innermost)
+        runs = model.terms / max(1, model.extents[self.summed[-1]])
+        both = image + weights
+        again = np.where(run <= model.near_1, both, np.maximum(both, run * runs))
+        return np.where(both <= model.near_1, np.minimum(image, weights), again)
+
+    def _touched(self, sizes: Numbers, access: Access, summed: Sequence[int]) -> Numbers:
+        """Bytes, in whole lines, that tiles read of an operand while these summed axes run."""
+        model = self.model
+        bytes_, is_right = model.c.facts.element_bytes(access), access is model.c.right
+        moves = model.moving_right if is_right else model.moving_left
+        along: list[tuple[int, Any]] = [self.lanes, *zip(self.others, sizes.T, strict=True)]
+        along += [(axis, model.extents[axis]) for axis in summed]
+        moving = [(axis, size) for axis, size in along if axis in moves]
+        if self.packs and is_right:
+            return np.ones(len(sizes)) * prod([size for _, size in moving]) * bytes_
+        count, run = np.ones(len(sizes)), np.full(len(sizes), float(bytes_))
+        for axis, size in moving:
+            step = model.step(self.halo, access, axis) * bytes_
+            if step < model.line:
+                run = run + (size - 1) * step
+            else:
+                count = count * size
+        return count * (run + model.line - bytes_)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from math import log2, prod
+from math import inf, log2, prod
 from typing import NamedTuple
 
 from ...targets.estimates import L3_SECONDS
@@ -67,7 +67,7 @@ class Model:
         self.left, self.right = (
             {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
         )
-        self._moving_left, self._moving_right = (
+        self.moving_left, self.moving_right = (
             frozenset(a for a in self.extents if one.moves_along(a)) for one in (c.left, c.right)
         )
         self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
@@ -76,10 +76,12 @@ class Model:
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
         self.parallel = c.parallel
+        self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_places: dict[tuple[object, ...], int] = {}
         self._known_traffic: dict[tuple[int, int, bool], tuple[float, float, float]] = {}
+        self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
         self._image_bytes, self._weight_bytes = self._bytes(c.left), self._bytes(c.right)
         self._weights_apart = prod(self.extents[a] for a in c.batch if c.right.moves_along(a))
         """of how many convolutions by themselves there are weights"""
@@ -118,11 +120,18 @@ class Model:
             if axis != lanes and strides[axis] != 0:
                 count *= size
         one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
+        if count == 1:
+            return one
         return Loads(count * one.vectors, count * one.loads, count * one.shuffles)
 
     def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
         """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
-        is_right = access is self.c.right
+        key = (access is self.c.right, lanes, packs)
+        if (known := self._known_loads.get(key)) is None:
+            known = self._known_loads[key] = self._find_loads(*key)
+        return known
+
+    def _find_loads(self, is_right: bool, lanes: tuple[int, int], packs: bool) -> Loads:
         axis, wide = lanes
         stride = (self.right if is_right else self.left)[axis]
         if stride == 0:
@@ -143,7 +152,7 @@ class Model:
                 ("from L2", self._from_l2(plan, computing, from_l2)),
                 ("streaming", self._streaming(plan, computing)),
                 ("writing", self._writing * self._times_written(plan)),
-                ("packing weights", self._packing(plan)),
+                ("packing weights", self._packing(plan.packs)),
                 ("copying the image", self.copying(plan.halo)),
             ]
         )
@@ -169,23 +178,26 @@ class Model:
             cycles += count * self._tile_cycles(plan, sizes, from_l2, self.leaving)
         return alone * cycles / self.clock
 
-    def least(self, plan: ConvolutionPlan) -> float:
+    def least(self, plan: ConvolutionPlan, enough: float = inf) -> float:
         """
-        Seconds that a plan takes at least. An element of a tile that is smaller, at an edge, takes no less arithmetic than
-        of a whole one; but the vectors that it leaves in may be fuller. Where arithmetic takes longer, more is
-        hidden of what comes meanwhile, but nothing ends before the longest of them.
+        Seconds that a plan takes at least; where that is more than enough already, without what it waits for.
+
+        An element of a tile that is smaller, at an edge, takes no less arithmetic than of a whole one; but the vectors that it
+        leaves in may be fuller. Where arithmetic takes longer, more is hidden of what comes meanwhile, but nothing
+        ends before the longest of them.
         """
-        sizes = {axis: min(size, self.extents[axis]) for axis, size in plan.tile}
-        tiles = prod([self.extents[axis] / sizes.get(axis, 1) for axis in self.parallel])
+        extents = self.extents
+        sizes = {axis: min(size, extents[axis]) for axis, size in plan.tile}
+        tiles = self.in_parallel / prod(sizes.values())
         from_l2 = self._read_from_l2(plan)
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
+        others = self._packing(plan.packs) + self.copying(plan.halo)
+        if self._writing:
+            others += self._writing * self._times_written(plan)
+        if computing + others > enough:
+            return computing + others
         reading = self._reading(plan, from_l2)
         together = max(computing + self._streaming(plan, computing), reading)
-        others = (
-            self._writing * self._times_written(plan)
-            + self._packing(plan)
-            + self.copying(plan.halo)
-        )
         return together + self.unhidden * reading + others
 
     def _tile_cycles(
@@ -249,7 +261,7 @@ class Model:
         tiles = self._tiles_of_rows(plan)
         weights, image, lost = self._traffic(self._blocks(plan), tiles, plan.rows_outside)
         scattered = image * lost if self._places(plan) > STREAMS else 0.0
-        unforeseen = scattered / self._unforeseen_rate(plan)
+        unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = (weights + image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far:
@@ -310,7 +322,7 @@ class Model:
         if (known := self._known_places.get(key)) is not None:
             return known
         page, bytes_ = self.core.page_bytes, self.c.left_bytes
-        pages = (a for a in plan.summed if self._step(plan, self.c.left, a) * bytes_ >= page)
+        pages = (a for a in plan.summed if self.step(plan.halo, self.c.left, a) * bytes_ >= page)
         found = self._known_places[key] = prod(self.extents[axis] for axis in pages)
         return found
 
@@ -390,7 +402,7 @@ class Model:
     def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
         """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
         is_right = access is self.c.right
-        moving = self._moving_right if is_right else self._moving_left
+        moving = self.moving_right if is_right else self.moving_left
         sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
         key = (is_right, plan.packs, plan.halo, summed, sizes)
         if (known := self._known_touched.get(key)) is not None:
@@ -406,7 +418,7 @@ class Model:
     ) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
         is_right = access is self.c.right
-        moving = self._moving_right if is_right else self._moving_left
+        moving = self.moving_right if is_right else self.moving_left
         sizes = {axis: size for axis, size in plan.tile if axis in moving}
         sizes |= {axis: self.extents[axis] for axis in summed if axis in moving}
         bytes_ = self.c.facts.element_bytes(access)
@@ -414,7 +426,7 @@ class Model:
             return 1, prod(sizes.values()) * bytes_
         count, run = 1, bytes_
         for axis, size in sizes.items():
-            step = self._step(plan, access, axis) * bytes_
+            step = self.step(plan.halo, access, axis) * bytes_
             # Along an axis of which a line has several elements they come together.
             if step < self.line:
                 run += (size - 1) * step
@@ -422,14 +434,13 @@ class Model:
                 count *= size
         return count, run
 
-    def _step(self, plan: ConvolutionPlan, access: Access, axis: int) -> int:
+    def step(self, halo: tuple[int, ...], access: Access, axis: int) -> int:
         """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""
-        key = (plan.halo, access is self.c.right, axis)
+        is_right = access is self.c.right
+        key = (halo, is_right, axis)
         if key not in self._steps:
-            is_copied = plan.halo and access is self.c.left
-            found = (
-                self._step_in_copy(plan.halo, axis) if is_copied else self.c.stride(access, axis)
-            )
+            is_copied = halo and not is_right
+            found = self._step_in_copy(halo, axis) if is_copied else self.c.stride(access, axis)
             self._steps[key] = abs(found or 0)
         return self._steps[key]
 
@@ -446,9 +457,9 @@ class Model:
     def _bytes(self, access: Access) -> float:
         return float(self.c.facts.buffers[access.buffer].bytes or 0)
 
-    def _packing(self, plan: ConvolutionPlan) -> float:
+    def _packing(self, packs: bool) -> float:
         """Seconds in which weights that are no constants are packed, in each call."""
-        if not plan.packs or self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT:
+        if not packs or self.c.facts.buffers[self.c.right.buffer].home is Home.CONSTANT:
             return 0.0
         return 2 * self._weight_bytes / self.rates.pack_far.core
 
@@ -460,10 +471,14 @@ class Model:
         )
         return size / rate.core if halo else 0.0
 
-    def besides(self, halo: Sequence[int]) -> float:
-        """Seconds beside the arithmetic that every plan takes."""
-        coming = self.unhidden * self._weight_bytes / self._beyond_l2
-        return self._writing + self.copying(halo) + coming
+    @property
+    def coming(self) -> float:
+        """Seconds that no arithmetic hides of the weights' coming, with every plan."""
+        return self.unhidden * self._weight_bytes / self._beyond_l2
+
+    def besides(self, packs: bool, halo: Sequence[int]) -> float:
+        """Seconds beside the tiles that every plan takes."""
+        return self._writing + self._packing(packs) + self.copying(halo)
 
 
 def _stride(c: Contraction, access: Access, axis: int) -> int | None:

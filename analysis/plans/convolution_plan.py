@@ -40,7 +40,7 @@ class ConvolutionPlan:
     rows_outside: bool = False
     """all blocks of weights, which stay in L2, go by while a tile of the image stays near: m is outside of n"""
 
-    @cached_property
+    @property
     def lanes(self) -> int:
         """The axis in vector lanes."""
         return self.tile[-1][0]

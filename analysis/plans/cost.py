@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
 
-from ...targets.core import Cache, Core
+from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 
@@ -75,7 +75,7 @@ def unhidden_part(target: Target) -> float:
     return max(probed - step_cycles(core, rows, vectors), 0.0) / fetching
 
 
-def ending_cycles(core: Core, rows: int, vectors: float) -> float:
+def ending_cycles(core: Core, rows: Number, vectors: float) -> Number:
     """
     Cycles in which a register tile is written, once, after its last multiply-adds have come out, with a jump that
     was not foreseen.
