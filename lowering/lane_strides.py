@@ -199,12 +199,12 @@ def _picked(
     builder: CoreBuilder,
 ) -> SSAValue:
     """
-    The same of vectors that begin with the first lane's element and end with the last lane's, the last two of which
+    The same of vectors that begin with the first lane's element and end with the last lane's, the last of which
     overlap. With lanes that do not run, only the elements of those that run are loaded.
     """
     apart = place.apart
     last = (apart - 1) * (width - 1)
-    starts = [*(n * width for n in range(apart - 1)), last]
+    starts = [*(n * width for n in range(apart - 1) if n * width < last), last]
     vectors = [
         _load(
             place,
@@ -219,7 +219,7 @@ def _picked(
     chosen: list[tuple[int, int]] = []
     for lane in range(width):
         at = apart * lane
-        number = min(at // width, apart - 1)
+        number = min(at // width, len(starts) - 1)
         chosen.append((number, at - starts[number]))
     return _gathered(builder, vectors, chosen)
 

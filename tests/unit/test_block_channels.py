@@ -7,6 +7,7 @@ from stepwell.dialects.graph import BlockedConvOp, ConvOp
 from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.transforms.graph.block_channels import images_of, rewrite
 from xdsl.dialects.func import FuncOp
@@ -73,3 +74,17 @@ def test_scheduled_code_computes_the_network(channels, image):
     module, x = network(channels, image)
     expected = Lowered(module.clone(), options=Options(opt="quick")).compile()(x)
     check(Lowered(in_blocks(module, channels)).compile(threads=1)(x), expected)
+
+
+def test_pooling_of_one_axis_is_left_alone():
+    text = """
+        func.func @main(%x: tensor<7x1x5xf32>, %w: tensor<2x1x2xf32>, %row: tensor<4xf32>) -> (tensor<7x2x5xf32>, tensor<2xf32>) {
+          %y = graph.conv %x, %w strides = [1] dilations = [1] pad = [1], [0] groups = 1
+              : tensor<7x1x5xf32>, tensor<2x1x2xf32> -> tensor<7x2x5xf32>
+          %p = graph.average_pool %row window = [2] strides = [2] dilations = [1] low = [0] high = [0]
+              : tensor<4xf32> -> tensor<2xf32>
+          func.return %y, %p : tensor<7x2x5xf32>, tensor<2xf32>
+        }"""
+    run = Lowered(parse_text(text, "pool.mlir")).compile(threads=1)
+    x, w = np.ones((7, 1, 5), np.float32), np.ones((2, 1, 2), np.float32)
+    np.testing.assert_array_equal(run(x, w, np.arange(4, dtype=np.float32))[1], [0.5, 2.5])

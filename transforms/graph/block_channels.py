@@ -98,8 +98,8 @@ def carried(op: Operation) -> Sequence[SSAValue] | None:
     channel; None for other operations.
     """
     if isinstance(op, PoolOp):
-        alone = (each.get_values()[n] for each in (op.window, op.strides) for n in (0, CHANNELS))
-        return (op.operand, op.result) if set(alone) == {1} else None
+        alone = {n for each in (op.window, op.strides) for n in each.get_values()[: CHANNELS + 1]}
+        return (op.operand, op.result) if alone == {1} else None
     if isinstance(op, ReductionOp):
         behind = range(2, len(shape_of(op.operand)))
         return (op.operand,) if tuple(op.axes.get_values()) == tuple(behind) else None
