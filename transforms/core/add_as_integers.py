@@ -53,7 +53,7 @@ class CoreAddAsIntegersPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = operations_in(op)
-        casts = [o for o in operations if type(o) in _CASTS and _is_source(o)]
+        casts = [inner for inner in operations if _is_source(inner)]
         if not casts:
             return
         known: dict[SSAValue, _Whole] = {c.results[0]: _of_source(c) for c in casts}
@@ -78,8 +78,10 @@ class _Whole(NamedTuple):
 
 
 def _is_source(op: Operation) -> bool:
-    return bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE and _holds(
-        op.results[0].type, _of_source(op)
+    return (
+        type(op) in _CASTS
+        and bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE
+        and _holds(op.results[0].type, _of_source(op))
     )
 
 
