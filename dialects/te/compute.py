@@ -469,8 +469,7 @@ class ComputeOp(IRDLOperation):
             reduction=iterators[count:],
             combiner=combiners,
         )
-        if attributes is not None:
-            op.attributes |= attributes.data
+        op.attributes |= {} if attributes is None else attributes.data
         return op
 
 

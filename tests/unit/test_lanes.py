@@ -7,7 +7,6 @@ import pytest
 import stepwell as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stepwell.interpreters.harness import interpret
 from stepwell.lowering.lane_count import powers_of_two
 
 from .vector_loops import at_core, check_lanes, loop_program
@@ -499,12 +498,3 @@ func.func @f(%X: {shape}, %Y: {shape}, %n: index) attributes {{stepwell.noalias}
 def test_lanes_in_reverse(apart: int):
     text = loop_program(f"%a = loop.load %A[200 + %i * {apart}] : M\nloop.store %a, %B[%i] : M", 16)
     assert "vector.insert" not in str(check_lanes(text, inputs("i32")))
-
-
-@pytest.mark.parametrize("shape", [(31, 3, 1), (33, 8, 1), (17, 7, 1)])
-def test_nothing_beyond_the_last_element_is_loaded(shape: tuple[int, ...]):
-    """Of lanes far apart, few of which are done together, whole vectors would reach beyond the last one's element."""
-    x = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
-    module = sw.jit(lambda x: sw.transpose(x, (1, 0, 2)), threads=1).lower(x).module("core")
-    (found,) = interpret(module, [x])
-    np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
