@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from ..driver.garbage import collect_youngest
+from ..driver.garbage import collect_much, collect_youngest
 from .worker import receive, send
 
 _LOOKS = 4
@@ -47,12 +47,14 @@ class Workers:
         Jobs and answers can be pickled. `done` is called in this thread or in others. What a process did not answer is
         done here, where an error is one that says why. An interrupt ends all processes.
         """
-        work = _Work(function, jobs, done, is_alone=not self.processes)
+        work = _Work(function, jobs, done)
         with ThreadPoolExecutor(max(1, len(self.processes))) as pool:
             try:
                 for process in self.processes:
                     pool.submit(work.feed, process)
                 work.do_here(work.left)
+                if self.processes:
+                    collect_youngest()  # the processes have work still
             except BaseException:
                 work.left.clear()
                 self.kill()
@@ -72,13 +74,9 @@ class _Work(Generic[JobT, AnswerT]):
         function: Callable[[JobT], AnswerT],
         jobs: Sequence[JobT],
         done: Callable[[JobT, AnswerT], object],
-        *,
-        is_alone: bool,
     ):
-        """`is_alone` where no process does any: what is left by a job here is then collected with all the rest."""
         self._function = function
         self._done = done
-        self._is_alone = is_alone
         self.left = deque(jobs)
         self.failed: deque[JobT] = deque()
 
@@ -89,8 +87,7 @@ class _Work(Generic[JobT, AnswerT]):
             except IndexError:
                 return
             self._done(job, self._function(job))
-            if not self._is_alone:
-                collect_youngest()
+            collect_much()
 
     def feed(self, process: subprocess.Popen[bytes]) -> None:
         """Let a process do jobs until none are left, or it ends."""

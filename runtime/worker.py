@@ -14,7 +14,7 @@ import sys
 from importlib import import_module
 from typing import IO
 
-from ..driver.garbage import collect_youngest
+from ..driver.garbage import collect_much
 
 LENGTH_BYTES = 8
 
@@ -37,15 +37,15 @@ def receive(source: IO[bytes]) -> bytes | None:
 def main() -> None:
     for name in sys.argv[1:]:
         import_module(name)
-    # IR is cyclic: it is collected between requests, while the other side has its answer. What is remembered from
-    # one request for the next stays, and is not walked again: a collection of all took a tenth of the time.
+    # IR is cyclic: it is collected between requests, where there is much of it. What is remembered from one request
+    # for the next stays, and is not walked again.
     gc.disable()
     gc.freeze()
     while (request := receive(sys.stdin.buffer)) is not None:
         function, argument = pickle.loads(request)
         send(pickle.dumps(function(argument)), sys.stdout.buffer)
         del function, argument
-        collect_youngest()
+        collect_much()
 
 
 if __name__ == "__main__":
