@@ -19,6 +19,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .cost import (
     Cost,
+    TileSteps,
     cost_of,
     cycles_per_second,
     ending_cycles,
@@ -26,8 +27,6 @@ from .cost import (
     lost_part,
     most_in_a_set,
     restart_seconds,
-    step_cycles,
-    unhidden_part,
 )
 from .threads import PARALLEL_WORK, team
 
@@ -57,7 +56,8 @@ class Model:
         self.clock = cycles_per_second(target)
         self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
-        self.unhidden = unhidden_part(target)
+        self.steps = TileSteps.of(target)
+        self.unhidden = self.steps.unhidden
         self.waiting_left = self._waiting_left()
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
@@ -86,10 +86,6 @@ class Model:
         return max(work / self.rates.tile_narrow_far.core - explained, 0.0) / bytes_
 
     # Costs.
-
-    def _fetching(self, bytes_: float) -> float:
-        """Cycles in which so many bytes come from L2."""
-        return bytes_ * self.clock / self.rates.read_l2.core
 
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
@@ -135,16 +131,10 @@ class Model:
         cycles = 0.0
         for count, rows, columns in tiles:
             vectors = -(-columns // self.lanes)
-            ending = ending_cycles(self.core, rows, vectors)
-            bytes_ = rows * fetched[0] + vectors * self.lanes * fetched[1]
-            # While L1 takes a line from L2, it gives nothing at one of its ports.
-            lines = bytes_ / self.level_1.line_bytes
-            loading = (rows + vectors * (1 + split) + lines) / self.core.load_ports
-            loading += vectors * split * self.core.split_load if fetched[1] else 0
-            step = max(step_cycles(self.core, rows, vectors), loading)
-            step += (rows * extending[0] + vectors * extending[1]) / self.core.fma_ports
-            step += self.unhidden * self._fetching(bytes_)
-            cycles += count * (self.problem.k * step + ending)
+            extended = rows * extending[0] + vectors * extending[1]
+            bytes_ = fetched[0], self.lanes * fetched[1]
+            step = self.steps.cycles(rows, vectors, bytes_, split, extended)
+            cycles += count * (self.problem.k * step + ending_cycles(self.core, rows, vectors))
         return cycles / self.clock
 
     def cost(self, plan: ContractionPlan) -> Cost:

@@ -10,6 +10,7 @@ from ...targets.core import Core
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .computed_operands import Computing, computing, stride_of_sources
+from .cost import split_part
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,7 @@ class Operand:
 
     def split_part(self, core: Core, *, is_packed: bool) -> float:
         """Which part of its vectors lies across two lines, where they may begin with any element."""
-        return (
-            core.vector_bits / 8 / core.cache(1).line_bytes
-            if self.may_split and not is_packed
-            else 0
-        )
+        return split_part(core) if self.may_split and not is_packed else 0
 
     def read_bytes(self, *, is_packed: bool) -> int:
         """Bytes of an element where tiles read it."""

@@ -75,6 +75,49 @@ def unhidden_part(target: Target) -> float:
     return max(probed - step_cycles(core, rows, vectors), 0.0) / fetching
 
 
+def split_part(core: Core) -> float:
+    """Which part of the vectors of an array lies across two lines, where it may begin with any element."""
+    return core.vector_bits / 8 / core.cache(1).line_bytes
+
+
+@dataclass(frozen=True)
+class TileSteps:
+    """The terms of the sums in register tiles on one core, with what they bring from L2."""
+
+    core: Core
+    fetching: float
+    """cycles in which a byte comes from L2"""
+    unhidden: float
+    """the part of these that arithmetic does not hide"""
+
+    @staticmethod
+    def of(target: Target) -> TileSteps:
+        fetching = cycles_per_second(target) / target.rates.read_l2.core
+        return TileSteps(target.core, fetching, unhidden_part(target))
+
+    def cycles(
+        self,
+        rows: int,
+        vectors: int,
+        fetched: tuple[float, float],
+        split: float = 0,
+        extending: float = 0,
+    ) -> float:
+        """
+        Cycles of one term of a tile of so many rows and vectors, which brings so many bytes from L2 for each row
+        and for each vector. A part of the vectors is `split` between lines. `extending` are the instructions before
+        the multiply-adds.
+        """
+        core = self.core
+        bytes_ = rows * fetched[0] + vectors * fetched[1]
+        # While L1 takes a line from L2, it gives nothing at one of its ports.
+        lines = bytes_ / core.cache(1).line_bytes
+        loading = (rows + vectors * (1 + split) + lines) / core.load_ports
+        loading += vectors * split * core.split_load if fetched[1] else 0
+        step = max(step_cycles(core, rows, vectors), loading)
+        return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
+
+
 def ending_cycles(core: Core, rows: Number, vectors: float) -> Number:
     """
     Cycles in which a register tile is written, once, after its last multiply-adds have come out, with a jump that

@@ -8,7 +8,15 @@ from math import log2, prod
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Contraction, Home, KernelFacts
-from .cost import Cost, cost_of, cycles_per_second, ending_cycles, kept_bytes, step_cycles
+from .cost import (
+    Cost,
+    TileSteps,
+    cost_of,
+    cycles_per_second,
+    ending_cycles,
+    kept_bytes,
+    split_part,
+)
 from .row_chain import RowChain, row_chain
 
 
@@ -94,6 +102,7 @@ class Model:
     def __init__(self, plan: RowBlocksPlan, facts: KernelFacts, target: Target):
         self.plan, self.core, self.rates = plan, target.core, target.rates
         self.clock = cycles_per_second(target)
+        self.steps = TileSteps.of(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.chain = chain_of(plan, facts)
         first = self.chain.contractions[0]
@@ -114,15 +123,19 @@ class Model:
         )
 
     def _arithmetic(self, c: Contraction, tile: TilePlan) -> float:
-        """The multiply-adds of all tiles, whole or not; a panel that is not in L1 comes from L2 for each tile."""
-        rows, vectors = self.plan.mr, -(-tile.nr // self.core.lanes(c.result_bytes))
+        """
+        The multiply-adds of all tiles, whole or not; a panel that is not in L1 comes from L2 for each tile. Arrays of
+        callers may begin anywhere in a line.
+        """
+        lanes = self.core.lanes(c.result_bytes)
+        rows, vectors = self.plan.mr, -(-tile.nr // lanes)
         # The last tiles of the blocks are as large as the others: what is beyond is padding.
         tall = self.total // self.plan.rows * -(-self.plan.rows // rows)
         tall += -(-(self.total % self.plan.rows) // rows)
-        step = step_cycles(self.core, rows, vectors)
-        column = tile.nr * c.right_bytes
-        if c.extent(c.k) * column > self.near_1:
-            step = max(step, column * self.clock / self.rates.read_l2.core)
+        is_near = c.extent(c.k) * tile.nr * c.right_bytes <= self.near_1
+        fetched = c.left_bytes, 0 if is_near else lanes * c.right_bytes
+        may_split = c.facts.buffers[c.right.buffer].is_callers and not tile.pack_right
+        step = self.steps.cycles(rows, vectors, fetched, split_part(self.core) if may_split else 0)
         cycles = c.extent(c.k) * step + ending_cycles(self.core, rows, vectors)
         return self.batch * tall * -(-c.extent(c.n) // tile.nr) * cycles / self.clock
 

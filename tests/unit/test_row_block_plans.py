@@ -76,6 +76,17 @@ def test_attention_keeps_scores_near_and_reads_values_as_they_are() -> None:
     assert len(plan.merged) == 1  # the sum takes each exponential as it is made
 
 
+def test_values_of_a_caller_cost_more_where_vectors_across_two_lines_take_longer() -> None:
+    kernel = facts(loops(columns=1024))  # a panel of the values is not in L1
+    slower = ZEN4.with_core(split_load=24)
+    plans = propose(kernel, ZEN4, 100)
+    packed = next(plan for plan in plans if plan.tiles[1].pack_right)
+    as_it_is = next(plan for plan in plans if not plan.tiles[1].pack_right)
+    assert cost(packed, kernel, slower) == cost(packed, kernel, ZEN4)
+    assert cost(as_it_is, kernel, slower).seconds > cost(as_it_is, kernel, ZEN4).seconds
+    assert first(kernel, slower).tiles[1].pack_right
+
+
 def test_fewer_registers_give_smaller_tiles() -> None:
     kernel = facts(loops())
     plan, small = first(kernel), first(kernel, ZEN4.with_core(vector_registers=16))
