@@ -9,10 +9,10 @@ import math
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -248,8 +248,18 @@ LARGE_BYTES = 1 << 15
 
 def new_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """As `np.empty`, and where it is large aligned to a cache line, in memory of results that are gone."""
+    return array_maker(shape, dtype)()
+
+
+def array_maker(shape: Sequence[int], dtype: np.dtype) -> Callable[[], np.ndarray]:
+    """What makes such an array, again and again."""
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE_BYTES:
-        return np.empty(shape, dtype)
-    raw = _RESULTS.take(size + EXTERNAL_ALIGNMENT)
-    return np.ndarray(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)
+        return partial(np.empty, shape, dtype)
+    needed, take, array = size + EXTERNAL_ALIGNMENT, _RESULTS.take, np.ndarray
+
+    def make() -> np.ndarray:
+        raw = take(needed)
+        return array(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)
+
+    return make

@@ -1,9 +1,8 @@
 """
 Calls of compiled code without Python in between: a function of CPython's C API that checks the arrays, makes
-the result and runs the code.
+the result and runs the code. Only the memory of a large result is found by a function of Python.
 
-It is for small results, where the call is what takes the time; whatever it does not take at once it leaves to
-the general way, by returning NotImplemented. The fields that it reads are those of `PyObject` and of NumPy's
+Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads are those of `PyObject` and of NumPy's
 `PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
 array: where anything differs, nothing is called this way.
 """
@@ -22,7 +21,7 @@ import numpy as np
 
 from ..analysis.call_signature import ArgSpec
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT
-from .engine import LARGE_BYTES, link_for_good
+from .engine import LARGE_BYTES, array_maker, link_for_good
 
 MOST_ARENA = 1 << 15
 """Bytes of scratch memory that come from the stack, of which threads may have little."""
@@ -40,8 +39,11 @@ PY_ARRAY_EMPTY = 184
 
 METH_FASTCALL = 0x80
 
-FIRST_INPUT = 4
-"""Words of a specification before the inputs': the code's address, the result's dtype, rank and shape."""
+MAKER = 4
+"""Which word of a specification is the address of what makes a large result."""
+
+FIRST_INPUT = MAKER + 1
+"""Words of a specification before the inputs': the code's address, the result's dtype, rank and shape, its maker."""
 
 INPUT_WORDS = 3
 """What it says of an input: its dtype, its rank and the address of its shape."""
@@ -65,7 +67,7 @@ def native_call(
     A function of the inputs, in order, that runs the code at `address` and returns its new result, or
     NotImplemented where an input is not an aligned, contiguous array of its shape and dtype.
 
-    None where the results are not one small array, or something is open or by value. The code must stay
+    None where the results are not one array, or something is open or by value. The code must stay
     loaded as long as the function may be called.
     """
     specs = (*inputs, *results)
@@ -73,52 +75,64 @@ def native_call(
         return None
     if any(spec.scalar or not spec.is_static for spec in specs):
         return None
-    if prod(_shape(results[0])) * results[0].dtype.itemsize >= LARGE_BYTES:
-        return None
+    is_large = prod(_shape(results[0])) * results[0].dtype.itemsize >= LARGE_BYTES
     scratch = 1 << (arena_bytes - 1).bit_length() if arena_bytes else 0
-    method = _method(len(inputs), scratch)
+    method = _method(len(inputs), scratch, is_large)
     if method is None:
         return None
     new_function = ctypes.pythonapi.PyCFunction_NewEx
     new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     new_function.restype = ctypes.py_object
-    return new_function(ctypes.addressof(method), _specification(address, results[0], inputs), None)
+    words = _specification(address, results[0], inputs)
+    if is_large:
+        words.maker = array_maker(_shape(results[0]), results[0].dtype)
+        words[MAKER] = id(words.maker)
+    return new_function(ctypes.addressof(method), words, None)
+
+
+class _Specification(np.ndarray):
+    """Words that a function compares its arguments with, and what they have the address of."""
+
+    maker: Callable[[], np.ndarray]
 
 
 def _shape(spec: ArgSpec) -> tuple[int, ...]:
     return tuple(extent or 0 for extent in spec.shape)
 
 
-def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> np.ndarray:
+def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> _Specification:
     """What the function compares its arguments with; it is the function's `__self__`. Shapes stand at its end."""
     specs = (result, *inputs)
+    firsts = (1, *range(FIRST_INPUT, FIRST_INPUT + INPUT_WORDS * len(inputs), INPUT_WORDS))
     start = FIRST_INPUT + INPUT_WORDS * len(inputs)
     words = np.zeros(start + sum(len(spec.shape) for spec in specs), np.int64)
     words[0], place = address, start
-    for number, spec in enumerate(specs):
+    for first, spec in zip(firsts, specs, strict=True):
         shape = words[place : place + len(spec.shape)]
         shape[:] = _shape(spec)
-        first = 1 + INPUT_WORDS * number
         dtype = np.empty(0, spec.dtype).dtype  # the one that arrays have, which lives for ever
         words[first : first + INPUT_WORDS] = id(dtype), len(spec.shape), shape.ctypes.data
         place += len(spec.shape)
-    return words
+    return words.view(_Specification)
 
 
 @cache
-def _method(inputs: int, arena_bytes: int) -> _MethodDef | None:
-    """The function for so many inputs; the code it calls is given the address of so much scratch memory."""
+def _method(inputs: int, arena_bytes: int, is_large: bool) -> _MethodDef | None:
+    """
+    The function for so many inputs, with a result that is large or not; the code it calls is given the address of so
+    much scratch memory.
+    """
     symbols = _symbols()
     if symbols is None:
         return None
-    text = _text(inputs, arena_bytes)
+    text = _text(inputs, arena_bytes, is_large)
     return _MethodDef(b"call", link_for_good(text, symbols, ("call",))["call"], METH_FASTCALL, None)
 
 
 @cache
 def _symbols() -> dict[str, int] | None:
     """The addresses that the functions use; None where arrays or functions are not as they expect."""
-    names = ("Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread")
+    names = ("Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_CallNoArgs")
     if sys.implementation.name != "cpython" or not _fields_are_known():
         return None
     try:
@@ -184,6 +198,7 @@ declare void @Py_IncRef(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyArray_Empty(i32, ptr, ptr, i32)
+declare ptr @PyObject_CallNoArgs(ptr)
 
 ; Whether an object is an array, aligned and contiguous, of a dtype, rank and shape.
 define internal i1 @matches(ptr %a, ptr %wanted) alwaysinline {{
@@ -235,7 +250,27 @@ no:
 """
 
 
-def _text(inputs: int, arena_bytes: int) -> str:
+def _load(name: str, base: str, offset: int, type_: str = "ptr") -> list[str]:
+    return [
+        f"  %{name}.at = getelementptr i8, ptr %{base}, i64 {offset}",
+        f"  %{name} = load {type_}, ptr %{name}.at",
+    ]
+
+
+_SMALL = [
+    *_load("dtype", "spec", 8),
+    *_load("rank", "spec", 16, "i32"),
+    *_load("shape", "spec", 24),
+    "  call void @Py_IncRef(ptr %dtype)",
+    "  %result = call ptr @PyArray_Empty(i32 %rank, ptr %shape, ptr %dtype, i32 0)",
+]
+_LARGE = [
+    *_load("maker", "spec", 8 * MAKER),
+    "  %result = call ptr @PyObject_CallNoArgs(ptr %maker)",
+]
+
+
+def _text(inputs: int, arena_bytes: int, is_large: bool) -> str:
     """The LLVM IR of `PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t nargs)`."""
     lines = [
         "define ptr @call(ptr %self, ptr %args, i64 %nargs) {",
@@ -263,11 +298,7 @@ def _text(inputs: int, arena_bytes: int) -> str:
     return _MATCHES + "\n".join(
         [
             *lines,
-            *_load("dtype", "spec", 8),
-            *_load("rank", "spec", 16, "i32"),
-            *_load("shape", "spec", 24),
-            "  call void @Py_IncRef(ptr %dtype)",
-            "  %result = call ptr @PyArray_Empty(i32 %rank, ptr %shape, ptr %dtype, i32 0)",
+            *(_LARGE if is_large else _SMALL),
             "  %failed = icmp eq ptr %result, null",
             "  br i1 %failed, label %out, label %run",
             "run:",
@@ -285,10 +316,3 @@ def _text(inputs: int, arena_bytes: int) -> str:
             "}",
         ]
     )
-
-
-def _load(name: str, base: str, offset: int, type_: str = "ptr") -> list[str]:
-    return [
-        f"  %{name}.at = getelementptr i8, ptr %{base}, i64 {offset}",
-        f"  %{name} = load {type_}, ptr %{name}.at",
-    ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.call_signature import ArgSpec
-from .engine import LARGE_BYTES, new_array
+from .engine import array_maker
 
 Arena = tuple[int, Any]
 """The address of scratch memory and the object that owns it."""
@@ -44,7 +44,6 @@ def quick_call(
         return None
     names: dict[str, Any] = {
         "ndarray": np.ndarray,
-        "empty": new_array if _has_large(results) else np.empty,
         "addressof": ctypes.addressof,
         "from_buffer": _from_bits if any(map(_is_foreign, specs)) else ctypes.c_char.from_buffer,
         "native": native,
@@ -52,6 +51,9 @@ def quick_call(
     for letter, own in (("a", inputs), ("r", results)):
         for i, spec in enumerate(own):
             names[f"shape_{letter}{i}"], names[f"dtype_{letter}{i}"] = spec.shape, spec.dtype
+    for i, spec in enumerate(results):
+        shape = tuple(extent or 0 for extent in spec.shape)
+        names[f"make_r{i}"] = array_maker(shape, spec.dtype)
     if arenas is not None:
         names["take_arena"], names["give_back_arena"] = arenas
     write = _source_into if into else _source
@@ -75,10 +77,6 @@ def _bytes(spec: ArgSpec) -> int:
     return math.prod(extent or 0 for extent in spec.shape) * spec.dtype.itemsize
 
 
-def _has_large(results: Sequence[ArgSpec]) -> bool:
-    return any(_bytes(spec) >= LARGE_BYTES for spec in results)
-
-
 def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: bool) -> str:
     """
     The text of the function that makes new results, for two inputs and one result:
@@ -92,7 +90,7 @@ def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: b
                 except (TypeError, ValueError):  # not contiguous, or read-only
                     return self._general(a0, a1)
                 if not (p0 | p1) & 3:
-                    r0 = empty(shape_r0, dtype_r0)
+                    r0 = make_r0()
                     native(p0, p1, addressof(from_buffer(r0)))
                     return r0
             return self._general(a0, a1)
@@ -109,7 +107,7 @@ def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: b
             f"    if {_are_as_expected(args)}:",
             *_addresses(pointers, args, general),
             f"        if not ({' | '.join(pointers)}) & {_mask(inputs)}:",
-            *(f"            {name} = empty(shape_{name}, dtype_{name})" for name in made),
+            *(f"            {name} = make_{name}()" for name in made),
             *_native_call(
                 [*pointers, *(f"addressof(from_buffer({name}))" for name in made)], with_arena
             ),
