@@ -11,13 +11,14 @@ before. No element moves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import te
 from ..dialects.shaped import shape_of
+from ..frozen import frozen
 from .buffer_plan import BufferPlan
 from .strided_views import Placing
 
@@ -25,7 +26,7 @@ FEW = 64
 """Elements of a state that is copied all the same: some cache lines, or values that may end up in registers."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Exchange:
     """
     The buffers that change places, in slots: first the one of each state in `states`, by number, then the spare ones of

@@ -25,12 +25,13 @@ from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.control_flow import ControlFlow, Scan, While
 from ..dialects.shaped import is_tensor, shape_of
+from ..frozen import frozen
 from .kept_apart import kept_apart
 from .movements import Movement, Piece, movement_of
 from .strided_views import Placing, view_behind, view_through
 
 
-@dataclass(frozen=True)
+@frozen
 class Home:
     """
     A place in a buffer: that of the tensor `root`, or the caller's array for the result of that number.
@@ -40,7 +41,7 @@ class Home:
     placing: Placing
 
 
-@dataclass(frozen=True)
+@frozen
 class Placed:
     """
     What becomes of a movement whose result has a buffer: its kernel is gone, but for the pieces that are still copied.
@@ -52,7 +53,7 @@ class Placed:
     copied: tuple[tuple[Piece, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Straightened:
     """
     An operand of a kernel that is read through divisions, as `x[i floordiv 6, i mod 6]`, but whose elements lie at
@@ -64,7 +65,7 @@ class Straightened:
     map: AffineMap
 
 
-@dataclass(frozen=True)
+@frozen
 class BufferPlan:
     """The homes of a function's tensors, and what that leaves of the kernels that move elements."""
 
@@ -90,7 +91,7 @@ class BufferPlan:
     """results of a region, and states of other numbers that what computes these may write over"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Surroundings:
     """
     What a region's block has from around it: where the tensors that enter it lie, from starts that are known when

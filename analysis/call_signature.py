@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from ..frozen import frozen
+
 Convention = Literal["tensor", "marked", "inout"]
 
 
-@dataclass(frozen=True)
+@frozen
 class ArgSpec:
     """One array (or scalar, passed by value) at a function's boundary. `None` in `shape` is `?`."""
 
@@ -36,7 +37,7 @@ class ArgSpec:
         return None not in self.shape
 
 
-@dataclass(frozen=True)
+@frozen
 class FunctionSignature:
     """
     How a function is called.

@@ -9,7 +9,6 @@ coalescing) a nest's dimensions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
@@ -19,6 +18,7 @@ from xdsl.ir.affine import AffineExpr
 from ..dialects import te
 from ..dialects.affine_bounds import sum_of_terms
 from ..dialects.shaped import memref_type, tensor_type
+from ..frozen import frozen
 from .recastable import is_recastable
 
 Runs = tuple[tuple[int, ...], ...]
@@ -28,7 +28,7 @@ _Computes = dict[te.ComputeOp, set[int]]
 _Tensors = dict[SSAValue, set[int]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Collapse:
     """What becomes one in a kernel: iterators of its computes, and dimensions of the tensors that they access."""
 

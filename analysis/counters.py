@@ -9,7 +9,6 @@ depend on each other, so that interval arithmetic says much more than it does of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.ir.affine import (
@@ -20,13 +19,14 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import Range, bounds, linear_form
+from ..frozen import frozen
 from .domains import REMEMBERED, Around, LoopPart
 
 Linear = tuple[tuple[int, ...], int]
 """The coefficients of the parameters and of the iteration numbers, outermost first, and a number."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Counters:
     """
     The parameters and then the loops' iteration numbers: their ranges, never too narrow, and the variables

@@ -18,6 +18,7 @@ from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop
+from ..frozen import frozen
 from .domains import REMEMBERED, Around, Place, touched
 from .frames import Frames
 from .operations import operations_in
@@ -44,7 +45,7 @@ class Direction(StrEnum):
     ANY = "*"
 
 
-@dataclass(frozen=True)
+@frozen
 class Iteration:
     """One iteration: the loop names with their values, outermost first."""
 
@@ -54,7 +55,7 @@ class Iteration:
         return "(" + ", ".join(f"{name}={value}" for name, value in self.values) + ")"
 
 
-@dataclass(frozen=True)
+@frozen
 class Witness:
     """A concrete pair of iterations (and values of the parameters), source first."""
 

@@ -9,7 +9,6 @@ Expressions here are over the parameters and then the variables of the loops aro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import islpy as isl
@@ -23,6 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import linear_form
+from ..frozen import frozen
 from .affine_isl import as_map, constant, constraint_set, parameter, pw_aff, variable
 
 REMEMBERED = 2048
@@ -31,7 +31,7 @@ REMEMBERED = 2048
 Exprs = tuple[AffineExpr, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopPart:
     """What a loop runs through; no bounds where they are not affine."""
 
@@ -41,7 +41,7 @@ class LoopPart:
     multiple: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class BranchPart:
     """A condition, and whether it holds; None for one that is not affine."""
 
@@ -49,7 +49,7 @@ class BranchPart:
     taken: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Around:
     """What surrounds an operation: how many parameters there are, and the loops and branches."""
 
@@ -116,7 +116,7 @@ def _within(outer: Around, part: LoopPart | BranchPart) -> Around:
     return Around(outer.parameters, outer, part)
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """
     The element an access is of: how many of the loops have a buffer of their own, and the subscripts.

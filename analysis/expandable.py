@@ -8,7 +8,6 @@ A plan of a product wants one axis for each dimension. In MLIR's words this is `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -18,10 +17,11 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, A
 from ..dialects import te
 from ..dialects.affine_bounds import box, linear_form, without_divisions
 from ..dialects.shaped import is_tensor, tensor_type
+from ..frozen import frozen
 from .recastable import is_recastable
 
 
-@dataclass(frozen=True)
+@frozen
 class Expansion:
     """A dimension of what a kernel reads becomes two, of which the inner one has `size` elements."""
 

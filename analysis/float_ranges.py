@@ -7,7 +7,6 @@ Between which numbers the floats of level core lie, by interval arithmetic with 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite
 from typing import cast
 
@@ -20,12 +19,13 @@ from xdsl.utils.type import get_element_type_or_self
 from ..dialects.dtypes import bit_width, significand_bits
 from ..dialects.scalar import BETWEEN
 from ..dialects.upstream.arith_casts import VectorExtSIOp, VectorExtUIOp
+from ..frozen import frozen
 
 DEEPEST = 32
 """Operations behind one another that are looked at."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FloatRange:
     """The finite numbers that a value is between, both ends included."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.ir import Operation, SSAValue
@@ -13,9 +12,10 @@ from ..dialects.control_flow import Scan
 from ..dialects.graph import ConstantOp, GraphOp
 from ..dialects.graph.shapes import element_count
 from ..dialects.shaped import shape_of
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost:
     """
     The cost of an operation, or of several, as `HasCost` counts it.
@@ -49,7 +49,7 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a + b
 
 
-@dataclass(frozen=True)
+@frozen
 class NodeCost:
     """The cost of one operation, with the name of its first result and its shape."""
 

@@ -7,7 +7,7 @@ Stores of a vector loop may together fill neighbouring elements, though each alo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects import func, memref
@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 from .alias import Aliases
 
 MOST_APART = 8
@@ -27,7 +28,7 @@ other.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class InterleavedStores:
     """As many stores of one block as the lanes are elements apart, in the order of their elements in memory."""
 
@@ -36,7 +37,7 @@ class InterleavedStores:
     """the one that comes last in the block, where all can be done"""
 
 
-@dataclass(frozen=True)
+@frozen
 class LaneStores:
     """What is known of the stores of a function's vector loops."""
 

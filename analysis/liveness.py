@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from ..frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class LiveRange:
     """A buffer of `size` bytes, in use from the operation number `first` to `last`, both included."""
 

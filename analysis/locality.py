@@ -8,7 +8,6 @@ of a loop follows Carr, McKinley and Tseng, Compiler optimizations for improving
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -20,6 +19,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width
 from ..dialects.shaped import Buffer
+from ..frozen import frozen
 
 CACHE_LINE = 64
 """Bytes of a cache line on x86-64 and most AArch64 cores."""
@@ -31,7 +31,7 @@ Trips = Mapping[loop.ForOp, int]
 """How often each loop of a nest is taken to run."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference:
     """
     Accesses of a nest that move together: of one buffer, with the same coefficients.

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ..frozen import frozen
 from .liveness import LiveRange
 
 ALIGNMENT = 64
@@ -27,7 +28,7 @@ SEARCH_LIMIT = 100_000
 """Pairs of buffers that the search compares: about a tenth of a second."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Placement:
     """Byte offsets for buffers in one arena of `total` bytes."""
 
@@ -35,7 +36,7 @@ class Placement:
     total: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Packing:
     """The smallest placement that was found, by which method, and how small any could be."""
 

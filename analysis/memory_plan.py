@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith, func, memref
@@ -14,12 +14,13 @@ from xdsl.traits import IsTerminator
 from ..dialects.dtypes import bit_width
 from ..dialects.loop import ARENA
 from ..dialects.shaped import Buffer, memref_type
+from ..frozen import frozen
 from .calls import functions_by_name
 from .liveness import live_ranges
 from .memory_packing import aligned
 
 
-@dataclass(frozen=True)
+@frozen
 class Lot:
     """A buffer's place: bytes `offset` to `offset + size` of the arena, in the steps `first` to `last`."""
 
@@ -32,7 +33,7 @@ class Lot:
     """1 for scratch memory of a kernel that is called in the step, inside the part of the arena that it is given"""
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryPlan:
     """The arena of a function: its bytes, and what lies in it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -14,12 +13,13 @@ from ..dialects import te
 from ..dialects.affine_bounds import bounds, linear_form
 from ..dialects.shaped import shape_of
 from ..dialects.te.text import Number
+from ..frozen import frozen
 
 _LESS_THAN = 2
 """The number of `slt` in arith.cmpi."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Box:
     """Elements of a tensor: from `low` on, so many along each axis."""
 
@@ -39,7 +39,7 @@ class Box:
         return Box(tuple(lows), tuple(extents))
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A box of the result that is moved from one operand; `map` takes an element counted from the box's start."""
 
@@ -48,7 +48,7 @@ class Piece:
     map: AffineMap
 
 
-@dataclass(frozen=True)
+@frozen
 class Movement:
     """A kernel without arithmetic: pieces of its operands, and boxes that are `pad` everywhere."""
 

@@ -11,7 +11,6 @@ element, which vectors do not.)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -21,6 +20,7 @@ from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
 from ..dialects.shaped import shape_of, tensor_type
+from ..frozen import frozen
 
 Extreme = (
     arith.MaximumfOp
@@ -44,7 +44,7 @@ ACROSS = 1.5
 """As much more it takes across rows, where vectors of a window lie within lines and blocks have fewer places."""
 
 
-@dataclass(frozen=True)
+@frozen
 class MovingExtreme:
     """What a compute joins by one operation: `width` neighbours of a tensor, at each place, and `others`."""
 

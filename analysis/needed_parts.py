@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import is_tensor, shape_of
+from ..frozen import frozen
 from .operations import may_trap, used_from_above
 
 Box = tuple[tuple[int, int], ...]
@@ -32,7 +33,7 @@ LEAST_SAVED = 0.1
 """The share of a kernel's elements that must be superfluous: less than that is lost to bounds that are computed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class NeededParts:
     """
     What is needed of the results of a kernel in a loop's body: for each a map from the number of the step to the least
@@ -89,7 +90,7 @@ def _demand(demanded: dict[SSAValue, Box], value: SSAValue, part: Box | None) ->
         demanded[value] = joined
 
 
-@dataclass(frozen=True)
+@frozen
 class _Axis:
     """Which indices of an axis are read: a linear function of iterators, `terms` as iterator and factor, or all of them."""
 
@@ -108,7 +109,7 @@ class _Axis:
         return max(low, 0), min(high + 1, self.extent)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Move:
     """What is read for the parts of some values that are needed: for each source its axes."""
 

@@ -21,6 +21,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 from .floored_division import FlooredDivision, floored_division
 
 LINE = 64
@@ -33,7 +34,7 @@ MOST_CHOSEN = 16
 """As many elements has such a table at most, however narrow."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Neighbours:
     """
     An index of lanes, which in a vector is in no lane less than in the one before, and at most one more, if for its first
@@ -57,7 +58,7 @@ class Neighbours:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class ChosenLoad:
     """A load of an element that differs from lane to lane, along one axis."""
 

@@ -18,6 +18,7 @@ from xdsl.traits import is_side_effect_free
 from ..dialects import loop
 from ..dialects.affine_text import write_affine
 from ..dialects.upstream.arith import RemFOp
+from ..frozen import frozen
 
 _ATOM, _UNARY, _PRODUCT, _SUM, _COMPARISON, _CHOICE = 6, 5, 4, 3, 2, 1
 """How strongly the operators bind, as in Python."""
@@ -67,7 +68,7 @@ _INTEGER_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _FLOAT_COMPARISONS = ("==", ">", ">=", "<", "<=", "!=")
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """A line of text, or an operation with regions or storage that the reader shows in his own way."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.utils import FastMathFlag
@@ -11,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, get_effects
 
 from ..dialects import loop
+from ..frozen import frozen
 from .alias import Aliases
 from .operations import operations_in
 
@@ -33,7 +33,7 @@ _WITH_REASSOCIATION = {arith.AddfOp: "add", arith.MulfOp: "mul"}
 """Operators that are so only where the operation's flags let it be reassociated."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ReductionUpdate:
     """
     A load, a combination with the loaded value, and a store to the same element.

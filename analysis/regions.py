@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import islpy as isl
@@ -15,6 +14,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.affine_substitution import substituted
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 from .affine_isl import constant, parameter, pw_aff, variable
 from .domains import REMEMBERED, Around, LoopPart, Place
 from .domains import touched as touched_elements
@@ -23,7 +23,7 @@ from .isl_affine import lower_bounds
 from .scop import Access, Scop, around_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Box:
     """
     For each axis the first element and how many there are.

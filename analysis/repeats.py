@@ -6,7 +6,6 @@ one of them is decided for all.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -24,6 +23,7 @@ from ..dialects.graph import (
 )
 from ..dialects.graph.base import splat_number
 from ..dialects.graph.movement import MovementOp
+from ..frozen import frozen
 
 REPEATED = "stepwell.repeated"
 """marks a function that is one of the repeated parts of its caller, in which it is going to be again"""
@@ -35,7 +35,7 @@ LEAST_SAVED = 48
 """operations that need not be looked at: a call and a copy cost about as much as a few of them"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """One of several equal parts of a block, and what it takes from outside, in the order of first uses."""
 
@@ -43,7 +43,7 @@ class Part:
     values: tuple[SSAValue, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Repeat:
     """
     Parts that follow one another in a block, each with the same operations, whose operands come from the same places in

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.dialects import affine, arith
@@ -12,10 +11,11 @@ from xdsl.traits import IsTerminator
 
 from ..dialects import loop
 from ..errors import StepwellError
+from ..frozen import frozen
 from .scop import Access, Scop
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """
     Operations connected by the values they pass on, with what they touch.

@@ -17,7 +17,6 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import gcd, prod
@@ -31,9 +30,10 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import bounds, box, sum_of_terms, without_divisions
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Placing:
     """Where the elements of a tensor lie in a buffer: a start and a stride for each axis, in elements."""
 
@@ -116,7 +116,7 @@ def view_behind(
     return Placing(offset, strides).normalized(source_shape)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Form:
     """A linear form: factors of dimensions and quotients, and a constant."""
 

@@ -10,7 +10,6 @@ CVPR 2016.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import prod
@@ -18,6 +17,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from ..frozen import frozen
 from .interfaces import Array
 
 TAPS = 3
@@ -37,7 +37,7 @@ taps' and of the output's; there are two stages of each.
 Matrix = tuple[tuple[Fraction, ...], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class MinimalFiltering:
     """F(m, 3), by the Toom-Cook construction at the first `m + 1` of `POINTS` and infinity."""
 
@@ -137,7 +137,7 @@ class Arithmetic(Protocol[ValueT]):
     def constant(self, value: float) -> ValueT: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrayArithmetic:
     """Arithmetic on arrays of a dtype, element by element."""
 

@@ -6,7 +6,6 @@ declaration, which the program calls in the way that the lowered kernel takes it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from xdsl.builder import Builder
@@ -32,6 +31,7 @@ from ..analysis.constants import constant_global, globals_of
 from ..analysis.operations import operations_in
 from ..dialects import loop
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 from ..transforms.loop.plan_memory import is_on_threads
 from ..transforms.step_support.load_time import LoadTime, erase_unused
 
@@ -42,7 +42,7 @@ _CONSTANT = "argument."
 """What the constant that stands for an argument is called; its number follows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Filled:
     """
     A buffer that a function fills at load, and the kernel reads: `packer(*sources, buffer)`.
@@ -56,7 +56,7 @@ class Filled:
     type: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Interface:
     """
     How a lowered kernel is called: what it takes in the place of the arguments that it had at first.

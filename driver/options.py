@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..transforms.numerics import DEFAULT_FP, fp_contract
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ OPT_TIERS: tuple[OptTier, ...] = get_args(OptTier)
 DEFAULT_OPT: OptTier = "full"
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """
     What is decided once for a whole compilation. A pass reads from it the options that it has under the same

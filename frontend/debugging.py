@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from . import switches
 from .call_site import call_site_text
 from .recording import active_recording, as_tensor
@@ -18,7 +18,7 @@ from .structure import Structure, flatten, unflatten
 from .tensor import Tensor
 
 
-@dataclass(frozen=True)
+@frozen
 class Callback:
     """A function of the user's that is called with values of the program after it has run."""
 
@@ -38,7 +38,7 @@ class Callback:
         self.function(*args, **kwargs)
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopOfCallbacks:
     """Callbacks in the body of a loop, of whose values there is one for each step along the leading axis."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy import ndarray
 
 from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from . import switches
@@ -38,7 +38,7 @@ _PLAIN = frozenset((bool, int, float, str, type(None)))
 """The types of arguments that are part of what is compiled, and that calls are quick with."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Compiled:
     """A compiled function, how its results are nested, and whether there are complex arrays among its arguments."""
 

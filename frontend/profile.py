@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from xdsl.dialects import func
 
 from ..analysis.signature import entry_function
 from ..errors import StepwellError, location_of
+from ..frozen import frozen
 from ..transforms.core.time_calls import CoreTimeCallsPass, timed_calls
 from .lowered import Lowered
 from .text import make_context
@@ -19,7 +19,7 @@ from .text import make_context
 ROUNDS = 20
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelTime:
     """One call of a kernel: its name, where it comes from in the source, and the seconds it took."""
 

@@ -11,22 +11,22 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import NoneType
 from typing import Any, NamedTuple
 
+from ..frozen import frozen
 from .complex_arrays import Pair, from_side_by_side, is_complex_array
 
 _SEQUENCES = (tuple, list)
 _DICTIONARIES = (dict, OrderedDict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Leaf:
     """The place of one leaf."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ComplexLeaf(Leaf):
     """The place of a complex array, of which there is a real one with the parts along its last axis."""
 
@@ -35,7 +35,7 @@ LEAF = Leaf()
 COMPLEX_LEAF = ComplexLeaf()
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """
     A container: its type, what is in it, and its keys if it is a dictionary; those of a registered class are what it says of

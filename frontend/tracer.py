@@ -6,7 +6,6 @@ import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..dialects.resources import Loan
 from ..driver.garbage import collector_paused
 from ..driver.options import Options
 from ..errors import StepwellError
+from ..frozen import frozen
 from .arrays import is_array
 from .call_site import call_site_text, raise_site_text
 from .calls import Call, argument_name, is_numpys
@@ -34,7 +34,7 @@ from .tracing import Trace
 from .user_errors import raise_of_user
 
 
-@dataclass(frozen=True)
+@frozen
 class Traced:
     """A function as it was traced, how its results are nested, and what is called with the others that it has."""
 

@@ -23,6 +23,7 @@ from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.affine_text import compact
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 
 OperationT = TypeVar("OperationT", bound=Operation)
@@ -319,7 +320,7 @@ def _positive(value: SSAValue) -> int:
     return number
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvertAffineToLoopPass(StepwellPass):
     """
     Raises affine, scf and memref functions to named loops, to which every schedule step applies.

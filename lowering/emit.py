@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.dialects import llvm
@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 
 from ..dialects.loop import LOAD
 from ..dialects.resources import aligned_copy
+from ..frozen import frozen
 from .c_names import check_names
 from .emit_function import ModuleParts
 from .emit_module import Constants, Outside, module_lines
@@ -36,7 +37,7 @@ _PRIORITY = 65535
 """Of constructors: the usual one, as C++ compilers give to those of globals."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EmittedKernels:
     """Kernels in modules of their own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Operation
 
 from ..dialects.resources import INLINE_LIMIT, ElementsAttr, is_lent
+from ..frozen import frozen
 from .emit_function import FunctionWriter, ModuleParts
 from .emit_globals import bytes_without_contents, elements, global_line
 from .emit_operations import HANDLERS
@@ -25,7 +26,7 @@ is loaded (for running in this process), or in it (for object files).
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Outside:
     """What is bound to symbols when the code is loaded: arrays, and memory of so many bytes."""
 

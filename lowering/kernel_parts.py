@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
@@ -12,12 +11,13 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from ..analysis.operations import operations_in
 from ..dialects.loop import LOAD
 from ..dialects.resources import INLINE_LIMIT
+from ..frozen import frozen
 from .emit_globals import elements
 
 Symbol: TypeAlias = llvm.FuncOp | llvm.GlobalOp
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelPart:
     """A function that only the program around it calls, and what it reaches."""
 

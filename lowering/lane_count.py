@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects import affine, arith, memref
 from xdsl.dialects.builtin import NoneAttr, VectorType
@@ -16,6 +15,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.loop import LoopKind, RunMode, RunModeAttr
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 
 MOST_LANES = 256
 """A loop with more iterations is not made one vector of: the code would grow without end."""
@@ -103,7 +103,7 @@ def _is_elementwise(op: Operation) -> bool:
 # Blocks that are transposed.
 
 
-@dataclass(frozen=True)
+@frozen
 class LaneBlock:
     """Two vector loops, one inside the other, that run as a transposition in registers."""
 

@@ -10,7 +10,6 @@ Zaks, "Auto-Vectorization of Interleaved Data for SIMD", PLDI 2006.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import (
@@ -32,6 +31,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import bit_width, is_float
 from ..dialects.shaped import memref_type
+from ..frozen import frozen
 from .core_builder import CoreBuilder, Properties
 from .lane_values import LaneValues, shuffled, vector_type
 
@@ -39,7 +39,7 @@ REGISTER_BYTES = 64
 """Of the widest vectors that are shuffled at once: LLVM takes shuffles of several registers to pieces element by element."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StridedPlace:
     """Where the lanes' elements are, in a buffer whose last dimension they move along alone."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from ..frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +22,7 @@ OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
 """All that code calls of an OpenMP library; runtime/thread_pool.py has them for this process."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LLVMText:
     """
     A module of LLVM IR, what its external symbols must be bound to, and the functions it calls but does not define.

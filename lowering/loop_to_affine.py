@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..analysis.levels import Level
 from ..dialects import loop
+from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 
 LOOP_NAME = "stepwell.loop"
@@ -143,7 +144,7 @@ class _FunctionConverter:
             builder.insert(memref.DeallocOp.get(buffer))
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvertLoopToAffinePass(StepwellPass):
     """Gives named loops back as upstream affine code, for MLIR and other xDSL projects."""
 

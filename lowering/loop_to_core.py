@@ -26,6 +26,7 @@ from ..dialects.affine_bounds import Range
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
@@ -376,7 +377,7 @@ def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
     return max(lows, default=None), min(highs) - 1 if highs else None
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvertLoopToCorePass(StepwellPass):
     """
     Turns named loops into scf, and affine accesses into memref operations on index arithmetic.

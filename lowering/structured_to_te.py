@@ -12,7 +12,6 @@ index of an arg-max, become loops over buffers (`te.loops`), in the order of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -42,6 +41,7 @@ from ..dialects.te.loop_builder import LoopBuilder
 from ..dialects.te.text import Number, axis_names
 from ..dialects.upstream.linalg import IndexOp
 from ..errors import StepwellError
+from ..frozen import frozen
 
 _COMBINERS: dict[type[Operation], Combiner] = {
     arith.AddfOp: Combiner.ADD,
@@ -76,7 +76,7 @@ def structured_to_te(op: LinalgStructuredOperation, te: TeBuilder) -> Sequence[S
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """How one result is computed: by these loops, and reduced by a combiner where there is one."""
 
@@ -89,7 +89,7 @@ class _Plan:
     combiner: Combiner | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class _Structured:
     """An operation with its operands as they are at te."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -11,9 +10,10 @@ from ..dialects.copies import copy_of
 from ..dialects.graph.base import splat_number
 from ..dialects.interfaces import DefinedInTe
 from ..dialects.te.builder import TeBuilder
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class _Definition:
     """What an operation became."""
 

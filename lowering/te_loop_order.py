@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir.affine import AffineMap
 
 from ..dialects import te
 from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import tensor_type
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopOrder:
     """
     Iterator numbers of a compute, outermost first.

@@ -30,6 +30,7 @@ from ..dialects.dtypes import bit_width
 from ..dialects.scalar import EXACT
 from ..dialects.shaped import Tensor, is_tensor, memref_type, tensor_type
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..transforms.core.fp_flags import SCALAR_FLAGS
 from ..transforms.numerics import FpContract
 from .te_loop_order import LoopOrder, choose_order
@@ -55,7 +56,7 @@ _NORMALISING_FLAGS = {
 """Of a division of many elements by their sum: products with its reciprocal. (x / x.max() is 1 somewhere, and stays so.)"""
 
 
-@dataclass(frozen=True)
+@frozen
 class NestGroup:
     """
     Computes that share their outer loops: one anchor, then what is computed from its value in place.

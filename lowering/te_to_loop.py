@@ -41,6 +41,7 @@ from ..dialects.leaf_operations import insert_leaf_before, leaf
 from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..transforms.numerics import DEFAULT_FP, FpContract, fp_contract
 from ..transforms.stepwell_pass import StepwellPass
 from ..transforms.te.bufferize import bufferize
@@ -321,7 +322,7 @@ def _printed_names(block: Block) -> dict[SSAValue, str]:
     return names
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvertTeToLoopPass(StepwellPass):
     """
     Writes the loop nests of kernels; a function that is over tensors still is bufferized first.

@@ -10,7 +10,6 @@ perfect shuffle of Stone, "Parallel Processing with the Perfect Shuffle", IEEE T
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import VectorType
@@ -19,6 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
+from ..frozen import frozen
 from .core_builder import CoreBuilder
 from .lane_accesses import LaneAccesses
 from .lane_count import LaneBlock, powers_of_two
@@ -150,7 +150,7 @@ def _set_variable(
 # The network.
 
 
-@dataclass(frozen=True)
+@frozen
 class _Register:
     """A vector, and which row and column of the matrix each of its lanes has."""
 

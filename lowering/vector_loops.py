@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
@@ -14,9 +14,10 @@ from ..analysis.neighbours import ChosenLoad, chosen_loads
 from ..analysis.recurrences import varying_values
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class LaneAccess:
     """A load or store in a vector loop."""
 
@@ -30,7 +31,7 @@ class LaneAccess:
     """whether neighbouring lanes use neighbouring elements"""
 
 
-@dataclass(frozen=True)
+@frozen
 class VectorLoop:
     variable: SSAValue
     step: int

@@ -33,6 +33,7 @@ from ..driver.options import Options
 from ..driver.pass_manager import module_text
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..lowering.emit import EmittedKernels, emit_kernels
 from ..universe import make_context
 from .codegen import CodeGenerator
@@ -52,7 +53,7 @@ second: a kernel is some three operations, and compiled in a quarter of one.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class CompiledKernel:
     """A kernel as object code: with what fills its buffers at load, and how it is called."""
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..targets.machine import core_cpus
 from ..targets.rates import LEVELS, Kind
 from ..targets.target import Target
@@ -47,7 +47,7 @@ _WRITES_LITTLE = 8
 """A kernel is held against the bandwidth of reads when it writes less than one byte in so many."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Timing:
     """
     Seconds of one call in each sample that counts.
@@ -69,7 +69,7 @@ class Timing:
         return min(self.samples)
 
 
-@dataclass(frozen=True)
+@frozen
 class Work:
     """What a kernel must do: floating-point operations, None where they are not known, and bytes."""
 
@@ -89,7 +89,7 @@ class Work:
         return (self.flops or 0) / max(1, self.bytes)
 
 
-@dataclass(frozen=True)
+@frozen
 class Roof:
     """The least time that the machine allows, and what sets it: `compute` or a level of memory."""
 
@@ -144,7 +144,7 @@ def pin(threads: int) -> None:
         os.sched_setaffinity(0, set(core_cpus()[-threads:]))
 
 
-@dataclass(frozen=True)
+@frozen
 class Turn:
     """Seconds of one call in each sample of a turn, by whether another process took the core; of the turn."""
 

@@ -6,10 +6,11 @@ inner loops of a matrix product run. Measured with kernels of our own (`probe_ke
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..targets.estimates import together
 from ..targets.machine import core_cpus
 from ..targets.measurements import load, merged, store
@@ -37,7 +38,7 @@ _FASTEST_CLOCK = 8e9
 _MOST_FMAS_A_CYCLE = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class Probed:
     """The rates that were measured by name, and what else the machine did meanwhile."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 from xdsl.parser import Parser
 
+from ..frozen import frozen
 from ..targets.core import Cache
 from ..targets.rates import ROWS_IN_TURNS, Kind
 from ..targets.target import Target
@@ -137,7 +137,7 @@ def rows_job(kernel: Executable, size: int) -> Job:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class TileJobs:
     """The kernel of one register tile: how much of each operand there is decides from where it comes."""
 

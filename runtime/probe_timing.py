@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time, sleep, thread_time
@@ -13,6 +12,7 @@ from time import perf_counter, process_time, sleep, thread_time
 import numpy as np
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..targets.machine import core_cpus
 from .executable import Executable
 
@@ -41,7 +41,7 @@ _MOST_OTHER_LOAD, _MOST_STOLEN = 0.1, 0.02
 _STAT = Path("/proc/stat")
 
 
-@dataclass(frozen=True)
+@frozen
 class Job:
     """A kernel, and how to make the arguments that one thread calls it with."""
 
@@ -53,7 +53,7 @@ class Job:
     """whether the arrays hold what they must after so many rounds"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sampled:
     """Work per second in each repetition that counts, and whether the machine was too busy to believe them."""
 
@@ -74,7 +74,7 @@ class Sampled:
         return sorted(self.rates)[len(self.rates) // 4]
 
 
-@dataclass(frozen=True)
+@frozen
 class Load:
     """Parts of all cores' time: what other programs had, and what the hypervisor gave to other machines."""
 

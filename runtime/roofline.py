@@ -13,13 +13,13 @@ Architectures", CACM 52(4), 2009; one roof for each level of memory as in Ilic, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from math import ceil, log2
 from pathlib import Path
 from typing import Any
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..targets.rates import LEVELS
 from ..targets.target import Target
 
@@ -29,7 +29,7 @@ _COLOURS = ("#1f77b4", "#2ca02c", "#ff7f0e", "#d62728")
 """Of the levels of memory, from the innermost."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Point:
     """A kernel in the picture: FLOP per byte, and FLOP/s."""
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from ..frozen import frozen
 from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS
 
 REGIONS = 16
@@ -49,7 +49,7 @@ WORKERS = "stepwell_workers"
 EXPORTED = (GOMP_PARALLEL, MAX_THREADS, RESET, WORKERS)
 
 
-@dataclass(frozen=True)
+@frozen
 class System:
     """What the pool calls of the C library: types, constants, and the three functions on semaphores."""
 

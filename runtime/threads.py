@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
 from .process_symbols import process_address
 from .thread_pool import EXPORTED, needed_functions, pool, system
@@ -21,7 +21,7 @@ LIMIT = 1024
 """Threads; what is asked for beyond it is a mistake."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ThreadCode:
     """LLVM IR that defines `exported`, and the addresses of what it calls."""
 

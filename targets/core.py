@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from ..frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ LINE_BYTES = 64
 """A cache line of x86-64, and of most AArch64."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cache:
     """
     A data cache of `bytes`, `ways`-way set-associative. `shared_by` is the number of cores that use it together.
@@ -45,7 +46,7 @@ DEFAULT_CACHES = (Cache(1, 32 << 10), Cache(2, 512 << 10), Cache(3, 8 << 20, way
 """What CPUs of the last ten years have at least, or nearly so: taken where the system does not tell."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Core:
     """
     One core as code sees it.

@@ -8,8 +8,9 @@ out is not faster, a copy not faster than its reads) rather than their exact siz
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..frozen import frozen
 from .core import Core
 from .rates import RATE_NAMES, STRIDED_ROWS, Rate, Rates, is_slowdown
 
@@ -37,7 +38,7 @@ bits, where 68 GB/s lose 33 %. What is arranged for a slow L3 hides a fast one t
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class _Estimate:
     """
     A formula for one core. `follows` names the rates and facts from which it is derived: where one of them is

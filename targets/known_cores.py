@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..frozen import frozen
 from .core import Cache, Core
 from .estimates import together
 from .machine import Cpuid
@@ -21,7 +21,7 @@ from .rates import Rate, Source
 _FILE = Path(__file__).with_name("known_cores.json")
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownCore:
     """
     A core that was measured. `llvm` is the name of the CPU that LLVM compiles for.

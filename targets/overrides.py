@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..spelling import did_you_mean
 from .core import Core
 from .estimates import following, together
@@ -26,7 +27,7 @@ FACT_NAMES = ("cores", *_COUNTS, *_PORTS, *_CACHES, *_WAYS, *RATE_NAMES)
 _LEAST_REGISTERS = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class Overrides:
     """What was given: of the core, the number of cores, and rates. `where` is the text, for messages."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, cast
+
+from ..frozen import frozen
 
 Source = Literal["measured", "busy", "known", "given", "estimated"]
 """
@@ -25,7 +27,7 @@ ROWS_IN_TURNS = 8
 """The rows that `Rates.rows_beyond_l2` is of."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rate:
     """FLOP/s or bytes/s of one core, and of all cores together."""
 
@@ -40,7 +42,7 @@ class Rate:
         return self.machine if threads >= cores else min(self.machine, threads * self.core)
 
 
-@dataclass(frozen=True)
+@frozen
 class Rates:
     """
     The rates of a machine of so many `cores`. Each is there, and says where it is from.

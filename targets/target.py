@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cache.folder import measurements_folder
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..spelling import did_you_mean
 from .core import Cache, Core
 from .estimates import complete, with_loads_begun
@@ -65,7 +66,7 @@ _WITH_VBMI = ("icelake-server", "sapphirerapids", "znver4", "znver5")
 """The CPUs among `_VECTOR_BITS` that have VBMI."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """
     A CPU as LLVM knows it, its `core`, and how many `cores` there are.

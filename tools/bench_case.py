@@ -6,7 +6,7 @@ import fnmatch
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,7 @@ from ..frontend.files import read_bytes
 from ..frontend.jit import jit
 from ..frontend.lowered import Lowered
 from ..frontend.text import make_context
+from ..frozen import frozen
 from ..spelling import did_you_mean
 from ..transforms.numerics import DEFAULT_FP
 from .bench_arrays import SEED, generate, generate_weight, placed
@@ -44,7 +45,7 @@ SUITE = SUITES["kernels"]
 WHOLE_SUITE = "suite"
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """
     A kernel and what each peer does for the same result.
@@ -66,7 +67,7 @@ class Case:
     group: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepared:
     """A case with its arrays: ready to compile and to call."""
 
@@ -80,7 +81,7 @@ class Prepared:
     """of the weights that a model has in itself"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """What the command line names: a suite's case, `FILE.py:FUNCTION` or `FILE.mlir`, shapes and contract."""
 

@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..runtime.measure import environment
 from ..targets.target import Target
 from .bench_peers import OURS, settings, version
@@ -40,7 +41,7 @@ _MARK = "stepwell-description:"
 # The machine.
 
 
-@dataclass(frozen=True)
+@frozen
 class Machine:
     """The processor by its own name, and as compilers call it; `identity` is its family, model and stepping."""
 
@@ -106,7 +107,7 @@ def withheld(inherited: Mapping[str, str] = os.environ) -> list[str]:
 # What a library runs.
 
 
-@dataclass(frozen=True)
+@frozen
 class Description:
     """A library as it is measured: `kernels` is what it says of the instructions it chose here."""
 

@@ -26,6 +26,7 @@ from ..errors import StepwellError
 from ..frontend.lowered import Lowered
 from ..frontend.profile import Profiler
 from ..frontend.text import make_context
+from ..frozen import frozen
 from .bench_peers import settings
 from .load_program import load_program
 from .run import make_inputs
@@ -39,7 +40,7 @@ LEAST_ROUNDS = 5
 """Runs of either, of which the least times of kernels are taken: others may use the machine."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Timed:
     """A kernel, the node or tensor that it ends with, and the seconds it took."""
 

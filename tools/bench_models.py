@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..errors import StepwellError
 from ..frontend.files import read_bytes
 from ..frontend.load import load_model
 from ..frontend.lowered import Lowered
+from ..frozen import frozen
 from .bench_arrays import generate, placed
 from .shape_text import parse_shape
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelFile:
     """
     An ONNX model, and the inputs that are `given` instead of drawn at random. Those without axes choose among its
@@ -71,7 +72,7 @@ def specialized(
     return proto
 
 
-@dataclass(frozen=True)
+@frozen
 class Imported:
     """A model, ready to compile and to call; `arguments` and `arrays` are in the order of its inputs."""
 

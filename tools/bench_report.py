@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import exp, log, log2, log10
 from pathlib import Path
 from statistics import median
@@ -13,6 +13,7 @@ from typing import Any
 
 from ..driver.pass_manager import timing_table
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..runtime.measure import Timing, Work
 from ..runtime.roofline import Point
 from ..targets.target import Target
@@ -32,7 +33,7 @@ _NAME_WIDTH, _NAME_HEIGHT = 2.5, 0.06
 """Of a name in the picture: powers of two of intensity, and of ten of FLOP/s."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """One measured program, in the numbers that are shown."""
 

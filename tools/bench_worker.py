@@ -28,6 +28,7 @@ from ..errors import StepwellError
 from ..frontend.jit import jit
 from ..frontend.nn.normalization import softmax
 from ..frontend.tensor import Tensor, TensorLike
+from ..frozen import frozen
 from ..runtime.measure import Sampler, Turn, Work, pin, touch_memory
 from ..spelling import one_line
 from ..targets.target import Target
@@ -41,7 +42,7 @@ _TOLERANCES = {"f32": 2e-4, "f64": 1e-10}
 # Messages, and below them their answers. An answer with nothing but an `error` may come to any.
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepare:
     """
     Get ready to take turns with a program. Ours goes first and writes its results to the file, with which the
@@ -52,7 +53,7 @@ class Prepare:
     results: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Measure:
     """Take a turn of so many seconds. The answer is a Turn."""
 
@@ -62,7 +63,7 @@ class Measure:
 Message = Prepare | Measure
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """Whether a peer takes turns with this program, and what is to be said of it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +14,7 @@ from ..analysis.signature import entry_function, signature_of
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.lowered import Lowered
+from ..frozen import frozen
 from .argument_types import add_shapes, seed
 from .model_peers import PEERS, relative_error, results_elsewhere
 from .run import load_array, make_inputs, pairs
@@ -64,7 +64,7 @@ def register(commands: Any) -> None:
     parser.set_defaults(command=run)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Error:
     """How far the value of a node is off."""
 
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     return int(any(not found.error <= args.tolerance for found in (*whole, *wrong)))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Comparison:
     """What a model is compared with, and the inputs for both."""
 

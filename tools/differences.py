@@ -9,7 +9,6 @@ than a loop does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute
 
 from ..dialects.dtypes import element_type, is_float_dtype
+from ..frozen import frozen
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +28,7 @@ on one of the ways, and then be a neighbour: 4 units of the last of 11 or 8 bits
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """The worst element of one output. `error` is absolute; it is infinite where no number is close."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -16,12 +15,13 @@ from xdsl.ir import Block, Region, SSAValue
 from ..analysis.signature import FunctionLike, entry_function
 from ..analysis.structure import Structure, kernel_structure
 from ..dialects import te
+from ..frozen import frozen
 from .execute import execute_interpreted, random_inputs
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelProgram:
     """A kernel over tensors as the public function `name` of `module`, and arrays to call it with."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +17,7 @@ from ..frontend.files import decode, read_bytes
 from ..frontend.onnx.input_needed import InputNeeded
 from ..frontend.text import parse_text
 from ..frontend.upstream_text import bring_in
+from ..frozen import frozen
 from ..spelling import did_you_mean
 from .shape_text import parse_shape
 
@@ -31,7 +31,7 @@ ProgramT = TypeVar("ProgramT")
 _KINDS = (".mlir", ".py", ".onnx")
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """A verified module, and the name of the function to run, when one was named."""
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from ..errors import location_of
+from ..frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Remark:
     """One decision, in one line."""
 

@@ -8,7 +8,6 @@ earlier steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -16,6 +15,7 @@ from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import round_up
+from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
@@ -40,7 +40,7 @@ short, where it goes over a block of channels, and those around it take instruct
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Nest:
     """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
 

@@ -7,7 +7,6 @@ one. A rule takes the first proposal of the first family that has one; a tuner o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..analysis.facts import (
@@ -27,6 +26,7 @@ from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
 from ..analysis.plans.kernel_cost import contraction_plans
 from ..analysis.plans.threads import team
+from ..frozen import frozen
 from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
 from .convolution_tiles import schedule_convolution
@@ -45,7 +45,7 @@ Plan = Any
 """A frozen dataclass that prints as what it decides."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """A plan of a family, and its predicted time; None where the family has no model."""
 
@@ -75,7 +75,7 @@ class Family(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Windows:
     """Reductions over windows alone: pooling, and depthwise convolutions."""
 
@@ -98,7 +98,7 @@ class Windows:
         run_on_threads(s, target)
 
 
-@dataclass(frozen=True)
+@frozen
 class Contractions:
     """One contraction, with the statements that initialise and finish its result."""
 
@@ -131,7 +131,7 @@ class Contractions:
         run_on_threads(s, target, columns if row < LONG_ROW * team(target) else ())
 
 
-@dataclass(frozen=True)
+@frozen
 class RowBlocks:
     """Chains of statements that share their rows, with contractions among them."""
 
@@ -145,7 +145,7 @@ class RowBlocks:
         schedule_row_blocks(s, plan, kernel, target)
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """What is no contraction: elements, reductions, chains of them over rows, copies and transpositions."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import SSAValue
@@ -11,6 +10,7 @@ from xdsl.traits import Pure
 
 from ..dialects.dtypes import bit_width, is_element_type
 from ..dialects.loop import ForOp, LoadOp, LoopKind, StoreOp
+from ..frozen import frozen
 from ..transforms.step_support.handles import LoopHandle
 from .session import Session
 
@@ -21,7 +21,7 @@ LOOKUPS = 4
 """Steps of lookups that are written out, and operations on elements beside each that do not make lanes worth while."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Lanes:
     """A loop to run in vector lanes, and how many these are where it has fewer iterations."""
 

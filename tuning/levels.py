@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from ..frozen import frozen
 from ..transforms.step_support.handles import LoopHandle
 
 
-@dataclass(frozen=True)
+@frozen
 class Level:
     """A loop around the register tile, over so many elements of M or of N in each iteration."""
 
@@ -17,7 +17,7 @@ class Level:
     word: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Nest:
     """One of the nests that are run tile by tile together: its loops after it was cut."""
 

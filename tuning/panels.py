@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..analysis.facts import Access, Contraction
+from ..frozen import frozen
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from ..transforms.step_support.nest import loops_around
@@ -15,7 +15,7 @@ COPIED_ROWS = 8
 """Rows of a panel copied at a time: those of all panels before the next ones, as a row's page is the same."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Packing:
     """
     A copy of an operand whose last axis is padded to a multiple of `size`, and cut into panels of that many.

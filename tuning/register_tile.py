@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..analysis.plans.cost import round_up
+from ..frozen import frozen
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
@@ -22,7 +23,7 @@ FINISH_WRITTEN_OUT = 8
 """Additions for each element of a tile, or what takes as long, that are written out where it is finished."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Tile:
     """
     The tiles of one size that a loop `at` goes through, MR (`tall`) × NR (`wide`) elements each.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..analysis.facts import Access, Contraction, Home, read_through
 from ..analysis.plans.row_blocks_cost import RowBlocksPlan, TilePlan
 from ..analysis.plans.row_chain import RowChain
+from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
@@ -15,7 +14,7 @@ from .register_tile import Tile, in_lanes, keep_in_registers, pad_loops, write_o
 from .session import Session
 
 
-@dataclass(frozen=True)
+@frozen
 class Blocks:
     """The loops of a chain that is cut into blocks of rows, and what its buffers are now."""
 

@@ -8,7 +8,6 @@ is refused the next plan is tried, and a kernel for which none is left stays as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -19,6 +18,7 @@ from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.schedule import Step
 from ..errors import StepwellError
+from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.remarks import remark
 from ..transforms.stepwell_pass import StepwellPass
@@ -30,7 +30,7 @@ SHOWN = 3
 """Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ScheduleByRulesPass(StepwellPass):
     """
     Schedules the kernels of a module by rule, for a target.

@@ -8,11 +8,11 @@ earlier steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..analysis.facts import Access, LoopFacts, WindowReduction
 from ..analysis.plans.cost import round_up
 from ..analysis.plans.windows_plan import WindowsPlan
+from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
@@ -20,7 +20,7 @@ from .register_tile import Tile, in_lanes, pad_loops, vector_span, write_out
 from .session import Session
 
 
-@dataclass(frozen=True)
+@frozen
 class Nest:
     """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
 

@@ -10,7 +10,7 @@ one of K, which is a window axis then, go in steps, or leave the image, where it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects import arith
@@ -18,11 +18,12 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
 from ...dialects.dtypes import bit_width, significand_bits
+from ...frozen import frozen
 from .inlining import can_inline, read_through
 from .kernel import Access, Home, KernelFacts, Statement, Subscript
 
 
-@dataclass(frozen=True)
+@frozen
 class Contraction:
     """
     One contraction. Axes are numbers of the statement's axes, in the order of its loops.

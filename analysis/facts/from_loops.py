@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects import affine, arith, func, memref
@@ -15,6 +14,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..constants import constant_global
 from ..reductions import operator_name, operator_of
 from ..signature import is_argument_of_program
@@ -42,7 +42,7 @@ _ROLES = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopFacts:
     """A kernel's facts, and which loops, stores and buffers of the function they describe."""
 
@@ -258,7 +258,7 @@ class _Reader:
         return attributes.data[value.index]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Linear:
     """A linear expression over numbers of iterations."""
 

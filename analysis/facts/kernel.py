@@ -6,7 +6,7 @@ locations or the order of unrelated operations have equal facts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from math import prod
@@ -17,10 +17,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import memref_type, tensor_type
+from ...frozen import frozen
 from ..neighbours import may_be_held
 
 
-@dataclass(frozen=True)
+@frozen
 class Symbol:
     """An extent that is known at run time: the number of the index argument that holds it, and its bounds."""
 
@@ -50,7 +51,7 @@ class Home(Enum):
     SCRATCH = "scratch"
 
 
-@dataclass(frozen=True)
+@frozen
 class Axis:
     """One axis of an iteration space: how many iterations, and how they relate."""
 
@@ -58,7 +59,7 @@ class Axis:
     role: Role
 
 
-@dataclass(frozen=True)
+@frozen
 class Subscript:
     """`constant + sum(coefficients[a] * iteration[a])` over the axes of the statement, outermost first."""
 
@@ -66,7 +67,7 @@ class Subscript:
     constant: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class BufferFacts:
     """
     A buffer: its shape and strides in elements, its element type, where it lives.
@@ -97,7 +98,7 @@ class BufferFacts:
         return prod(sizes) * self.element_bytes if len(sizes) == len(self.shape) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Extension:
     """What is done to an element before it is used: `operation` makes it the same number of a wider type."""
 
@@ -115,7 +116,7 @@ class Extension:
         return found.pop() if len(found) == 1 else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Access:
     """
     One read or write. A subscript is None where it is not affine in the axes. A guarded access happens only in
@@ -194,7 +195,7 @@ def sort_key(access: Access) -> tuple[object, ...]:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """
     One store with the reads it is computed from, in the loops around it.
@@ -233,7 +234,7 @@ class Statement:
         return (*self.reads, self.write)
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelFacts:
     """A kernel: its buffers (arguments first) and its statements in order of execution."""
 

@@ -7,14 +7,14 @@ channels to sum over, so that each element of the image is used a few times only
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from ...frozen import frozen
 from .contraction import finished_by, initialised_by
 from .kernel import Access, KernelFacts, Statement
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowReduction:
     """
     One reduction over windows. Axes are numbers of the statement's axes, in the order of its loops.

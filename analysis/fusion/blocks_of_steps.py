@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects import arith
@@ -13,6 +12,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ...dialects import loop, te
 from ...dialects.affine_bounds import linear_form
+from ...frozen import frozen
 from ..operations import comes_after, is_before, used_from_above
 from .loop_operands import BLOCK, LEAST_STEPS
 
@@ -26,7 +26,7 @@ LEAST_BLOCKS = 8
 """Blocks that are left where they become longer for that."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Steps:
     """Steps from 0 up to `count`, without, one after another: all in one loop, or already in blocks of `size`."""
 
@@ -38,7 +38,7 @@ class Steps:
     """the loop over the blocks"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """A tensor of which each step of loops writes the element of its number."""
 
@@ -49,7 +49,7 @@ class Written:
     """the tensor, outside of the loops' kernel"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Follower:
     """A kernel of one compute along one axis, that reads what steps write at fixed shifts."""
 
@@ -70,7 +70,7 @@ class Follower:
         return tuple((form[0][0], form[1]) for form in forms if form is not None)
 
 
-@dataclass(frozen=True)
+@frozen
 class BlocksPlan:
     """
     How kernels follow steps in blocks.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -11,6 +10,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects import loop, te
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..cost import CHEAP, body_cost
 from ..operations import used_from_above
 
@@ -28,7 +28,7 @@ WAITING = 2 * CHEAP
 """What a step may do while it waits for the one before, in additions: a sum of floats takes four cycles, of as many operations each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ComputedOperand:
     """An operand of loops that is computed in them: at its loads, or, with `ahead`, a block of that loop ahead of them."""
 

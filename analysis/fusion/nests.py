@@ -23,6 +23,7 @@ from ...dialects.graph.base import number_attr
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import Number
+from ...frozen import frozen
 from ..cost import body_cost, is_data_movement, is_extension, only_selects, reads_behind
 
 NAMED = 3
@@ -35,7 +36,7 @@ identity = lru_cache(AffineMap.identity)
 """The map that leaves so many iterators as they are."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Point:
     """
     A compute of which a nest needs the element at `map` of its own iterators, which have these extents.
@@ -160,7 +161,7 @@ def composed(outer: AffineMap, inner: AffineMap) -> AffineMap:
     return outer.compose(inner)
 
 
-@dataclass(frozen=True)
+@frozen
 class Space:
     """The extents of a nest's iterators: numbers, or `index` values."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import te
+from ...frozen import frozen
 from .nests import Nest
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelPlan:
     """The nests of one kernel, in order, and what others need of it."""
 
@@ -30,7 +29,7 @@ class KernelPlan:
         return ", ".join(values)
 
 
-@dataclass(frozen=True)
+@frozen
 class Boundary:
     """Two kernels of which the one needs the other, and why they are two."""
 
@@ -39,7 +38,7 @@ class Boundary:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class FusionPlan:
     """What becomes of a block's computes: kernels, among the other operations, in a new order; and why no fewer."""
 

@@ -11,7 +11,6 @@ in bytes, and `refusal` weighs the one against the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -22,6 +21,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import bounds, box
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from .inlining import is_one_of_equal_slices, is_written_in_place
 from .nests import Nest
 
@@ -29,7 +29,7 @@ CACHE_SPEEDUP = 4.0
 """How much faster the last-level cache is than memory: about 4 times on recent x86 cores."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """
     What is read of a tensor: the first and the last index along each dimension; all of it where there are none.
@@ -86,7 +86,7 @@ class Tensors:
         return self._static[nest]
 
 
-@dataclass(frozen=True)
+@frozen
 class Caches:
     """Bytes: what a block of rows may take, and what is still read faster than memory."""
 
@@ -97,7 +97,7 @@ class Caches:
 DEFAULT_CACHES = Caches()
 
 
-@dataclass(frozen=True)
+@frozen
 class Traffic:
     """
     What one kernel moves less and more than one kernel for each unit.
@@ -204,7 +204,7 @@ def _fewer_transfers(
     return fewer
 
 
-@dataclass(frozen=True)
+@frozen
 class _Accesses:
     """
     The parts of tensors that a unit reads and writes; what one of the units has `made` is read as a whole.

@@ -9,14 +9,14 @@ contraction begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...frozen import frozen
 from ..cost import name_cost
 from ..facts import Access, Contraction
 from .contraction_plan import ContractionPlan
 
 
-@dataclass(frozen=True)
+@frozen
 class Computing:
     """What an element of an operand is computed by: operations, in additions, and loads of so many bytes in all."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ...frozen import frozen
 
 Innermost = Literal["m", "n"]
 
 
-@dataclass(frozen=True)
+@frozen
 class ContractionPlan:
     """
     C[M, N] += A[M, K] · B[K, N] in register tiles of MR × NR, whose sums stay in registers over KC terms.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...dialects.dtypes import bit_width
+from ...frozen import frozen
 from ...targets.core import Core
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
@@ -13,7 +14,7 @@ from .computed_operands import Computing, computing, stride_of_sources
 from .cost import split_part
 
 
-@dataclass(frozen=True)
+@frozen
 class Operand:
     """
     What the model asks of an operand: bytes, strides along its rows' or columns' axis and along K.
@@ -63,7 +64,7 @@ class Operand:
         return self.element_bytes if is_packed else self.stored_bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """A contraction as the model sees it; equal problems have equal plans."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from ...frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class ConvolutionPlan:
     """
     Direct convolution in register tiles, which may extend along several axes of the result.

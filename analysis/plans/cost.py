@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
 
+from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost:
     """Seconds of one call by what they go to, in the order in which the model names them."""
 

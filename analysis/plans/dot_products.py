@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
 
+from ...frozen import frozen
 from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_problem import Problem, problem_of
 from .cost import Cost, cost_of, cycles_per_second, kept_bytes, restart_seconds
 
 
-@dataclass(frozen=True)
+@frozen
 class DotProductPlan:
     """
     Tiles of MR rows × NR columns, each element of which is a vector of `kr` partial sums.

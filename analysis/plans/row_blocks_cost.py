@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2, prod
 
+from ...frozen import frozen
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Contraction, Home, KernelFacts
@@ -20,7 +20,7 @@ from .cost import (
 from .row_chain import RowChain, row_chain
 
 
-@dataclass(frozen=True)
+@frozen
 class TilePlan:
     """
     Register tiles of MR × NR for one contraction, which is statement `number`.
@@ -49,7 +49,7 @@ class TilePlan:
         return tuple(number for number in every if number is not None)
 
 
-@dataclass(frozen=True)
+@frozen
 class RowBlocksPlan:
     """
     Blocks of `rows` rows go through the statements of `chain`, whose outer `depth` axes are the batch and the rows.

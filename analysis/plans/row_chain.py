@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from ...frozen import frozen
 from ..facts import (
     Access,
     Contraction,
@@ -28,7 +28,7 @@ LEAST_STATEMENTS = 4
 """Fewer are a contraction with what initialises and finishes it, which has plans of its own."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RowChain:
     """
     The statements of a kernel, by number: `rows` go through by blocks of rows, those `ahead` make the right operands

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
 
+from ...frozen import frozen
 from ..facts import Access, Axis, KernelFacts, Role, Subscript, groups_of
 from ..interleaved import MOST_APART
 
 
-@dataclass(frozen=True)
+@frozen
 class Nest:
     """
     The loops of one or several statements that share all of them.

@@ -11,10 +11,10 @@ PDCS 2001.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log2, prod
 
+from ...frozen import frozen
 from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
@@ -43,7 +43,7 @@ tables".)
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class _Times:
     """
     Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of its data, and of those data that

@@ -8,8 +8,9 @@ their results near; what is read along one axis and written along another goes t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ...frozen import frozen
 
 Word = Literal["whole", "part", "group", "block", "tiles", "tile"]
 """
@@ -18,7 +19,7 @@ blocks of lanes, over squares and over blocks of squares.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Square:
     """A transposition in registers: `side` × `side` elements along the axes that are read and written in order."""
 
@@ -31,7 +32,7 @@ class Square:
     """whether one square follows another along what is read, and not along what is written"""
 
 
-@dataclass(frozen=True)
+@frozen
 class NestPlan:
     """
     What becomes of one nest. Axes are numbers of its statements' axes.
@@ -78,7 +79,7 @@ class NestPlan:
         return ", ".join(words)
 
 
-@dataclass(frozen=True)
+@frozen
 class Fetch:
     """Ask for a buffer's elements that will be read so many blocks of lanes later, in a nest."""
 
@@ -87,7 +88,7 @@ class Fetch:
     distance: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ThreadLoop:
     """A loop that runs on threads, by what it is over: one of the axes of a nest."""
 
@@ -96,7 +97,7 @@ class ThreadLoop:
     axis: int
 
 
-@dataclass(frozen=True)
+@frozen
 class RowsPlan:
     """
     What becomes of a kernel's nests, of which each statement is in one. Buffers are numbers of the facts' buffers.

@@ -10,7 +10,7 @@ Accelerators", MICRO 2016, who call this the reuse model.)
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from .cost import Cost, kept_bytes, time_text
 from .operation_cost import predicted_alone
@@ -34,7 +35,7 @@ and predictions err by as much.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """A convolution, and the element-wise operations that its kernel finishes elements with, in order."""
 
@@ -52,7 +53,7 @@ class Layer:
         return shape_of(self.conv.result)[ROWS]
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """What one strip has of one layer."""
 
@@ -88,7 +89,7 @@ Strip = tuple[Part, ...]
 """A part for each layer of a chain."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StripsPlan:
     """How layers that follow one another are computed: strip by strip, or each as a whole where there is one strip."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowsPlan:
     """
     Rows of vectors of the result in registers, for which the window is gone through column by column.

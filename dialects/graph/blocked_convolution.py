@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from ...frozen import frozen
 from ..combiner import Combiner
 from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, shape_of, tensor_type
@@ -51,7 +51,7 @@ def unblocked(x: Array) -> Array:
     return x.transpose(0, 1, rank - 1, *range(2, rank - 1)).reshape(plain_shape(x.shape))
 
 
-@dataclass(frozen=True)
+@frozen
 class Blocks:
     """How many channels of an image and of a result stand together; 1 where channels are an axis before the window's."""
 

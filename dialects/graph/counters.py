@@ -7,12 +7,11 @@ section 14.1): a number that grows by a constant is compared with a constant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
+from ...frozen import frozen
 from ..control_flow import While
 from ..dtypes import is_bool, numpy_dtype
 from ..shaped import shape_of, tensor_type
@@ -23,7 +22,7 @@ MIRRORED = {LtOp: GtOp, LeOp: GeOp, GtOp: LtOp, GeOp: LeOp, NeOp: NeOp}
 """The comparison with the operands exchanged."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Counter:
     """A carried number that alone decides how often a loop runs."""
 

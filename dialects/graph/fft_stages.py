@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
+from ...frozen import frozen
 from ..dtypes import bit_width
 from ..interfaces import Array
 from ..scalar import ScalarBuilder
@@ -64,7 +64,7 @@ def lanes_of(shape: tuple[int, int, int], element: Attribute) -> int | None:
     return lanes if is_block else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Stage:
     """One factor of the length: `count` groups of sums of `radix` elements, each over runs of `run` elements."""
 
@@ -110,7 +110,7 @@ def unit_roots(turns: Array, whole: int) -> tuple[Array, Array]:
 # How elements are read and written.
 
 
-@dataclass(frozen=True)
+@frozen
 class Parts:
     """Buffers of complex numbers: part p of number q is at `q · step + offsets[p]`."""
 
@@ -146,7 +146,7 @@ class Space(Protocol):
     def root(self, table: SSAValue, part: int, form: Form) -> SSAValue: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class OneRow:
     """A transform at a time, whose runs LLVM makes vectors of."""
 
@@ -186,7 +186,7 @@ class OneRow:
         return b.add(total, b.constant(number)) if number else total
 
 
-@dataclass(frozen=True)
+@frozen
 class InLanes:
     """As many transforms as a vector has lanes, along the second axis of buffers."""
 
@@ -216,7 +216,7 @@ class InLanes:
 # The code of a stage.
 
 
-@dataclass(frozen=True)
+@frozen
 class StageWriter:
     """Writes the loops of one stage, from the parts that are read to those that are written."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ...frozen import frozen
 from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
@@ -208,7 +208,7 @@ def require_within(shape: Sequence[int], chosen: Sequence[int], axis: int) -> No
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class TupleIndexing:
     """
     How a tensor is indexed by tuples that lie along the last axis of a tensor of indices.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 
+from ...frozen import frozen
 from ..te.loop_builder import Form, LoopBuilder
 from .fft_stages import (
     InLanes,
@@ -23,7 +23,7 @@ from .fft_stages import (
 from .lane_blocks import Block
 
 
-@dataclass(frozen=True)
+@frozen
 class HalfSpectrum:
     """The transforms of `length` real numbers each."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...frozen import frozen
 from ..loop import LoopKind, RunMode
 from ..te.loop_builder import Form, LoopBuilder
 
@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 18
 """Bytes of the buffers of a block: as second-level caches have at least."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """Rows of a tensor, one for each lane: along its last axis, or side by side along another."""
 

@@ -11,7 +11,6 @@ last are greater than all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import arith
@@ -19,6 +18,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...frozen import frozen
 from ..dtypes import bit_width, is_float, is_unsigned
 from ..te.loop_builder import Bound, Form, LoopBuilder
 from .comparators import comparators
@@ -52,7 +52,7 @@ def _padded(extent: int) -> int:
     return extent if extent <= RUN else -(-extent // RUN) * RUN
 
 
-@dataclass(frozen=True)
+@frozen
 class LaneSort:
     """Writes the loops that sort the rows of a block."""
 
@@ -175,7 +175,7 @@ class LaneSort:
                 w.store_at(b.select(is_nan, nan, x), keys, [[(1, i)], [(1, lane)]])
 
 
-@dataclass(frozen=True)
+@frozen
 class Network:
     """Writes the loops that sort the columns of buffers: keys, and what goes with them."""
 

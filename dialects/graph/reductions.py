@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ...frozen import frozen
 from ..combiner import Combiner
 from ..dtypes import is_bool, is_unsigned
 from ..interfaces import Array, DefinedInTe
@@ -45,7 +45,7 @@ def combiner_on(combiner: Combiner, element: Attribute) -> Combiner:
     return _OF_UNSIGNED.get(combiner, combiner) if is_unsigned(element) else combiner
 
 
-@dataclass(frozen=True)
+@frozen
 class ReductionSpace:
     """The iterators of a reduction and the operand's index over them."""
 

@@ -9,12 +9,12 @@ with the one that is sought are counted by the next digit, and those stay that s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ...frozen import frozen
 from ..te.loop_builder import LoopBuilder
 from .radix_sort import DIGIT_STEPS, RADIX, RADIX_BITS, key_type, ordered_key
 
@@ -46,7 +46,7 @@ def selection_steps(extent: int, element: Attribute, start: int, stop: int) -> i
     return min(inserted_steps(*places), digit_steps(extent, element, start, stop))
 
 
-@dataclass(frozen=True)
+@frozen
 class Insertion:
     """Writes the loops that keep the first places of a row in order, or with `from_end` its last."""
 

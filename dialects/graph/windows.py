@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
+from ...frozen import frozen
 from ..interfaces import Array
 from .shapes import Shape, shape_text
 
@@ -21,7 +21,7 @@ in a file must not decide how long that takes.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """
     A window with one extent for each axis, 1 for an axis that it does not reach along.

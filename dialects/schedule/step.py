@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+
+from ...frozen import frozen
 
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
@@ -85,4 +87,4 @@ def step(cls: type[StepT]) -> type[StepT]:
     """Class decorator: a frozen dataclass with its keyword (`UnrollAndJam` → `unroll_and_jam`)."""
     name = cls.__name__
     cls.keyword = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
-    return dataclass(frozen=True)(cls)
+    return frozen(cls)

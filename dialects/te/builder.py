@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...frozen import frozen
 from ..combiner import Combiner
 from ..dtypes import signless
 from ..scalar import ScalarBuilder
@@ -25,7 +26,7 @@ from .text import Number, axis_names
 OpT = TypeVar("OpT", bound=Operation)
 
 
-@dataclass(frozen=True)
+@frozen
 class Access:
     """
     What a body reads of a tensor: the element at `indices`, which are expressions over the iterators, and `pad`

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
@@ -48,6 +47,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...frozen import frozen
 from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..combiner import Combiner
@@ -69,7 +69,7 @@ class CombinerAttr(EnumAttribute[Combiner], SpacedOpaqueSyntaxAttribute):
     name = "te.combiner"
 
 
-@dataclass(frozen=True)
+@frozen
 class Iterator:
     """One iterator of a compute: its name, and its extent (an int, or an `index` value)."""
 
@@ -77,7 +77,7 @@ class Iterator:
     extent: int | SSAValue
 
 
-@dataclass(frozen=True)
+@frozen
 class Read:
     """
     One operand of a compute.

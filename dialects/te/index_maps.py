@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.ir.affine import (
@@ -12,6 +11,8 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineExpr,
 )
+
+from ...frozen import frozen
 
 
 def dims(count: int, start: int = 0) -> list[AffineExpr]:
@@ -32,7 +33,7 @@ def broadcast_indices(
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Term:
     """`coefficient * expr` with `0 <= expr < extent`."""
 

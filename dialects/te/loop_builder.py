@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...frozen import frozen
 from .. import loop
 from ..dtypes import signless
 from ..loop import LoopKind, RunMode
@@ -27,7 +28,7 @@ Form: TypeAlias = Sequence[tuple[int, Index]]
 """A sum of products, of a number and a number or a variable of a loop each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """A scalar that statements change."""
 

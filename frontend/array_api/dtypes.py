@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..devices import CPU, check_device
 from ..operators import call
 from ..promotion import dtype_named, is_scalar, result_dtype
@@ -33,7 +33,7 @@ DTYPES = {name: np.dtype(name) for names in _KINDS.values() for name in names}
 """Those that are claimed. float16 and bfloat16, which the standard does not have, are taken too."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FloatInfo:
     """What is known of a floating-point dtype, as Python's floats."""
 
@@ -45,7 +45,7 @@ class FloatInfo:
     dtype: np.dtype
 
 
-@dataclass(frozen=True)
+@frozen
 class IntegerInfo:
     """What is known of an integer dtype."""
 

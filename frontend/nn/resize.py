@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import floor
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..numpy.arguments import normalized
 from ..numpy.elementwise import rint, where
 from ..numpy.manipulation import astype, broadcast_to, expand_dims, reshape
@@ -47,7 +47,7 @@ _NEAREST: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class _Axis:
     """One axis that is resized: from how many elements, to how many, by which factor, of which part."""
 
@@ -59,7 +59,7 @@ class _Axis:
     """Where what is resized begins and ends, as parts of the axis (for tf_crop_and_resize)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Taps:
     """Which elements each new one is made of, and their weights: both of as many rows as there are new elements."""
 
@@ -103,7 +103,7 @@ def _cubic(x: Array, a: float) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Filter:
     """How new elements are made of old ones."""
 

@@ -8,7 +8,6 @@ elements are gathered as rows of channels, so all channels of an element are rea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
@@ -17,6 +16,7 @@ import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..numpy.arguments import integers
 from ..numpy.creation import iota
 from ..numpy.elementwise import (
@@ -50,7 +50,7 @@ CUBIC = -0.75
 """The parameter of the cubic filter, PyTorch's and ONNX's choice."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Tap:
     """An element along one axis, for each sample."""
 
@@ -62,7 +62,7 @@ class _Tap:
     """Where there is such an element; None for everywhere. What is not there is 0."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Axis:
     """A spatial axis that is sampled, and what stands beyond its ends."""
 

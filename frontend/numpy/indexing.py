@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, cast
 
@@ -11,13 +10,14 @@ import numpy as np
 
 from ...dialects import graph
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..promotion import INT64, is_scalar
 from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """
     What to do, in order: slice every axis, drop the axes an integer chose, gather along those that arrays index, and put

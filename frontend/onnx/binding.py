@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import TypeProto, ValueInfoProto
 
 from ...errors import StepwellError
+from ...frozen import frozen
 from ...spelling import did_you_mean, few_names
 from .reading import Model, shortened
 from .tensors import required_dtype
@@ -21,7 +21,7 @@ Extent: TypeAlias = int | str | None
 """A number, a named dimension, or nothing that is known."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """An input of a model that is given when it is called."""
 

@@ -9,13 +9,13 @@ computed for any values, and cut to its extent where the model is called.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 
+from ...frozen import frozen
 from ..tensor import Tensor
 from .registry import Value, ValueNeeded
 
@@ -26,7 +26,7 @@ behind the outputs, that is its extent there.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounded:
     """A tensor of which the first `count` slices along an axis are meant."""
 

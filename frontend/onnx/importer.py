@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import StepwellError
+from ...frozen import frozen
 from ...spelling import one_line
 from ..recording import TooLarge, as_tensor, evaluating_at_most, recording_constants
 from ..tensor import Tensor
@@ -63,7 +64,7 @@ class _Incomplete(Exception):
     """A subgraph has values that could not be computed, which has been noted."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Frame:
     """Where nodes stand: the values they see, the versions of their operators, and what encloses them."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import ModelProto, ValueInfoProto
 
+from ...frozen import frozen
 from .reading import Model, shortened
 
 
-@dataclass(frozen=True)
+@frozen
 class NodeValue:
     """A value of a model, and the node that computes it."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
+from ...frozen import frozen
 from .reading import domain_of, shortened
 from .registry import Unsupported, Value
 from .tensors import tensor_array
@@ -16,7 +16,7 @@ Subgraph = Callable[[Sequence[Value]], "list[Value]"]
 """A graph that is an attribute, to be run on its inputs where the node stands."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """One node: its operator, its attributes as Python values, and which outputs are used."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, ModelProto, defs
 
 from ...errors import StepwellError
+from ...frozen import frozen
 from ...spelling import one_line
 from ..files import read_bytes
 
@@ -20,7 +21,7 @@ DOMAINS = {"": "ai.onnx", "ai.onnx": "ai.onnx", "com.microsoft": "com.microsoft"
 FIRST_OPSET = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Model:
     """A model, where it came from, and the versions of the operator sets it is written in."""
 

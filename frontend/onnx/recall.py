@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...cache.folder import compiled_store
 from ...cache.store import Store, key_of
 from ...cache.version import compiler_version
 from ...errors import StepwellError
+from ...frozen import frozen
 from ...runtime.program_record import ProgramPlace, contents_digest, dtype_named
 from ..files import MappedFile
 from .external_data import external_path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 KIND = "models"
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorPlace:
     """Where the elements of a tensor are: in the file of this number, from a byte on."""
 
@@ -48,7 +49,7 @@ class TensorPlace:
         return np.frombuffer(contents, dtype_named(self.dtype), self.count, self.offset)
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """What was learned of a model by importing it."""
 

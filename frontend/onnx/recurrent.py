@@ -8,11 +8,11 @@ state, and the gates. A direction is a scan of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...frozen import frozen
 from ..control_flow import scan
 from ..nn import activations
 from ..numpy import elementwise, joining, manipulation, reductions
@@ -45,7 +45,7 @@ _WITH_BETA = ("affine", "hardsigmoid", "scaledtanh")
 _WITH_ALPHA = (*_WITH_BETA, "elu", "leakyrelu", "thresholdedrelu")
 
 
-@dataclass(frozen=True)
+@frozen
 class QuantizedWeights:
     """Weights of 8 bits. What they are multiplied by is quantized by the range it has."""
 
@@ -62,7 +62,7 @@ class QuantizedWeights:
         return columns, rows
 
 
-@dataclass(frozen=True)
+@frozen
 class Direction:
     """The weights of one direction, and the functions of its gates."""
 
@@ -140,7 +140,7 @@ def _lstm_cell(peepholes: Value, input_forget: bool) -> Cell:
     return cell
 
 
-@dataclass(frozen=True)
+@frozen
 class _Layer:
     """The inputs and attributes that all three operators have."""
 

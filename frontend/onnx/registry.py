@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from ...frozen import frozen
 from ..tensor import Tensor
 
 Value: TypeAlias = Any
@@ -33,7 +33,7 @@ class ValueNeeded(Exception):
         self.what = what
 
 
-@dataclass(frozen=True)
+@frozen
 class Operator:
     """A function that computes an operator, from the version `since` of its operator set on."""
 

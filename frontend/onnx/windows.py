@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from inspect import Parameter
 from typing import Any, TypeVar, cast
 
+from ...frozen import frozen
 from ..nn.windows import Extents, Padding
 from .registry import Unsupported, Value
 
@@ -35,7 +36,7 @@ def pairs(pads: Sequence[int], rank: int) -> Sequence[Sequence[int]]:
     return list(zip(pads[:rank], pads[rank:], strict=True))
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowAttributes:
     """The attributes that say which window moves over images, and how."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from ...errors import StepwellError
+from ...frozen import frozen
 from .export import imported
 from .package import as_numpy, as_torch, torch_package
 
@@ -26,7 +26,7 @@ def stepwell_backend(graph: Any, example_inputs: Sequence[Any], **options: Any) 
     return torch_package().compiler.disable(_Graph(graph, options))
 
 
-@dataclass(frozen=True)
+@frozen
 class _Compiled:
     """A graph for inputs of certain shapes. Its weights are constants, as they were at these versions."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,13 +12,14 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.dtypes import numpy_dtype
 from ...dialects.shaped import tensor_type
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..tensor import Tensor
 
 Value: TypeAlias = Any
 """A Tensor, or a NumPy array when the value is known."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """An operation that is brought in: its settings, the types of its results, and how its regions are run."""
 
@@ -44,7 +45,7 @@ Function: TypeAlias = Callable[..., Any]
 FunctionT = TypeVar("FunctionT", bound=Function)
 
 
-@dataclass(frozen=True)
+@frozen
 class Operations:
     """What is known of the operations of one or more dialects that belong together."""
 

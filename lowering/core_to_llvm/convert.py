@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...analysis.levels import Level
+from ...frozen import frozen
 from ...transforms.stepwell_pass import StepwellPass
 from .arith import ARITH
 from .cf import CF
@@ -41,7 +41,7 @@ HANDLERS: dict[type[Operation], Handler] = {
 """What every operation of level 4 becomes; one that is not here is refused."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ConvertCoreToLLVMPass(StepwellPass):
     """
     Lower scf, cf, arith, math, memref, vector and func to the llvm dialect.

@@ -9,7 +9,6 @@ it needs no value of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 from typing import TypeAlias, TypeGuard, cast
@@ -39,6 +38,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.type_memo import remembered
 from ...errors import StepwellError
+from ...frozen import frozen
 
 POINTER = llvm.LLVMPointerType()
 
@@ -57,7 +57,7 @@ def is_memref(type_: Attribute) -> TypeGuard[AnyMemRef]:
     return isinstance(type_, MemRefType)
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Sizes and strides of a memref type in elements; None where the type leaves them open."""
 
@@ -73,7 +73,7 @@ class Layout:
         return self.sizes.count(None) + strides
 
 
-@dataclass(frozen=True)
+@frozen
 class MemRefValue:
     """A memref while it is lowered: a pointer to the first element, sizes and strides in elements."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, cast
 
 from xdsl.builder import Builder
@@ -19,6 +18,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects.dtypes import bit_width, significand_bits
 from ...dialects.upstream.arith_casts import CASTS, VectorSIToFPOp, VectorUIToFPOp
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 
 WIDEST_SOURCE = 16
@@ -34,7 +34,7 @@ _AS_INTEGERS: dict[type[Operation], type[arith.AddiOp | arith.SubiOp | arith.Mul
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreAddAsIntegersPass(StepwellPass):
     """
     Add, subtract and multiply by whole numbers before integers are made floats, and not after.

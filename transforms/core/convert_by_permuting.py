@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, cast
 
@@ -33,12 +32,13 @@ from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width, significand_bits
 from ...dialects.scalar import BETWEEN
 from ...dialects.upstream.arith_casts import VectorSIToFPOp, VectorUIToFPOp
+from ...frozen import frozen
 from ...targets.target import Target
 from ..stepwell_pass import StepwellPass
 from ..unused import erase_unused
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreConvertByPermutingPass(StepwellPass):
     """
     Convert narrow integers that were just loaded by permuting them into the significands of a power of two.
@@ -90,7 +90,7 @@ class _Place(NamedTuple):
     """what the last subscript is, but for a constant"""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """How one conversion is done: `loads` of integers, and for each vector of floats which one it is from."""
 
@@ -108,7 +108,7 @@ class _Plan:
     form: _Form
 
 
-@dataclass(frozen=True)
+@frozen
 class _Form:
     """An integer as the lowest of the `units` that a float is made of, of as many bits as the integer."""
 

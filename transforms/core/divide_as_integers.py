@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import frexp
 from typing import ClassVar, cast
 
@@ -25,13 +24,14 @@ from ...dialects.upstream.arith_casts import (
     VectorSIToFPOp,
     VectorUIToFPOp,
 )
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 
 WIDEST_SOURCE = 16
 """Bits of the integers that are divided: vectors multiply 16 bits by a reciprocal in one instruction, and no more."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreDivideAsIntegersPass(StepwellPass):
     """
     Divide integers as integers where the quotient is an integer again.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import frexp, isfinite
@@ -28,13 +27,14 @@ from ...analysis.levels import Level
 from ...analysis.operations import INTEGER_DIVISIONS, has_any_of, operations_in
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.scalar import EXACT
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from .divide_integers import divide_integers
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreDivideByConstantsPass(StepwellPass):
     """
     Divide by constants through their reciprocals, where the quotient is proved to be the same.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf, prod
 from typing import ClassVar, cast
 
@@ -21,6 +20,7 @@ from ...analysis.operations import block_of, operations_in
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.dtypes import bit_width
 from ...dialects.scalar import EXACT
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -33,7 +33,7 @@ division takes from 4 cycles (f32 in 256 bits on Zen 4) to 16 (f64 in 512 bits o
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreDivideByInvariantsPass(StepwellPass):
     """
     Divide many vectors by one number, as loops do by what they do not change, through the number's reciprocal.

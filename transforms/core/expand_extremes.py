@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import copysign
 from typing import ClassVar, Literal, cast
 
@@ -19,6 +18,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_of_kinds
 from ...analysis.splats import number_in_all_lanes
 from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
+from ...frozen import frozen
 from ...targets.target import Target
 from ..stepwell_pass import StepwellPass
 from .polynomials.lanes import Lanes, is_supported
@@ -32,7 +32,7 @@ _PERMISSIVE = frozenset((FastMathFlag.NO_NANS, FastMathFlag.NO_SIGNED_ZEROS))
 _EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreExpandExtremesPass(StepwellPass):
     """
     Say maxima and minima of floats, which are NaN where one operand is, with x86's instructions.

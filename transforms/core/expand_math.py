@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.builder import Builder, ImplicitBuilder
@@ -16,6 +15,7 @@ from ...analysis.frames import constant_value
 from ...analysis.levels import Level
 from ...analysis.operations import block_of, operations_in
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from .invariants import move_before_loops, varies_in_part
@@ -25,7 +25,7 @@ from .polynomials.lanes import Lanes
 from .polynomials.power import powf_of_one_base
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreExpandMathPass(StepwellPass):
     """
     Expand transcendental functions into polynomials, and integer powers into square-and-multiply.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.builder import Builder
@@ -30,6 +29,7 @@ from ...dialects.scalar import EXACT
 from ...dialects.type_memo import remembered
 from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
@@ -39,7 +39,7 @@ _KEPT = (arith.BitcastOp, arith.ConstantOp, arith.ExtFOp, arith.SelectOp, arith.
 """Operations that compute nothing with floats; a selection is of any type."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreExpandNarrowFloatsPass(StepwellPass):
     """
     Say arithmetic on f16 and bf16 with that of f32, and conversions from and to bf16 with integers.

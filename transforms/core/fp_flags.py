@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -13,6 +12,7 @@ from xdsl.dialects.utils import FastMathFlag
 from ...analysis.levels import Level
 from ...analysis.operations import operations_of_kinds
 from ...dialects.scalar import EXACT
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 
@@ -24,7 +24,7 @@ SCALAR_FLAGS: dict[FpContract, arith.FastMathFlagsAttr | None] = {
 """Of sums, differences and products: `contract` lets a product and the sum that it goes into be rounded once."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreFpFlagsPass(StepwellPass):
     """
     Give sums, differences and products of floats without fast-math flags those of the numerical contract.

@@ -34,6 +34,7 @@ from ...analysis.operations import operations_in, operations_of
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.upstream.arith import VectorSelectOp
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 
 MOST_SLOTS = 64
@@ -48,7 +49,7 @@ _MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
 _ACCESSES = frozenset((*_LOADS, *_STORES))
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreMem2RegPass(StepwellPass):
     """
     Turns stack buffers into values that loops and branches hand on.
@@ -168,7 +169,7 @@ def _is_structured(op: Operation, root: Block | None) -> bool:
 # Which slots a block uses. Sets of slots are integers, with a bit for each.
 
 
-@dataclass(frozen=True)
+@frozen
 class Effects:
     """What a block, or an operation with its regions, does to slots."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.builder import Builder
@@ -25,13 +24,14 @@ from ...analysis.calls import is_private
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects import loop
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 
 COUNTER = "llvm.readcyclecounter"
 """LLVM's intrinsic function: the processor's counter, which runs at an even pace on all processors since 2010."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreTimeCallsPass(StepwellPass):
     """
     Makes public functions also return, as a last `memref<Nxi64>` that they are given, the ticks of the processor's

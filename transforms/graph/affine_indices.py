@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -15,9 +14,10 @@ from ...dialects.graph.affine_view import reach
 from ...dialects.graph.shapes import element_count, is_static
 from ...dialects.interfaces import Array
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class AffineIndices:
     """The elements of a tensor: `start`, and so much more with each step along an axis."""
 

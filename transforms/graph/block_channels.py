@@ -30,6 +30,7 @@ from ...dialects.graph.blocked_convolution import (
 from ...dialects.graph.expressions import built_before
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import is_listening, remark
@@ -338,7 +339,7 @@ def choose(found: Sequence[Images], channels: int, target: Target) -> tuple[list
     return chosen, text
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphBlockChannelsPass(StepwellPass):
     """
     Give images between convolutions their channels in blocks of a vector of `target`.

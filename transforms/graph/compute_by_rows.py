@@ -9,7 +9,6 @@ axis of the rows, with its loop outermost (Wolfe, High Performance Compilers for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -30,6 +29,7 @@ from ...dialects.graph.scans import CHAINS, CumulativeOp
 from ...dialects.interfaces import Elementwise
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -41,7 +41,7 @@ LEAST_BLOCKS = 4
 """So many blocks at least; fewer would save little."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RowsPlan:
     """Operations of a block that are computed for some rows at a time, in their order."""
 
@@ -253,7 +253,7 @@ def _on_block(op: Operation, operands: Sequence[SSAValue], plan: RowsPlan) -> Op
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphComputeByRowsPass(StepwellPass):
     """
     Compute running sums, products and extremes along rows, and what is made of them, a block of rows at a time.

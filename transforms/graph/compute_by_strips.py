@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.builder import Builder
@@ -26,6 +25,7 @@ from ...dialects.graph import ConcatOp, ConvOp, GraphOp, PadOp, SliceOp
 from ...dialects.graph.expressions import built_before
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -184,7 +184,7 @@ def _broadcast_rows(
     return builder.insert(SliceOp(value, slices)).result
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphComputeByStripsPass(StepwellPass):
     """
     Compute convolutions that follow one another by strips of rows, where images between them leave the second-level cache.

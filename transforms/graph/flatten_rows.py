@@ -18,6 +18,7 @@ from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.rows import RowWise
 from ...dialects.graph.shapes import is_static
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from ..unused import erase_unused_in
@@ -112,7 +113,7 @@ def flatten_rows(block: Block) -> None:
     erase_unused_in(block)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphFlattenRowsPass(StepwellPass):
     """
     Multiply the rows of a batch with a matrix as one matrix: `reshape(reshape(x) @ w)` for `x @ w`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from ...dialects.graph import (
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.interfaces import Array
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -175,7 +175,7 @@ def _replace(op: Operation, result: Expr) -> None:
             Rewriter.erase_op(owner)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphFoldScalesPass(StepwellPass):
     """
     Multiply weights by what their products are multiplied by: `(x @ w + t) * s` → `x @ (w * s) + t * s`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -10,12 +9,13 @@ from xdsl.ir import SSAValue
 from ...dialects.graph import AddOp, ConvOp, ConvTransposeOp, MatmulOp, SubOp
 from ...dialects.interfaces import Array
 from ...dialects.shaped import shape_of
+from ...frozen import frozen
 from .constant_operands import is_known, known_array
 
 Product: TypeAlias = MatmulOp | ConvOp | ConvTransposeOp
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """`x @ w` or a convolution, or the sum of one and a summand, with known weights and summand."""
 

@@ -9,7 +9,7 @@ for as its factors and a sum as its terms, however they are grouped: `0.5 * x * 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import permutations
 from math import isfinite
@@ -24,6 +24,7 @@ from ...dialects import graph
 from ...dialects.dtypes import float_limits, is_float, numpy_dtype
 from ...dialects.graph.base import splat_number
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from .terms import Apply, Constant, Number, Setting, Term, Variable
 
 _SUMS = (graph.AddOp, graph.SubOp)
@@ -32,7 +33,7 @@ _NUMBERS_IN_GRAPH = 2
 """How many numbers beside its factors a product may have: no exporter writes more, and it bounds the search."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Match:
     """What the variables of a term are, and the operations that it covers, users first."""
 
@@ -181,7 +182,7 @@ def _with_settings(pattern: Apply, op: Operation, found: Match) -> Match | None:
 # Sums and products in any order.
 
 
-@dataclass(frozen=True)
+@frozen
 class _Combination:
     """`number` · Π factors, each to the power of its sign; or `number` + Σ sign · term."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from ...dialects.graph import (
 from ...dialects.graph.elementwise import UnaryElementwiseOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .constant_operands import joined_constant, new_constant
@@ -142,7 +142,7 @@ def merge_products(block: Block) -> None:
             merge(layers)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphMergeProductsPass(StepwellPass):
     """
     Compute products of one tensor with several constant matrices as one product, whose columns are split; convolutions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import TensorType, i1, i8, i16, i32
@@ -32,6 +31,7 @@ from ...dialects.graph import (
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.shapes import element_count
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from .rules import EquationsPass, Rule, erase_unused
 from .worklist import Pattern
@@ -116,7 +116,7 @@ def _narrow(source: Attribute, wide: Attribute, count: int | None) -> Attribute 
     return None
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphNarrowSumsPass(EquationsPass):
     """
     Add up narrow integers that are cast to a wide type in 16 or 32 bits, where all sums have room, and cast the sum.

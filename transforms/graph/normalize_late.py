@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -15,6 +14,7 @@ from ...dialects.graph import MatmulOp, SoftmaxOp
 from ...dialects.graph.expressions import Expr, built_before, reciprocal
 from ...dialects.graph.shapes import element_count
 from ...dialects.shaped import shape_of
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, fp_contract
 from ..stepwell_pass import StepwellPass
 
@@ -51,7 +51,7 @@ def _pays(softmax: SoftmaxOp, matmul: MatmulOp) -> bool:
     return before is not None and after is not None and after < before
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphNormalizeLatePass(StepwellPass):
     """
     Normalise `softmax(x) @ v` after the product, where that is of fewer elements.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -18,6 +17,7 @@ from ...dialects.graph import MatmulOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.shapes import is_static
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -107,7 +107,7 @@ def _ends_chain(op: MatmulOp) -> bool:
     return user is None or not _is_matrix_product(user)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphOrderProductsPass(StepwellPass):
     """
     Order chains of matrix products by the number of operations: `(x @ y) @ z` → `x @ (y @ z)`.

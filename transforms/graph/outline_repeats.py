@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -23,11 +22,12 @@ from ...analysis.repeats import (
 from ...dialects import loop
 from ...dialects.copies import copy_of
 from ...dialects.graph import ConstantOp
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphOutlineRepeatsPass(StepwellPass):
     """
     Make what a function repeats one function, which it calls: passes then decide about it once.

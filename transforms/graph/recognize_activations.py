@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import pi
 from typing import ClassVar
 
+from ...frozen import frozen
 from ..numerics import NumericalEffect
 from .functions import (
     absolute,
@@ -76,7 +76,7 @@ ACTIVATIONS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphRecognizeActivationsPass(EquationsPass):
     """Recognize sigmoid, silu, gelu, mish and hard_sigmoid in primitive operations; not under `fp=strict`."""
 

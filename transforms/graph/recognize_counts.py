@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from ...dialects.graph.base import constant_array
 from ...dialects.graph.expressions import Expr, built_before, where
 from ...dialects.graph.scatter import UPDATES_AN_ELEMENT
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -29,7 +29,7 @@ besides, but each comparison is an operation of the program: with thousands of n
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class OneHot:
     """A matrix that is 1 where a key, of which there is one for each row, equals a name, of which one for each column."""
 
@@ -86,7 +86,7 @@ def _along(value: SSAValue) -> int | None:
     return varying[0] if len(varying) == 1 and len(shape) == 2 else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Counting:
     """A product of one-hot matrices, summed over their rows."""
 

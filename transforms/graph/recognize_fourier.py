@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import ClassVar
@@ -23,6 +22,7 @@ from ...dialects import graph
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.shapes import is_static
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
@@ -34,7 +34,7 @@ LEAST = 8
 """Terms of a sum below which a matrix is not looked at."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Transform:
     """Products of one operand with matrices of waves of one period, which one transform computes."""
 
@@ -183,7 +183,7 @@ def _scaled(x: Expr, factors: np.ndarray, axis: int) -> Expr:
     return x * new_constant(factors.astype(dtype).reshape(shape), "factors", x.builder)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphRecognizeFourierPass(StepwellPass):
     """
     Compute products with constant matrices of cosines and sines as fast Fourier transforms.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import i64
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import i64
 from ...dialects import graph
 from ...dialects.graph.base import splat_number
 from ...dialects.graph.expressions import Expr
+from ...frozen import frozen
 from .functions import at_least, at_most, both, either, equal, inverse, remainder, where
 from .rules import EquationsPass, Rule
 from .terms import Variable
@@ -93,7 +93,7 @@ def _rules() -> Iterator[Rule]:
 MULTIPLES = tuple(_rules())
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphRecognizeMultiplesPass(EquationsPass):
     """Touch only the multiples of a number: `where(i % step == 0, v, x)` → `fill_multiples(x, v, step, 0)`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
@@ -12,6 +11,7 @@ from ...dialects import graph
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.graph.shapes import is_static
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..numerics import NumericalEffect
 from ..remarks import remark
 from .functions import (
@@ -204,7 +204,7 @@ def _is_of_groups(norm: graph.LayerNormOp, x: SSAValue) -> bool:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphRecognizeNormalizationsPass(EquationsPass):
     """Recognize softmax, log_softmax, layer_norm, group_norm and rms_norm in primitive operations; not under `fp=strict`."""
 

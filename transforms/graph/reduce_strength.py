@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ from ...dialects import graph
 from ...dialects.dtypes import is_float, is_narrow_float
 from ...dialects.graph.expressions import Expr
 from ...dialects.graph.shapes import element_count
+from ...frozen import frozen
 from ..numerics import NumericalEffect
 from .functions import mean, reciprocal, rsqrt, sqrt, sum_of
 from .rules import EquationsPass, Rule
@@ -82,7 +82,7 @@ REDUCTIONS_IN_STRENGTH = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphReduceStrengthPass(EquationsPass):
     """Use cheaper operations that round differently: `x ** 2` → `x * x`; not under `fp=strict`."""
 

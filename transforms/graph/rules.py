@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...analysis.levels import Level
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -229,7 +230,7 @@ def apply_rules(module: ModuleOp, rules: Sequence[Rule], patterns: Sequence[Patt
     rewrite_kinds(module, table.rewrite, table.is_root)
 
 
-@dataclass(frozen=True)
+@frozen
 class EquationsPass(StepwellPass):
     """The base of a pass that uses a table of equations. `fp=strict` leaves all but exact ones unused."""
 

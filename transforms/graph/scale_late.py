@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ...dialects.dtypes import bit_width
 from ...dialects.graph.expressions import Expr
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..numerics import NumericalEffect
 from .reduce_strength import NUMBERS_THAT_MEET
 from .rules import EquationsPass, Rule
@@ -41,7 +41,7 @@ LATE_SCALES = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphScaleLatePass(EquationsPass):
     """
     Multiply by a number after a product and not before: `(x * c) @ y` → `(x @ y) * c`; not under `fp=strict`, nor for

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -13,11 +12,12 @@ from ...analysis.operations import operations_in
 from ...dialects.dtypes import is_float
 from ...dialects.graph import ScatterElementsOp
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphScatterInAnyOrderPass(StepwellPass):
     """
     Let sums and products that updates make of floats be made in any order, which `any_order` says then.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import frexp
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ from xdsl.dialects.builtin import i1
 
 from ...dialects.dtypes import float_limits, numpy_dtype
 from ...dialects.graph.expressions import Expr
+from ...frozen import frozen
 from .functions import (
     absolute,
     clip,
@@ -75,7 +75,7 @@ SIMPLIFICATIONS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphSimplifyPass(EquationsPass):
     """Use identities of the graph level that give the same values: `relu(relu(x))` → `relu(x)`."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, cast
 
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr
 from ...dialects.graph.shapes import is_static
+from ...frozen import frozen
 from .affine_gathers import GatherNdOfAffine, GatherOfAffine
 from .functions import (
     broadcast_to,
@@ -236,7 +236,7 @@ MOVEMENTS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphSimplifyMovementPass(EquationsPass):
     """Cancel and join reshapes, transposes, broadcasts, pads, slices and concats, and reduce before a transpose."""
 

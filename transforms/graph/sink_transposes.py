@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.builder import Builder
@@ -18,6 +17,7 @@ from ...analysis.operations import blocks_in, operations_of
 from ...dialects.graph import ElementwiseOp, TransposeOp
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -109,7 +109,7 @@ def sink_transposes(block: Block) -> None:
             sink(op, perm)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphSinkTransposesPass(StepwellPass):
     """
     Move transposes behind element-wise operations, where everything that follows transposes again.

@@ -8,7 +8,6 @@ it is written, so that a table of equations is also its documentation and the te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects import graph
 from ...dialects.dtypes import float_limits, is_float_dtype
 from ...dialects.graph.expressions import Expr
+from ...frozen import frozen
 
 Bindings: TypeAlias = Mapping[str, Any]
 """By name: an `Expr` for a variable, a NumPy scalar for a constant, a Python value for a setting."""
@@ -27,7 +27,7 @@ Bindings: TypeAlias = Mapping[str, Any]
 TermLike: TypeAlias = "Term | float"
 
 
-@dataclass(frozen=True)
+@frozen
 class Term:
     """The base of all terms, with NumPy's operators."""
 
@@ -80,7 +80,7 @@ class Term:
         return Apply(graph.GeOp, (self, term(other)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Variable(Term):
     """Any tensor; of one element type where that is given. The same name stands for the same tensor."""
 
@@ -91,7 +91,7 @@ class Variable(Term):
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class Constant(Term):
     """Any number: a constant whose elements are all equal, or a number among an operation's settings."""
 
@@ -101,7 +101,7 @@ class Constant(Term):
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class Number(Term):
     """This number, within the rounding of the element type that it has."""
 
@@ -111,7 +111,7 @@ class Number(Term):
         return f"{self.value:.6g}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Setting:
     """Any value of an operation's property that is no number, such as axes."""
 
@@ -121,7 +121,7 @@ class Setting:
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class Apply(Term):
     """An operation on operands, with all its properties by name."""
 

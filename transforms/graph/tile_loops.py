@@ -12,7 +12,6 @@ Computing, 1996, chapter 9).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, TypeAlias
 
@@ -28,6 +27,7 @@ from ...dialects import graph
 from ...dialects.dtypes import bit_width
 from ...dialects.graph.elementwise import ElementwiseOp
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .unfinished import keeps_finished_elements
@@ -43,7 +43,7 @@ WHOLE_VECTORS = 16
 Loop: TypeAlias = graph.WhileOp | graph.ScanOp
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """A loop that may be tiled: the shape of its state, and how many elements a tile has."""
 
@@ -197,7 +197,7 @@ def _on_tile(op: Operation, operands: Sequence[SSAValue], plan: _Plan) -> Operat
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphTileLoopsPass(StepwellPass):
     """
     Run loops of independent elements tile by tile.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...dialects.graph.fft_stages import complex_length, radices, unit_roots
 from ...dialects.interfaces import Array
+from ...frozen import frozen
 
 _NEARLY = 1e-2
 """how far from a wave a column may be that is looked at first: more than roundings of what is a thousand times as large"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Waves:
     """
     A matrix that has in column c the elements

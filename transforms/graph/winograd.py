@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from ...dialects.graph import ConvOp, MatmulOp, WinogradInputOp, WinogradOutputO
 from ...dialects.graph.expressions import Expr, built_before
 from ...dialects.minimal_filtering import TAPS, TILES, minimal_filtering
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
@@ -28,7 +28,7 @@ from ..stepwell_pass import StepwellPass
 from .constant_operands import is_known, known_array, new_constant
 
 
-@dataclass(frozen=True)
+@frozen
 class Tiling:
     """A convolution by F(tile, 3), and the sizes of what is made on the way."""
 
@@ -153,7 +153,7 @@ def choose(conv: ConvOp, target: Target) -> tuple[Tiling | None, str]:
     return best if is_less else None, text
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphWinogradPass(StepwellPass):
     """
     Compute convolutions by windows of 3 by 3 as products of transformed tiles, where `winograd`, or `fp=fast`, allows it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
@@ -14,6 +13,7 @@ from ...analysis.verify import verify
 from ...dialects.schedule import ScriptOp, Step, StepOp
 from ...dialects.schedule.script_text import parse_script
 from ...errors import StepwellError, location_of
+from ...frozen import frozen
 from ..step_support.nest import Nests
 from ..step_support.planning import apply
 from ..step_support.refusal import Refusal, describe
@@ -79,7 +79,7 @@ def numbered(
     return result
 
 
-@dataclass(frozen=True)
+@frozen
 class ApplySchedulePass(StepwellPass):
     """
     Applies the schedule in the module (and takes it out), or the one in a file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -13,13 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.schedule.steps import Fission
+from ...frozen import frozen
 from ..step_support.auto import functions_with_loops, target, try_step
 from ..step_support.nest import Nests
 from ..step_support.rewrite import body_ops
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopAutoFissionPass(StepwellPass):
     """
     Distributes loops that have a loop and something beside it in their body, where it is legal.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -14,6 +13,7 @@ from xdsl.ir import Block, SSAValue
 from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.schedule.steps import FuseLoops
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.auto import call_of, functions_with_loops, nest_of, target, try_step
 from ..step_support.nest import Nest, Nests
@@ -23,7 +23,7 @@ from ..step_support.trip_count import TripCount
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopAutoFusePass(StepwellPass):
     """
     Merges loops that follow each other, have as many iterations and use a buffer in common.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -13,13 +12,14 @@ from ...analysis.levels import Level
 from ...analysis.locality import loop_cost, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Reorder
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.auto import bands, functions_with_loops, nest_of, target, trips_inside, try_step
 from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopAutoInterchangePass(StepwellPass):
     """
     Reorders perfectly nested loops so that the innermost one touches the fewest cache lines.

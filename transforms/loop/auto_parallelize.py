@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -15,13 +14,14 @@ from ...analysis.levels import Level
 from ...analysis.locality import Trips
 from ...dialects import loop
 from ...dialects.schedule.steps import Parallel
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.auto import functions_with_loops, nest_of, target, trips_inside, try_step
 from ..step_support.nest import Nests
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopAutoParallelizePass(StepwellPass):
     """
     Marks the outermost parallel loop of each nest to run on threads.

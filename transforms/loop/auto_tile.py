@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -13,6 +12,7 @@ from ...analysis.levels import Level
 from ...analysis.locality import Reference, Trips, footprint, references
 from ...dialects import loop
 from ...dialects.schedule.steps import Tile
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.auto import (
     bands,
@@ -29,7 +29,7 @@ from ..stepwell_pass import StepwellPass
 _SIZES = (256, 128, 64, 32, 16, 8, 4)
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopAutoTilePass(StepwellPass):
     """
     Tiles perfectly nested loops whose data does not stay in a cache until it is used again.

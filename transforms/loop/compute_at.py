@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -15,6 +14,7 @@ from ...analysis.regions import Box, bounding_box, touched
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import ComputeAt
+from ...frozen import frozen
 from ..step_support.common_block import (
     CommonBlock,
     check_may_move,
@@ -34,7 +34,7 @@ from ..step_support.scratch import check_affine, check_certain, check_unchanged,
 from ..step_support.touches import Touch, make_serial, weaken
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnBuffer:
     """The buffer made in each iteration of the loop, as large as the part that it uses."""
 
@@ -72,7 +72,7 @@ class OwnBuffer:
         self.alloc.erase()
 
 
-@dataclass(frozen=True)
+@frozen
 class ComputeAtPlan:
     """The producers, the loop they go into, and the operation of its body they go in front of."""
 

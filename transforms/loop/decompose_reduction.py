@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
@@ -12,6 +11,7 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import DecomposeReduction
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.dead import erase_dead
 from ..step_support.handles import loops_in
@@ -25,7 +25,7 @@ from ..step_support.rewrite import insert_before
 from ..step_support.slices import may_repeat, used_from_outside
 
 
-@dataclass(frozen=True)
+@frozen
 class DecomposeReductionPlan:
     """The loop, the initialisation in it, and what a copy of the loop keeps for that."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -19,6 +18,7 @@ from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import DoubleBuffer
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import buffer_handle
 from ..step_support.identities import subjects_in
@@ -43,7 +43,7 @@ from ..step_support.slices import copy_at, may_repeat, used_from_outside
 from ..step_support.trip_count import TripCount
 
 
-@dataclass(frozen=True)
+@frozen
 class DoubleBufferPlan:
     """The loop, the buffer, and the operations that fill it, with what computes their operands."""
 

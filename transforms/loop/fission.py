@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.dialects import memref
@@ -15,6 +14,7 @@ from ...analysis.dependence import Dependence
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import Fission
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.made import TwoLoops
@@ -31,7 +31,7 @@ from ..step_support.rewrite import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class FissionPlan:
     """A loop, the name of the second one, and which operations of the body run in which."""
 

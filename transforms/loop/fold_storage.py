@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
@@ -18,6 +18,7 @@ from ...dialects.affine_bounds import without_divisions
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import FoldStorage
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.handles import buffer_handle
 from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests
@@ -31,7 +32,7 @@ LARGER_FACTORS = 4
 """How many factors above one that is refused are tried, to name the least that is legal."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FoldStoragePlan:
     """The buffer's operation, the type it gets, and the loops that cannot run in any order then."""
 
@@ -112,7 +113,7 @@ def _folded_type(step: FoldStorage, name: str, type_: MemRefType) -> MemRefType:
     return MemRefType(type_.element_type, sizes, type_.layout, type_.memory_space)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Folding:
     """What becomes of a buffer's accesses when elements that are a multiple of the factor apart share a place."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 from xdsl.ir.affine import AffineExpr
@@ -10,6 +9,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Fuse
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.kinds import weakest
 from ..step_support.made import OneLoop
@@ -34,7 +34,7 @@ _NUMBER = AffineExpr.dimension(0)
 """The fused loop's variable, where it is the only operand or the first."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FusePlan:
     """The two loops, the name of what they become, the iterations of the inner one, where both start."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
@@ -13,6 +12,7 @@ from ...analysis.dependence import Dependence
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import FuseLoops
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.kinds import weakest
@@ -37,7 +37,7 @@ from ..step_support.rewrite import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """A range of iterations that only one of the two loops runs, before or after the common one."""
 
@@ -48,7 +48,7 @@ class Part:
     upper: tuple[AffineExpr, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class FuseLoopsPlan:
     """The two loops, the ranges they run in, and where what stands between them goes."""
 

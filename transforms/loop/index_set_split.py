@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -22,6 +21,7 @@ from ...dialects.affine_bounds import linear_form, why_not_affine
 from ...dialects.affine_text import parse_affine, parse_constraint
 from ...dialects.ir_parser import IRParser
 from ...dialects.schedule.steps import IndexSetSplit
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.made import SomeLoops
@@ -36,7 +36,7 @@ Leaf = Callable[[], AffineExpr | None]
 ParsedT = TypeVar("ParsedT", AffineExpr, AffineConstraintExpr)
 
 
-@dataclass(frozen=True)
+@frozen
 class IndexSetSplitPlan:
     """The loop, the points it is split at in order, and the names of the loops after each point."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -16,6 +15,7 @@ from ...analysis.scop import Access
 from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.schedule.steps import Inline
+from ...frozen import frozen
 from ..step_support.dead import erase_dead
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
@@ -32,7 +32,7 @@ from ..step_support.slices import Slice, slice_of
 from ..step_support.touches import Touch, make_serial, weaken
 
 
-@dataclass(frozen=True)
+@frozen
 class Replacement:
     """A load of the buffer, and the iteration of the producer that computes what it reads."""
 
@@ -46,7 +46,7 @@ class Replacement:
     """what the expressions of the point are over"""
 
 
-@dataclass(frozen=True)
+@frozen
 class InlinePlan:
     """The stores to the buffer and the loads, each of which takes the value of one store directly."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -12,11 +11,12 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from ...analysis.calls import calls_in, only_called
 from ...analysis.levels import Level
 from ...analysis.structure import Numbered, Structure, structure
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopMergeKernelsPass(StepwellPass):
     """
     Merges kernels that are equal but for their names, so that each is scheduled and compiled once.

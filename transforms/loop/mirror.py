@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects import arith
@@ -19,6 +17,7 @@ from ...dialects import loop
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Mirror
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.made import SomeLoops
 from ..step_support.modes import check_marks_around, check_unmarked
@@ -31,7 +30,7 @@ from ..step_support.scratch import check_affine, check_certain
 from ..step_support.tight_bounds import plain_bounds, tight_bounds
 
 
-@dataclass(frozen=True)
+@frozen
 class MirrorPlan:
     """The loop with the bounds that it gets, the matrix, and what its copy is made of."""
 
@@ -266,7 +265,7 @@ class _Symmetry:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Factor:
     """A factor of a product: what it is loaded by, and the operations that make it of that."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -19,6 +18,7 @@ from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.rewrite import lower_bound, set_bounds, upper_bound
 from ..stepwell_pass import StepwellPass
 
@@ -26,7 +26,7 @@ Ranges = Mapping[SSAValue, Range]
 """The least and the greatest value of loops' variables."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Edge:
     """
     One end of what is needed along an axis of a buffer, and how far stores there are from the loop's variable v: they
@@ -52,7 +52,7 @@ class _Edge:
         return (room if self.is_last else room * -1).simplify(1, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Function:
     """A function that is called at each step of a loop, whose number is `step`."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
 from ...dialects import loop
 from ...dialects.loop import NONTEMPORAL, Scope
 from ...dialects.schedule.steps import Nontemporal
+from ...frozen import frozen
 from ..step_support.handles import buffer_handle
 from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests
@@ -19,7 +18,7 @@ from ..step_support.refusal import refuse
 _KEPT_NEAR = (Scope.REGISTER, Scope.STACK)
 
 
-@dataclass(frozen=True)
+@frozen
 class NontemporalPlan:
     """The buffer, and the stores that get the hint."""
 

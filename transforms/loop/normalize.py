@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.schedule.steps import Normalize
+from ...frozen import frozen
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
@@ -16,7 +15,7 @@ from ..step_support.rewrite import normalise_step
 from ..step_support.tidy import tidy_expressions
 
 
-@dataclass(frozen=True)
+@frozen
 class NormalizePlan:
     """The loops that begin elsewhere or leave numbers out, those around others first."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -28,6 +27,7 @@ from ...analysis.structure import Structure, structure
 from ...dialects import loop
 from ...dialects.resources import INLINE_LIMIT
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.load_time import LoadTime, erase_unused
 from ..stepwell_pass import StepwellPass
@@ -36,7 +36,7 @@ MOST_GROWTH = 2
 """How many times the elements of the constants a kept buffer may have: padding less than doubles them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Packing:
     """A buffer, the nests that fill it, and the constants these read, in the order of their first loads."""
 
@@ -119,7 +119,7 @@ def _is_constant(buffer: SSAValue) -> bool:
     return loop.CONSTANT in function.arg_attrs.data[buffer.index].data
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopOutlinePackingPass(StepwellPass):
     """
     Fills buffers that are copies of constants once, when the program is loaded.

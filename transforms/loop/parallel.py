@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ...analysis.alias import is_allocation
@@ -10,6 +9,7 @@ from ...analysis.dependence import Dependence, DependenceKind
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Parallel
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.kinds import parallel_loops
 from ..step_support.made import OneLoop
@@ -20,7 +20,7 @@ from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse_dependence
 
 
-@dataclass(frozen=True)
+@frozen
 class ParallelPlan:
     """The loop to mark."""
 

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExp
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Partition
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.dead_conditions import simplify_condition
 from ..step_support.handles import loop_handle
@@ -34,7 +35,7 @@ from ..step_support.tight_bounds import plain_bounds
 _NONE: BoundExprs = ((), ())
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionPlan:
     """The loop, where the iterations begin and end that meet all conditions, and the names of the loops beside it."""
 

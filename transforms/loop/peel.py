@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Peel
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.made import PeeledLoops
@@ -25,7 +25,7 @@ from ..step_support.rewrite import (
 from ..step_support.tight_bounds import plain_bounds
 
 
-@dataclass(frozen=True)
+@frozen
 class PeelPlan:
     """The loop, how many iterations go where, and the names of the loops made for them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -32,6 +31,7 @@ from ...analysis.memory_plan import bytes_of
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -54,7 +54,7 @@ def _has_mark(function: func.FuncOp, mark: str) -> bool:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopPlanMemoryPass(StepwellPass):
     """
     Places the arena buffers of each public function, and of what it calls, in one argument, by liveness.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -27,6 +26,7 @@ from ...analysis.levels import Level
 from ...analysis.statements import Statement, find_statements, is_free
 from ...dialects import loop
 from ...errors import StepwellError
+from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.isl_ast import AstToLoops
 from ..step_support.rewrite import substitute
@@ -39,7 +39,7 @@ OPERATIONS = 120_000
 """Of isl's arithmetic, after which a schedule is given up: a few seconds. `examples/kernels` take 50 000."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopPolyhedralPass(StepwellPass):
     """
     Schedules the loops of each function anew with isl, for parallelism and locality.

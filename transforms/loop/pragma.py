@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Pragma
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.made import OneLoop
 from ..step_support.nest import Nest, Nests
@@ -19,7 +19,7 @@ _KEY = re.compile(r"[A-Za-z_][\w.$]*")
 """What stands for a name in the text of attributes without quotes."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PragmaPlan:
     """The loop, and the attribute it gets."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -15,6 +13,7 @@ from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ...targets.core import LINE_BYTES
 from ..step_support.handles import loop_handle
 from ..step_support.made import SomeLoops
@@ -27,7 +26,7 @@ from ..step_support.rewrite import added_up
 from ..step_support.scratch import check_affine
 
 
-@dataclass(frozen=True)
+@frozen
 class PrefetchPlan:
     """The loop, and the part of a buffer that one of its iterations uses."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import islpy as isl
@@ -15,6 +14,7 @@ from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import Reorder
+from ...frozen import frozen
 from ..step_support.bounds import NestBounds, nest_bounds
 from ..step_support.chain import chain_with
 from ..step_support.handles import loop_handle
@@ -42,7 +42,7 @@ from ..step_support.sinking import Sinking, plan_sinking
 from ..step_support.tight_bounds import plain_bounds
 
 
-@dataclass(frozen=True)
+@frozen
 class ReorderPlan:
     """The loops as they are, outermost first, in their new order, and what stands between them."""
 
@@ -88,7 +88,7 @@ class ReorderPlan:
                 normalise_step(for_op, self.origins.get(for_op))
 
 
-@dataclass(frozen=True)
+@frozen
 class NewBounds:
     """Bounds for the loops in their new order, counted by one."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.schedule.steps import Reverse
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.made import OneLoop
 from ..step_support.modes import check_unmarked
@@ -20,7 +19,7 @@ from ..step_support.rewrite import BoundExprs, set_bounds, set_step, shifted_to,
 from ..step_support.tight_bounds import plain_bounds
 
 
-@dataclass(frozen=True)
+@frozen
 class ReversePlan:
     """The loop, its new bounds and step, and what to put for its variable."""
 

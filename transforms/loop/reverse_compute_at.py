@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.ir import Operation
@@ -11,6 +10,7 @@ from xdsl.ir import Operation
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseComputeAt
+from ...frozen import frozen
 from ..step_support.common_block import (
     CommonBlock,
     check_may_move,
@@ -30,7 +30,7 @@ from ..step_support.rewrite import body_ops
 from ..step_support.scratch import check_certain, iteration_text
 
 
-@dataclass(frozen=True)
+@frozen
 class ReverseComputeAtPlan:
     """The consumers, the loop they go into, and how far their loops still run."""
 

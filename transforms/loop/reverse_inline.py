@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -19,6 +18,7 @@ from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import ReverseInline
+from ...frozen import frozen
 from ..step_support.dead import erase_dead
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
@@ -31,7 +31,7 @@ from ..step_support.scratch import check_certain, known_accesses, scratch_buffer
 from ..step_support.slices import copy_at, used_from_outside
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """Operations of one block that use loaded elements, and all that those are used with."""
 
@@ -46,7 +46,7 @@ class Part:
         return [a for op in self.ops for a in nest.dependences.scop.inside(op)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Placement:
     """A part that goes to a store, and in which of the store's iterations."""
 
@@ -79,7 +79,7 @@ class Placement:
         copy_at(ops, builder, variables, self.point, self.values, known)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReverseInlinePlan:
     """The stores to the buffer, and the parts of the consumer that go to them."""
 

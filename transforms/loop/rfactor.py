@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
@@ -24,6 +23,7 @@ from ...dialects.dtypes import bit_width, is_float
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import Rfactor
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.bounds import NestBounds, nest_bounds
 from ..step_support.handles import buffer_handle, loop_handle
 from ..step_support.made import PartialResults
@@ -40,7 +40,7 @@ STACK_BYTES = 32 * 1024
 """Partial results larger than a first-level cache go to the arena."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PartialPlace:
     """Partial results initialised in front of a loop and combined after it."""
 
@@ -53,7 +53,7 @@ class PartialPlace:
     """of loops over the elements of these axes, over the variables around and the function's parameters"""
 
 
-@dataclass(frozen=True)
+@frozen
 class RfactorPlan:
     """The updates, the loop that gets partial results, and where these stand."""
 

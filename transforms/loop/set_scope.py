@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -13,6 +12,7 @@ from ...dialects import loop
 from ...dialects.loop import RunMode, Scope, ScopeAttr
 from ...dialects.schedule.steps import SetScope
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.handles import buffer_handle
 from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests, loops_around
@@ -21,7 +21,7 @@ from ..step_support.refusal import refuse
 from ..step_support.scopes import LIMITS, check_room
 
 
-@dataclass(frozen=True)
+@frozen
 class SetScopePlan:
     """The buffer's operation and where it is to live."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import (
@@ -19,6 +18,7 @@ from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import Simplify
+from ...frozen import frozen
 from ..step_support.dead_conditions import simplify_condition
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
@@ -40,7 +40,7 @@ from ..step_support.tight_bounds import tight_bounds
 from ..step_support.trip_count import TripCount
 
 
-@dataclass(frozen=True)
+@frozen
 class SimplifyPlan:
     """The function whose loops and conditions are simplified until nothing changes."""
 

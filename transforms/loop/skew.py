@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Skew
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.made import OneLoop
 from ..step_support.nest import Nest, Nests, loops_around
@@ -25,7 +24,7 @@ from ..step_support.rewrite import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class SkewPlan:
     """The loop, the loop around it that it is skewed by, and how many times that one's variable."""
 

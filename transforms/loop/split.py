@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import LoopHandle, loop_handle
 from ..step_support.made import SplitLoops
@@ -35,7 +34,7 @@ from ..step_support.tight_bounds import plain_bounds
 from ..step_support.trip_count import TripCount
 
 
-@dataclass(frozen=True)
+@frozen
 class SplitPlan:
     """The loop, the iterations of a block, the names of the new loops, and how the rest is run."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -20,6 +19,7 @@ from ...dialects import loop
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.element_types import (
     Conversion,
     Extended,
@@ -43,7 +43,7 @@ At = loop.ForOp | func.FuncOp
 """The loop whose iterations get a copy each, or the function when each call gets one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class StagePlan:
     """The buffer, what gets a copy of its own, and what is copied in and out."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -19,6 +18,7 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule.steps import StageHalo
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import buffer_handle, loop_handle
 from ..step_support.layouts import Layout, checked_order
@@ -38,7 +38,7 @@ Range = tuple[list[AffineExpr], list[AffineExpr]]
 """A part of one axis of the copy: from the largest of some expressions to the smallest of others."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Read:
     """A load of the buffer, and the condition that it is made under where there is one."""
 
@@ -46,7 +46,7 @@ class Read:
     guard: loop.IfOp | None
 
 
-@dataclass(frozen=True)
+@frozen
 class StageHaloPlan:
     """The buffer, the reads that will use the copy, the box that is copied and what stands around the buffer."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import memref
@@ -11,6 +10,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects import loop
 from ...dialects.schedule.steps import StorageAlign
+from ...frozen import frozen
 from ..step_support.handles import buffer_handle
 from ..step_support.made import OneBuffer
 from ..step_support.nest import Nest, Nests
@@ -19,7 +19,7 @@ from ..step_support.refusal import refuse
 from ..step_support.scopes import check_room
 
 
-@dataclass(frozen=True)
+@frozen
 class StorageAlignPlan:
     """The buffer's operation and the type it gets."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import islpy as isl
@@ -26,6 +25,7 @@ from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
 from ...dialects.shaped import Buffer, memref_type
+from ...frozen import frozen
 from ...spelling import did_you_mean, few_names
 from ..step_support.made import Nothing
 from ..step_support.modes import check_marks_around
@@ -38,7 +38,7 @@ from ..step_support.trip_count import TripCount
 from ..step_support.unify import Accessor, Mismatch, Unifier
 
 
-@dataclass(frozen=True)
+@frozen
 class View:
     """The part of a buffer that stands for an argument of the kernel."""
 
@@ -129,7 +129,7 @@ def _offset(type_: Buffer) -> int | None:
     return layout.get_offset() if isinstance(layout, StridedLayoutAttr) else 0
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorizePlan:
     """The nest's loop, the function to call, and its arguments: views of buffers, or other values."""
 

@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Tile
+from ...frozen import frozen
 from ..step_support.chain import chain_of
 from ..step_support.copies import Copier
 from ..step_support.extremes import extreme
@@ -39,7 +40,7 @@ from .split import blocks_and_rest, check_peelable
 Bounds = tuple[BoundExprs, BoundExprs]
 
 
-@dataclass(frozen=True)
+@frozen
 class Axis:
     """One loop to be tiled."""
 
@@ -68,7 +69,7 @@ class Axis:
         return lower, ([end, *shifted_to(highs, 1)], [start, *high_values])
 
 
-@dataclass(frozen=True)
+@frozen
 class TilePlan:
     """The loops to be tiled, outermost first, and what stands between them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from ...dialects import loop
 from ...dialects.loop import RunMode, RunModeAttr
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.made import Nothing, UnrolledLoop
@@ -38,7 +38,7 @@ LIMIT = 1 << 14
 """Operations that unrolling may leave: beyond, compile time grows without a gain in speed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnrollPlan:
     """The loop written out wholly: so many iterations from the first one on."""
 
@@ -59,7 +59,7 @@ class UnrollPlan:
         return Nothing()
 
 
-@dataclass(frozen=True)
+@frozen
 class UnrollMarkPlan:
     """The loop that is marked."""
 
@@ -74,7 +74,7 @@ class UnrollMarkPlan:
         return UnrolledLoop(loop_handle(self.nest, self.for_op), None)
 
 
-@dataclass(frozen=True)
+@frozen
 class PartialUnrollPlan:
     """The loop, how many copies of its body there will be, and how the rest is run."""
 

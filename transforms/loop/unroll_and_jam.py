@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -16,6 +16,7 @@ from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.schedule.steps import UnrollAndJam
+from ...frozen import frozen
 from ..step_support.copies import Copier
 from ..step_support.handles import loop_handle
 from ..step_support.jam import Jam, Joint, groups_of, with_effects
@@ -43,7 +44,7 @@ _LEVEL = 4
 """Entries of the new time vectors for each loop inside: where, in which part, for which copy, its variable."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnrollAndJamPlan:
     """The loop, how many copies there will be, and how the copies of each loop inside become one."""
 

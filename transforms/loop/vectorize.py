@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import islpy as isl
@@ -22,6 +22,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from ..step_support.handles import loop_handle
 from ..step_support.kinds import parallel_loops, weakest
 from ..step_support.made import VectorLoop
@@ -38,7 +39,7 @@ STRIDED = "stepwell.strided"
 """Attribute of a vector loop: the buffers whose elements its lanes find apart in memory."""
 
 
-@dataclass(frozen=True)
+@frozen
 class VectorizePlan:
     """The loop, how it is split first, and what is said of the loop of lanes."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
+from ...frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Level:
     """A loop's bounds, over the variables of the loops outside of it and then the parameters."""
 
@@ -20,7 +19,7 @@ class Level:
     """the variable stays below all of these"""
 
 
-@dataclass(frozen=True)
+@frozen
 class NestBounds:
     """Loops that together run through a set, and the condition under which they do, if there is one."""
 

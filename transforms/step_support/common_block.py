@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
@@ -12,13 +11,14 @@ from xdsl.traits import get_effects
 from ...dialects import loop
 from ...dialects.loop import RunMode
 from ...dialects.schedule import Step
+from ...frozen import frozen
 from .nest import Nest, loops_around
 from .order import check_effects, check_structured
 from .refusal import refuse
 from .slices import used_from_outside
 
 
-@dataclass(frozen=True)
+@frozen
 class CommonBlock:
     """
     The innermost block around a loop and around operations outside of it.

@@ -9,7 +9,6 @@ integers is exact in a float, in every order, while all partial sums have as man
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -27,6 +26,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import ELEMENT_TYPES, bit_width, is_float, significand_bits
 from ...dialects.schedule import Step
 from ...dialects.shaped import memref_type
+from ...frozen import frozen
 from .nest import Nest
 from .refusal import refuse
 from .trip_count import TripCount
@@ -38,7 +38,7 @@ _FREE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRA
 """Flags of sums and products that are exact in any order."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Extended:
     """The copy holds each element as what an operation makes of it: every load was extended by that one."""
 
@@ -66,7 +66,7 @@ class Extended:
                 Rewriter.replace_op(extension, arith.FPToSIOp(result, wanted))  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True)
+@frozen
 class Summed:
     """The copy is of sums of integers, which are made in floats."""
 

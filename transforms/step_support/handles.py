@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import loop
 from ...dialects.schedule import Named
 from ...errors import StepwellError
+from ...frozen import frozen
 from .identities import Identity
 from .nest import Nest, loops_around
 from .trip_count import TripCount
 
 
-@dataclass(frozen=True)
+@frozen
 class Handle(Named):
     """
     A loop or buffer that stays the same while steps move, rename or copy it.

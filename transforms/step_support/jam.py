@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineConstraintExpr
 
 from ...dialects import loop
 from ...dialects.loop import LoopKind
+from ...frozen import frozen
 from .copies import Copier
 from .rewrite import (
     BoundExprs,
@@ -23,7 +24,7 @@ from .rewrite import (
 from .sinking import bound_to_effects
 
 
-@dataclass(frozen=True)
+@frozen
 class Joint:
     """
     How the copies of an inner loop become one: they share the iterations that all of them have.

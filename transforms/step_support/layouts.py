@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm
 
 from xdsl.ir.affine import AffineExpr
@@ -11,10 +10,11 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.regions import Box
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Stage
+from ...frozen import frozen
 from .refusal import refuse
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Where an element of the box stands in the scratch buffer."""
 

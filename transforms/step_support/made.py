@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ...dialects.schedule import Named
 from ...errors import StepwellError
+from ...frozen import frozen
 from .handles import BufferHandle, Handle, LoopHandle
 
 HandleT = TypeVar("HandleT", bound=Handle, covariant=True)
@@ -51,7 +51,7 @@ class Made(Named, Generic[HandleT]):
         return self.handles[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class Nothing(Made[Handle]):
     """The loop or buffer is gone, and nothing has come in its place that has a name."""
 
@@ -60,7 +60,7 @@ class Nothing(Made[Handle]):
         return ()
 
 
-@dataclass(frozen=True)
+@frozen
 class OneLoop(Made[LoopHandle]):
     """One loop, made or changed."""
 
@@ -71,7 +71,7 @@ class OneLoop(Made[LoopHandle]):
         return (self.loop,)
 
 
-@dataclass(frozen=True)
+@frozen
 class SomeLoops(Made[LoopHandle]):
     """Several loops, as many as the program and the step's parameters say."""
 
@@ -82,7 +82,7 @@ class SomeLoops(Made[LoopHandle]):
         return self.loops
 
 
-@dataclass(frozen=True)
+@frozen
 class SplitLoops(Made[LoopHandle]):
     """The loop over blocks, the loop inside a block, and the loop over the rest when that is peeled."""
 
@@ -95,7 +95,7 @@ class SplitLoops(Made[LoopHandle]):
         return self.outer, self.inner
 
 
-@dataclass(frozen=True)
+@frozen
 class TiledLoops(Made[LoopHandle]):
     """
     The loops over tiles, then those inside a tile, each outermost first.
@@ -111,7 +111,7 @@ class TiledLoops(Made[LoopHandle]):
         return self.outer + self.inner
 
 
-@dataclass(frozen=True)
+@frozen
 class UnrolledLoop(Made[LoopHandle]):
     """The loop of fewer iterations, and the loop over the rest when that is peeled."""
 
@@ -123,7 +123,7 @@ class UnrolledLoop(Made[LoopHandle]):
         return (self.loop,)
 
 
-@dataclass(frozen=True)
+@frozen
 class VectorLoop(Made[LoopHandle]):
     """The loop of lanes, and when it was split for that the loop around it and the one over the rest."""
 
@@ -136,7 +136,7 @@ class VectorLoop(Made[LoopHandle]):
         return (self.loop,) if self.outer is None else (self.outer, self.loop)
 
 
-@dataclass(frozen=True)
+@frozen
 class PeeledLoops(Made[LoopHandle]):
     """The loop itself, and those before and after it over the iterations that were taken off."""
 
@@ -149,7 +149,7 @@ class PeeledLoops(Made[LoopHandle]):
         return tuple(each for each in (self.front, self.loop, self.back) if each is not None)
 
 
-@dataclass(frozen=True)
+@frozen
 class TwoLoops(Made[LoopHandle]):
     """The loop with the first part of the body, and the loop with the rest."""
 
@@ -161,7 +161,7 @@ class TwoLoops(Made[LoopHandle]):
         return self.first, self.rest
 
 
-@dataclass(frozen=True)
+@frozen
 class MergedLoop(Made[LoopHandle]):
     """The merged loop, and the loops before and after it over iterations that only one of the two has."""
 
@@ -174,7 +174,7 @@ class MergedLoop(Made[LoopHandle]):
         return (self.loop,)
 
 
-@dataclass(frozen=True)
+@frozen
 class OneBuffer(Made[BufferHandle]):
     """One buffer, made or changed."""
 
@@ -185,7 +185,7 @@ class OneBuffer(Made[BufferHandle]):
         return (self.buffer,)
 
 
-@dataclass(frozen=True)
+@frozen
 class StagedBuffer(Made[BufferHandle]):
     """
     The scratch buffer, and the loops that fill it and that copy it back, outermost first.
@@ -212,7 +212,7 @@ class StagedBuffer(Made[BufferHandle]):
         return (self.buffer,)
 
 
-@dataclass(frozen=True)
+@frozen
 class HaloBuffer(Made[BufferHandle]):
     """
     The scratch buffer, the loops that copy what is inside of the buffer that was staged, and for each part of its
@@ -228,7 +228,7 @@ class HaloBuffer(Made[BufferHandle]):
         return (self.buffer,)
 
 
-@dataclass(frozen=True)
+@frozen
 class PartialResults(Made[BufferHandle]):
     """The buffer of partial results, and the loops that initialise and that combine them, outermost first."""
 

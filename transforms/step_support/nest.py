@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -15,6 +14,7 @@ from ...analysis.frames import Frames
 from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...errors import StepwellError
+from ...frozen import frozen
 from ...spelling import did_you_mean, few_names
 from .identities import Identities, Identity, Subject, subjects_in
 from .settled import Settled
@@ -210,7 +210,7 @@ def _known(what: str, names: list[str], wanted: str) -> str:
     return f"expected one of its {what}; {did_you_mean(wanted, names, listed)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Saved:
     """A module at some time."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, field, fields, make_dataclass
+from dataclasses import fields
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.levels import Level
 from ...dialects.schedule import TAILS, Step
+from ...frozen import frozen
 from ..numerics import NumericalEffect
 from ..stepwell_pass import StepwellPass
 from .handles import Handle
@@ -116,19 +117,16 @@ def step_pass(step_class: type[Step], *, numerics: NumericalEffect = "exact") ->
     order in which a reduction joins its values, where the operations' flags allow that.
     """
     hints = get_type_hints(step_class)
-    options = [
-        (f.name, hints[f.name], field() if f.default is MISSING else field(default=f.default))
-        for f in fields(step_class)  # pyright: ignore[reportArgumentType]
-    ]
-    return make_dataclass(
-        f"Loop{step_class.__name__}Pass",
-        options,
-        bases=(StepPass,),
-        namespace={
-            "__doc__": step_class.__doc__,
-            "name": "loop-" + step_class.keyword.replace("_", "-"),
-            "step_class": step_class,
-            "numerics": numerics,
-        },
-        frozen=True,
-    )
+    options = step_class.__annotations__
+    namespace: dict[str, Any] = {
+        "__doc__": step_class.__doc__,
+        "__module__": __name__,
+        "__annotations__": {name: hints[name] for name in options},
+        "name": "loop-" + step_class.keyword.replace("_", "-"),
+        "step_class": step_class,
+        "numerics": numerics,
+    }
+    namespace |= {
+        name: step_class.__dict__[name] for name in options if name in step_class.__dict__
+    }
+    return frozen(type(f"Loop{step_class.__name__}Pass", (StepPass,), namespace))

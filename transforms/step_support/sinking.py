@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import islpy as isl
@@ -15,6 +14,7 @@ from xdsl.traits import is_side_effect_free
 from ...analysis.affine_isl import constant, pw_aff
 from ...dialects import loop
 from ...dialects.schedule import Step
+from ...frozen import frozen
 from .nest import Nest
 from .order import TimeSpace
 from .refusal import refuse
@@ -23,7 +23,7 @@ from .tight_bounds import plain_bounds
 from .trip_count import TripCount
 
 
-@dataclass(frozen=True)
+@frozen
 class Segment:
     """Operations in the body of `chain[level]`, before or after the next loop of the chain."""
 
@@ -32,7 +32,7 @@ class Segment:
     ops: tuple[Operation, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sinking:
     """
     What stands between the loops of a chain, and how it gets inside.

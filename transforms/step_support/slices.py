@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, func, memref
@@ -14,10 +13,11 @@ from xdsl.traits import get_effects
 
 from ...dialects import loop
 from ...dialects.affine_text import compact
+from ...frozen import frozen
 from .rewrite import substitute
 
 
-@dataclass(frozen=True)
+@frozen
 class Slice:
     """What computes a value inside of loops, in order; what stands outside of all loops is left out."""
 

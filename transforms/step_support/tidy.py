@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
@@ -20,6 +19,7 @@ from ...analysis.operations import operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
 from ...dialects.affine_text import compact
+from ...frozen import frozen
 from .dead import erase_dead
 from .nest import Nest
 from .rewrite import (
@@ -32,7 +32,7 @@ from .rewrite import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Known:
     """What is known of a value: its range, and a number that it is a multiple of."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
@@ -16,11 +15,12 @@ from ...analysis.subscript_tests import SubscriptTest
 from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule import Step
+from ...frozen import frozen
 from .nest import Nest
 from .refusal import refuse
 
 
-@dataclass(frozen=True)
+@frozen
 class Touch:
     """The elements of a buffer that each iteration of nested loops reads or writes."""
 
@@ -120,7 +120,7 @@ def make_serial(loops: Sequence[loop.ForOp]) -> None:
         for_op.kind = LoopKindAttr(LoopKind.SERIAL)
 
 
-@dataclass(frozen=True)
+@frozen
 class Meeting:
     """A new touch and another one, which may be of the same memory."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -22,6 +21,7 @@ from ...analysis.buffer_plan import plan_buffers
 from ...analysis.levels import Level
 from ...dialects import loop
 from ...dialects.shaped import Tensor
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 from .bufferizable import check_function, has_tensors
 from .constant_globals import ConstantGlobals
@@ -91,7 +91,7 @@ def _bufferize_body(function: func.FuncOp, constants: ConstantGlobals) -> None:
     region.drop_all_references()
 
 
-@dataclass(frozen=True)
+@frozen
 class TeBufferizePass(StepwellPass):
     """
     Decides where each tensor lives; what moves elements becomes a view where it can.

@@ -29,6 +29,7 @@ from ...dialects import loop, te
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import axis_names
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
@@ -77,7 +78,7 @@ def _only_compute(value: SSAValue) -> tuple[te.KernelOp, te.ComputeOp] | None:
     return kernel, found[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Operand:
     """What loops read that is computed in them: the only compute of another kernel."""
 
@@ -343,7 +344,7 @@ def _compute_ahead(
     steps.erase()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Stored:
     """A load, the buffer of what it reads in a block, and what writes the elements of that."""
 

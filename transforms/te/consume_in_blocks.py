@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -20,6 +19,7 @@ from ...dialects import loop, te
 from ...dialects.affine_bounds import Range, bounds, linear_form
 from ...dialects.shaped import tensor_type
 from ...dialects.te.loops import buffer_of
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 from .elements import ElementWriter
@@ -86,7 +86,7 @@ def _rewrite(plan: BlocksPlan) -> None:
         kernel.erase()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Part:
     """A part of the steps, and what follows them in it."""
 

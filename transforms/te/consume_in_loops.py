@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -23,6 +22,7 @@ from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.shaped import tensor_type
 from ...dialects.te.loops import buffer_of
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -31,7 +31,7 @@ from .merge_loops import CarriedLoops
 from .replace_kernel import replace_kernel
 
 
-@dataclass(frozen=True)
+@frozen
 class TeConsumeInLoopsPass(StepwellPass):
     """
     Computes what needs each element that loops write once, and nothing else does, where the loops write it.
@@ -64,7 +64,7 @@ class TeConsumeInLoopsPass(StepwellPass):
                 found = CarriedLoops.of(plan.apply())
 
 
-@dataclass(frozen=True)
+@frozen
 class _Reader:
     """The first compute of a kernel, which alone reads a tensor, each of its elements once."""
 
@@ -130,7 +130,7 @@ def _axes(compute: te.ComputeOp, source: SSAValue) -> tuple[int, ...] | str:
     return tuple(along.index(n) for n in range(len(extents)))
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsumptionPlan:
     """Loops, the result that is used where they write it, and what uses it."""
 

@@ -22,6 +22,7 @@ from ...dialects.shaped import tensor_type
 from ...dialects.te.loop_builder import LoopBuilder
 from ...dialects.te.loops import buffer_of
 from ...dialects.te.text import axis_names
+from ...frozen import frozen
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -35,7 +36,7 @@ BUFFERS = 8
 """Each step's buffer is an eighth of the first cache, through which the source and the result go as well."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TeDoubleWindowsPass(StepwellPass):
     """
     Computes wide moving maxima and minima in steps, each of two windows of the step before.
@@ -226,7 +227,7 @@ class _Writer:
             smaller = larger
 
 
-@dataclass(frozen=True)
+@frozen
 class _Part:
     """Where the windows of a block are: in a buffer, from a place on."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -25,6 +24,7 @@ from ...analysis.operations import operations_in
 from ...analysis.recastable import is_recastable
 from ...dialects import te
 from ...dialects.shaped import memref_type, tensor_type
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 from .recast import recast
 
@@ -49,7 +49,7 @@ class TeFlattenOperandsPass(StepwellPass):
                     _flatten(kernel, found)
 
 
-@dataclass(frozen=True)
+@frozen
 class Flattening:
     """A dimension of what a kernel reads becomes one with the next."""
 

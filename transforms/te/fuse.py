@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from xdsl.builder import Builder
@@ -35,6 +34,7 @@ from ...dialects import te
 from ...dialects.control_flow import ControlFlow
 from ...dialects.copies import copy_of
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
@@ -43,7 +43,7 @@ from .expand import expand_body
 from .rfactor import rfactor
 
 
-@dataclass(frozen=True)
+@frozen
 class TeFusePass(StepwellPass):
     """
     Decides which computes are one nest of loops, and which nests are one kernel.
@@ -165,7 +165,7 @@ def fuse(block: Block, plan: FusionPlan) -> None:
             each.erase()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Body:
     """What stands in a kernel: it is copied for others whose plans have the same structure."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
@@ -13,13 +11,14 @@ from ...analysis.integer_ranges import IntegerRanges
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects import te
+from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
 from ..unused import erase_unused_in
 
 _DECIDABLE = (arith.CmpiOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
 
 
-@dataclass(frozen=True)
+@frozen
 class TeIntRangeOptimizationsPass(StepwellPass):
     """
     Leaves out comparisons and extremes of integers whose result is known from what their operands lie between.

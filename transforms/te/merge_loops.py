@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -17,6 +16,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import comes_after, is_before, operations_in, operations_of
 from ...dialects import loop, te
 from ...dialects.dtypes import is_float
+from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -62,7 +62,7 @@ class TeMergeLoopsPass(StepwellPass):
                 waiting.append(kernel)
 
 
-@dataclass(frozen=True)
+@frozen
 class CarriedLoops:
     """A kernel of nothing but loops whose steps need what those before them left in registers or at computed places."""
 
@@ -114,7 +114,7 @@ def _updated(operations: Sequence[Operation]) -> set[SSAValue]:
     return read & {op.memref for op in operations if isinstance(op, memref.StoreOp)}
 
 
-@dataclass(frozen=True)
+@frozen
 class MergePlan:
     """Two kernels, of which the first stands before the second, and where both can stand as one."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...analysis.strided_views import Placing, row_major
 from ...dialects.shaped import Buffer, Tensor, contiguous
+from ...frozen import frozen
 
 
 def buffer_type(type_: Tensor, placing: Placing | None = None) -> Buffer:
@@ -34,7 +35,7 @@ def buffer_type(type_: Tensor, placing: Placing | None = None) -> Buffer:
     return MemRefType(element, shape, StridedLayoutAttr(placing.strides, None))
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """
     Where something starts: `start` elements behind the start of a buffer. The start is an expression over loop

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import remark
@@ -37,7 +37,7 @@ begin a page each.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class TeReduceRowsFirstPass(StepwellPass):
     """
     Reduces blocks of an array over their rows first, where blocks side by side have many columns.

@@ -18,12 +18,13 @@ from ...analysis.strided_views import Placing
 from ...dialects import loop, te
 from ...dialects.control_flow import FLAG
 from ...dialects.shaped import is_tensor, memref_type, tensor_type
+from ...frozen import frozen
 from ..remarks import remark
 from .body_buffers import BodyBufferizer
 from .places import Place, PlacedTensor, buffer_type
 
 
-@dataclass(frozen=True)
+@frozen
 class _States:
     """The states of a loop, by the numbers that its steps yield them under: what they start with, and the last values."""
 

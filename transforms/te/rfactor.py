@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Block, Region
@@ -12,9 +11,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import te
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Factored:
     """What a reduction was written as."""
 

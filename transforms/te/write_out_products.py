@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -23,12 +22,13 @@ from ...analysis.operations import operations_in
 from ...dialects import te
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from .elements import body_at
 
 
-@dataclass(frozen=True)
+@frozen
 class TeWriteOutProductsPass(StepwellPass):
     """
     Writes out the sums of products of many short rows with a matrix of a few numbers.

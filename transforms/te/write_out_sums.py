@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import ClassVar, TypeAlias
@@ -24,6 +23,7 @@ from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
+from ...frozen import frozen
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from ..unused import erase_unused
@@ -33,7 +33,7 @@ Factors: TypeAlias = tuple[te.Read, ...]
 """What a product at one place is made of."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TeWriteOutSumsPass(StepwellPass):
     """
     Makes a product with a few rows and columns, and long sums, as many sums over one space as it has results.

@@ -8,12 +8,12 @@ division (at most 1 unit). What is not here, cbrt, is called in the C library, l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.scalar import NONPOSITIVE
+from ....frozen import frozen
 from .error_function import erf, gelu
 from .exponential import exp, exp2, exp_of_nonpositive, expm1, sigmoid, tanh
 from .hyperbolic import acosh, asinh, atanh, cosh, sinh
@@ -24,7 +24,7 @@ from .power import powf
 from .trigonometric import KEEP_LIBRARY, cos, reach, sin, tan, with_library_beyond
 
 
-@dataclass(frozen=True)
+@frozen
 class Function:
     """
     How a function is computed, with bounds of its error in units in the last place of the correctly

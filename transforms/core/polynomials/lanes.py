@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -32,12 +31,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ....frozen import frozen
+
 Real = SSAValue | float
 """A value, or a number that becomes a constant."""
 Integer = SSAValue | int
 
 
-@dataclass(frozen=True)
+@frozen
 class Format:
     """An IEEE 754 binary format."""
 

@@ -8,10 +8,10 @@ s = f / (2 + f), as in FreeBSD's e_log.c (Sun 1993), after Tang, ACM TOMS 16 (19
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ....frozen import frozen
 from . import coefficients as table
 from .lanes import Lanes
 
@@ -19,7 +19,7 @@ _ROOT_HALF = 0.7071067811865476
 _ONE = (1.0, 0.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Base:
     """Logarithms of 2 and of e, each as the sum of two floats, and the polynomial for f32."""
 

@@ -1,0 +1,133 @@
+"""Frozen dataclasses whose methods are compiled when the first one is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from reprlib import recursive_repr
+from threading import RLock
+from typing import Any, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+_COMPILED = ("__init__", "__eq__", "__hash__")
+_FIELDS = "__dataclass_fields__"
+_FACTS = (_FIELDS, "__match_args__")
+
+_lock = RLock()
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """
+    Class decorator: what `dataclass(frozen=True)` is, in a fraction of the time where the class is not used.
+
+    A process imports hundreds of classes that it makes nothing of, and a dataclass takes most of a millisecond to
+    make: its methods are compiled from text, one by one. Here they are when an instance is made, or compared, or
+    when the fields are asked for; a default that is a `field` is no attribute of the class before. Every attribute of
+    an instance is frozen.
+    """
+    known = cls.__dict__
+    if "__init__" in known:
+        return dataclass(frozen=True)(cls)
+    methods: dict[str, Any] = {name: _compiled_later(cls, name) for name in _COMPILED}
+    methods["__repr__"] = _repr
+    if not _inherits_frozen(cls):
+        methods |= {"__setattr__": _frozen, "__delattr__": _frozen}
+    missing = [name for name in methods if name not in known]
+    for name in missing:
+        setattr(cls, name, methods[name])
+    for name in _FACTS:
+        setattr(cls, name, _Later(cls, name, missing))
+    return cls
+
+
+def _inherits_frozen(cls: type) -> bool:
+    """Whether it inherits from a frozen dataclass of the standard library, which then says how it is frozen."""
+    params = (base.__dict__.get("__dataclass_params__") for base in cls.__mro__[1:])
+    return any(one is not None and one.frozen for one in params)
+
+
+class _Later:
+    """A fact about a class that is known when it is complete, and the methods that it then gets."""
+
+    def __init__(self, cls: type, name: str, methods: Sequence[str]):
+        self.cls, self.name, self.methods = cls, name, methods
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        _complete(self.cls)
+        return getattr(self.cls, self.name)
+
+
+def _compiled_later(cls: type, name: str) -> Callable[..., Any]:
+    def method(*args: Any, **named: Any) -> Any:
+        _complete(cls)
+        return getattr(cls, name)(*args, **named)
+
+    return method
+
+
+def _complete(cls: type) -> None:
+    """Compile the methods, unless another thread has: each takes its place at once."""
+    with _lock:
+        later = cls.__dict__[_FIELDS]
+        if not isinstance(later, _Later):
+            return
+        is_frozen = _inherits_frozen(cls)
+        dataclass(init=False, repr=False, eq=False, match_args=False, frozen=is_frozen)(cls)
+        every = fields(cls)  # pyright: ignore[reportArgumentType]
+        compiled = _methods(cls, every)
+        for name in _COMPILED:
+            if name in later.methods:
+                setattr(cls, name, compiled[name])
+        setattr(cls, _FACTS[1], tuple(f.name for f in every if f.init))
+
+
+def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
+    scope: dict[str, Any] = {"set_": object.__setattr__, "missing": MISSING}
+    arguments, body = ["self"], [""]
+    for f in every:
+        value = f.name
+        if f.default_factory is not MISSING:
+            scope[f"make_{f.name}"] = f.default_factory
+            value = f"make_{f.name}()"
+        if f.init:
+            default = ""
+            if f.default is not MISSING:
+                default, scope[f"default_{f.name}"] = f"=default_{f.name}", f.default
+            elif f.default_factory is not MISSING:
+                default, value = "=missing", f"{value} if {f.name} is missing else {f.name}"
+            arguments.append(f.name + default)
+        elif f.default_factory is MISSING:
+            continue
+        body.append(f"set_(self, {f.name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    compared = [f.name for f in every if f.compare]
+    hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
+    text = f"""
+def __init__({", ".join(arguments)}):
+    {"; ".join(body[1:]) or "pass"}
+def __eq__(self, other):
+    if other.__class__ is self.__class__:
+        return {_tuple("self", compared)} == {_tuple("other", compared)}
+    return NotImplemented
+def __hash__(self):
+    return hash({_tuple("self", hashed)})
+"""
+    exec(compile(text, f"<methods of {cls.__qualname__}>", "exec"), scope)
+    return scope
+
+
+def _tuple(of: str, names: Sequence[str]) -> str:
+    return "(" + "".join(f"{of}.{name}, " for name in names) + ")"
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _frozen(self: object, name: str, *_: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to or delete field {name!r}")

@@ -1,0 +1,89 @@
+"""`frozen` makes what `dataclass(frozen=True)` does, when it is first used."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from typing import ClassVar
+
+import pytest
+from stepwell.frozen import frozen
+
+
+@frozen
+class Point:
+    x: int
+    y: int = 2
+    names: list[str] = field(default_factory=list[str], compare=False, repr=False)
+    UNIT: ClassVar[str] = "mm"
+
+
+@frozen
+class Named(Point):
+    name: str = field(default="p", kw_only=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("no name")
+
+
+@dataclass(frozen=True)
+class Base:
+    a: int
+
+
+@frozen
+class Derived(Base):
+    b: int = 3
+
+
+class Plain(Point):
+    """Inherits what is compiled later."""
+
+
+def test_methods() -> None:
+    assert repr(Point(1)) == "Point(x=1, y=2)" and repr(Named(1, name="q")).endswith("name='q')")
+    assert Point(1, 2, ["a"]) == Point(1) != Point(2) and Point(1) != (1, 2)
+    assert hash(Point(1)) == hash(Point(1, 2, ["a"])) == hash((1, 2))
+    assert Named(1) != Point(1) and Plain(1) != Point(1) and Plain(3, y=4).y == 4
+    assert Point(1).names is not Point(1).names
+    with pytest.raises(ValueError, match="no name"):
+        Named(1, name="")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        Point()  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize("value", [Point(1), Named(1), Derived(1), Plain(1)])
+def test_frozen(value: object) -> None:
+    for name in ("x", "a"):
+        if hasattr(value, name):
+            with pytest.raises(FrozenInstanceError):
+                setattr(value, name, 5)
+            with pytest.raises(FrozenInstanceError):
+                delattr(value, name)
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_facts_are_known_before_an_instance_is() -> None:
+    @frozen
+    class Later:
+        a: int
+        b: int = 1
+
+    assert [f.name for f in fields(Later)] == ["a", "b"]
+
+    @frozen
+    class Matched:
+        a: int
+        b: int = 1
+
+    assert Matched.__match_args__ == ("a", "b")  # pyright: ignore[reportAttributeAccessIssue]
+    match Matched(7):
+        case Matched(a, b):
+            assert (a, b) == (7, 1)
+
+
+def test_what_dataclasses_offer() -> None:
+    assert replace(Named(1), y=5) == Named(1, 5) and replace(Derived(1), a=2) == Derived(2, 3)
+    assert asdict(Named(1, names=["n"])) == {"x": 1, "y": 2, "names": ["n"], "name": "p"}
+    assert [f.name for f in fields(Derived)] == ["a", "b"] and Derived(1) == Derived(1, 3)
