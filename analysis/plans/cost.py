@@ -80,7 +80,7 @@ def split_part(core: Core) -> float:
     return core.vector_bits / 8 / core.cache(1).line_bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class TileSteps:
     """The terms of the sums in register tiles on one core, with what they bring from L2."""
 
