@@ -112,6 +112,7 @@ _PASSES: dict[str, str] = {
     "graph-compute-by-strips": "transforms.graph.compute_by_strips:GraphComputeByStripsPass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "graph-outline-repeats": "transforms.graph.outline_repeats:GraphOutlineRepeatsPass",
+    "graph-pad-images": "transforms.graph.pad_images:GraphPadImagesPass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "convert-stablehlo-to-graph": "frontend.stablehlo.convert:ConvertStablehloToGraphPass",
     "convert-tosa-to-graph": "frontend.tosa.convert:ConvertTosaToGraphPass",

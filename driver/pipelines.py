@@ -75,6 +75,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-winograd",
             "graph-compute-by-strips",
             "graph-block-channels",
+            "graph-pad-images",
             "graph-decompose",
             "graph-canonicalize",
             "graph-cse",

@@ -79,7 +79,11 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
     if consumer.operations + producer.operations > most:
         return f"the body would have more than {most} operations"
     if producer.is_movement:
-        return _why_not_padded(consumer, producer, map_) or _why_not_moved(consumer, producer, map_)
+        return (
+            _why_not_padded(consumer, producer, map_)
+            or _why_bordered(consumer, producer, readers)
+            or _why_not_moved(consumer, producer, map_)
+        )
     return _recomputation(consumer, producer, reads, readers)
 
 
@@ -250,6 +254,29 @@ def _why_not_padded(consumer: Nest, producer: Nest, map_: AffineMap) -> str | No
     if is_padded and is_whole and consumer.is_matrix_product:
         return "a product of matrices tests no condition for each of its terms"
     return None
+
+
+def _why_bordered(consumer: Nest, producer: Nest, readers: int) -> str | None:
+    """
+    What a convolution reads with a border is written inside of it by what computes it, if nothing else needs that: the
+    convolution's kernel would copy it there. Rows begin where vectors do, as there is no border along the innermost axis.
+    """
+    if not consumer.is_contraction or len(producer.reads) != 1 or readers != 1:
+        return None
+    (read,) = producer.reads
+    if read.pad is None or read.map is None or not read.source.has_one_use():
+        return None
+    if not isinstance(read.source.owner, te.ComputeOp) or DYNAMIC_INDEX in producer.space.numbers:
+        return None
+    shape, extents = tensor_type(read.source).get_shape(), producer.space.numbers
+    forms = [linear_form(expr, read.map.num_dims) for expr in read.map.results]
+    known = [form for form in forms if form is not None]
+    own = [[int(axis == n) for axis in range(len(extents))] for n in range(len(extents))]
+    if [list(moves) for moves, _ in known] != own or len(known) != len(forms):
+        return None
+    if shape[-1] != extents[-1] or known[-1][1] != 0:
+        return None
+    return "what computes it writes it inside of its border"
 
 
 def _why_not_moved(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
