@@ -11,6 +11,7 @@ from onnx import TensorProto
 
 from ..nn import normalization
 from ..numpy import elementwise, manipulation, padding, reductions
+from ..traceable import traceable
 from .movement import axis_of
 from .reductions import flattened
 from .registry import Unsupported, Value, onnx_op
@@ -88,13 +89,26 @@ def batch_normalization(
                 )
             )
         mean, variance = (manipulation.reshape(one, (-1,)) for one in now)
-    # One factor and one summand for each channel: of constants they are computed once.
+    factor, summand = _by_channel(scale, bias, mean, variance, epsilon, x.dtype, rank)
+    return [elementwise.add(elementwise.multiply(x, factor), summand), *running]
+
+
+@traceable
+def _by_channel(
+    scale: Value,
+    bias: Value,
+    mean: Value,
+    variance: Value,
+    epsilon: float,
+    dtype: np.dtype,
+    rank: int,
+) -> tuple[Value, Value]:
+    """One factor and one summand for each channel: of constants they are computed now, together."""
     factor = elementwise.multiply(scale, inverse_root(variance, epsilon))
     summand = elementwise.subtract(bias, elementwise.multiply(mean, factor))
-    factor, summand = (
-        along_channels(manipulation.astype(one, x.dtype), rank) for one in (factor, summand)
-    )
-    return [elementwise.add(elementwise.multiply(x, factor), summand), *running]
+    channels = (manipulation.astype(one, dtype) for one in (factor, summand))
+    factor, summand = (along_channels(one, rank) for one in channels)
+    return factor, summand
 
 
 @onnx_op("InstanceNormalization")

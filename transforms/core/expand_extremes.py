@@ -17,6 +17,7 @@ from ...analysis.float_ranges import FloatRanges
 from ...analysis.levels import Level
 from ...analysis.operations import operations_of_kinds
 from ...analysis.splats import number_in_all_lanes
+from ...dialects.leaf_operations import leaf
 from ...dialects.upstream.arith import VectorCmpfOp, VectorSelectOp
 from ...frozen import frozen
 from ...targets.target import Target
@@ -94,7 +95,8 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _expand_with_zero(op: Extreme) -> None:
     lanes = Lanes(Builder(InsertPoint.before(op)), op.result.type)
-    either = arith.MaximumfOp(op.lhs, op.rhs, _EITHER_ZERO)
+    flags = {"fastmath": _EITHER_ZERO}
+    either = leaf(arith.MaximumfOp, (op.lhs, op.rhs), (op.result.type,), flags)
     Rewriter.replace_op(op, [], [lanes.add(lanes.emit(either), 0.0)])
 
 

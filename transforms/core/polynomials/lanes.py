@@ -9,7 +9,9 @@ None of the operations made here carries fast-math flags.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import cast
 
 from xdsl.builder import Builder
@@ -23,7 +25,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    f32,
     f64,
     i32,
     i64,
@@ -31,11 +32,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ....dialects.leaf_operations import leaf
 from ....frozen import frozen
 
 Real = SSAValue | float
 """A value, or a number that becomes a constant."""
 Integer = SSAValue | int
+
+_NONE: Mapping[str, Attribute] = MappingProxyType({})
 
 
 @frozen
@@ -91,6 +95,36 @@ def element_of(type_: Attribute) -> Attribute:
     return get_element_type_or_self(type_)
 
 
+@lru_cache
+def _with_element(type_: Attribute, element: Attribute) -> Attribute:
+    """The type with other elements."""
+    if element_of(type_) == type_:
+        return element
+    return VectorType(element, cast("VectorType[Attribute]", type_).get_shape())
+
+
+@lru_cache(maxsize=256)
+def _number(type_: Attribute, bits: int, value: float) -> Attribute:
+    """
+    The constant of a type with a number in all lanes, of which `bits` tell equal ones apart; the element where these have
+    no text of their own.
+    """
+    element = element_of(type_)
+    if isinstance(element, IntegerType):
+        number: float = int(value)
+        one: Attribute = IntegerAttr(int(value), cast(IntegerType, element))
+    else:
+        real = FloatAttr(value, cast(AnyFloat, element))
+        number, one = real.value.data, real
+    has_text = isinstance(number, int) or not number.is_integer() or abs(number) < 1e5
+    if (
+        element == type_ or not has_text
+    ):  # printed as 0x…, which xDSL 0.74 reads back as an integer inside `dense`
+        return one
+    shaped = cast("VectorType[IntegerType]", type_)
+    return DenseIntOrFPElementsAttr.from_list(shaped, cast("Sequence[int]", [number]))
+
+
 class Lanes:
     """
     Builds operations on values of one floating-point type, a scalar or a vector.
@@ -103,7 +137,7 @@ class Lanes:
         self.builder = builder
         self.format = SINGLE if single else DOUBLE
         self.type = type_
-        self.integers = self._with_element(i32 if single else i64)
+        self.integers = _with_element(type_, i32 if single else i64)
         self._constants: dict[tuple[Attribute, int], SSAValue] = {}
 
     @staticmethod
@@ -117,19 +151,13 @@ class Lanes:
         numbers = SINGLE if Lanes.holds_single(type_) else DOUBLE
         return numbers.bits(a) == numbers.bits(b)
 
-    def _with_element(self, element: Attribute) -> Attribute:
-        if element_of(self.type) == self.type:
-            return element
-        shaped = cast("VectorType[Attribute]", self.type)
-        return VectorType(element, shaped.get_shape())
-
     @property
     def is_single(self) -> bool:
         return self.format is SINGLE
 
     def widened(self) -> Lanes:
         """The same lanes in f64."""
-        return Lanes(self.builder, self._with_element(f64))
+        return Lanes(self.builder, _with_element(self.type, f64))
 
     def widen(self, value: SSAValue) -> SSAValue:
         """An f32 in these lanes of f64."""
@@ -149,8 +177,7 @@ class Lanes:
             return value
         key = (self.type, self.format.bits(value))
         if key not in self._constants:
-            element = cast(AnyFloat, f32 if self.is_single else f64)
-            self._constants[key] = self._constant(FloatAttr(value, element), self.type)
+            self._constants[key] = self._constant(_number(*key, value), self.type)
         return self._constants[key]
 
     def integer(self, value: Integer) -> SSAValue:
@@ -160,44 +187,46 @@ class Lanes:
         if key not in self._constants:
             half = 1 << (self.format.width - 1)
             signed = (value + half) % (2 * half) - half
-            element = IntegerType(self.format.width)
-            self._constants[key] = self._constant(IntegerAttr(signed, element), self.integers)
+            self._constants[key] = self._constant(_number(*key, signed), self.integers)
         return self._constants[key]
 
-    def _constant(
-        self, value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType], type_: Attribute
+    def _constant(self, value: Attribute, type_: Attribute) -> SSAValue:
+        properties = {"value": value}
+        if type(value) is DenseIntOrFPElementsAttr or element_of(type_) == type_:
+            return self._of(arith.ConstantOp, (), type_, properties)
+        scalar = self._of(arith.ConstantOp, (), element_of(type_), properties)
+        return self._of(vector.BroadcastOp, (scalar,), type_)
+
+    def _of(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        properties: Mapping[str, Attribute] = _NONE,
     ) -> SSAValue:
-        if element_of(type_) == type_:
-            return self.emit(arith.ConstantOp(value))
-        shaped = cast("VectorType[IntegerType]", type_)
-        number = value.value.data
-        if isinstance(number, float) and number.is_integer() and abs(number) >= 1e5:
-            # These are printed as 0x…, which xDSL 0.74 reads back as an integer inside `dense`.
-            scalar = self.emit(arith.ConstantOp(value))
-            return self.emit(vector.BroadcastOp(scalar, shaped))
-        splat = DenseIntOrFPElementsAttr.from_list(shaped, cast("Sequence[int]", [number]))
-        return self.emit(arith.ConstantOp(splat))
+        """The result of an operation, which is made without what xDSL's constructors find out of their arguments."""
+        return self.emit(leaf(kind, operands, (type_,), properties))
 
     # Floats.
 
     def add(self, a: Real, b: Real) -> SSAValue:
-        return self.emit(arith.AddfOp(self.real(a), self.real(b)))
+        return self._of(arith.AddfOp, (self.real(a), self.real(b)), self.type)
 
     def sub(self, a: Real, b: Real) -> SSAValue:
-        return self.emit(arith.SubfOp(self.real(a), self.real(b)))
+        return self._of(arith.SubfOp, (self.real(a), self.real(b)), self.type)
 
     def mul(self, a: Real, b: Real) -> SSAValue:
-        return self.emit(arith.MulfOp(self.real(a), self.real(b)))
+        return self._of(arith.MulfOp, (self.real(a), self.real(b)), self.type)
 
     def div(self, a: Real, b: Real) -> SSAValue:
-        return self.emit(arith.DivfOp(self.real(a), self.real(b)))
+        return self._of(arith.DivfOp, (self.real(a), self.real(b)), self.type)
 
     def neg(self, a: Real) -> SSAValue:
-        return self.emit(arith.NegfOp(self.real(a)))
+        return self._of(arith.NegfOp, (self.real(a),), self.type)
 
     def fma(self, a: Real, b: Real, c: Real) -> SSAValue:
         """a · b + c, rounded once."""
-        return self.emit(math.FmaOp(self.real(a), self.real(b), self.real(c)))
+        return self._of(math.FmaOp, (self.real(a), self.real(b), self.real(c)), self.type)
 
     def reciprocal_of_sum(self, big: SSAValue, small: SSAValue) -> tuple[SSAValue, SSAValue]:
         """
@@ -213,10 +242,10 @@ class Lanes:
 
     def minimum(self, a: Real, b: Real) -> SSAValue:
         """NaN where either is."""
-        return self.emit(arith.MinimumfOp(self.real(a), self.real(b)))
+        return self._of(arith.MinimumfOp, (self.real(a), self.real(b)), self.type)
 
     def maximum(self, a: Real, b: Real) -> SSAValue:
-        return self.emit(arith.MaximumfOp(self.real(a), self.real(b)))
+        return self._of(arith.MaximumfOp, (self.real(a), self.real(b)), self.type)
 
     def clamp(self, x: Real, low: float, high: float) -> SSAValue:
         return self.minimum(self.maximum(x, low), high)
@@ -251,43 +280,43 @@ class Lanes:
     # Bits.
 
     def bits(self, a: Real) -> SSAValue:
-        return self.emit(arith.BitcastOp(self.real(a), self.integers))
+        return self._of(arith.BitcastOp, (self.real(a),), self.integers)
 
     def from_bits(self, a: Integer) -> SSAValue:
-        return self.emit(arith.BitcastOp(self.integer(a), self.type))
+        return self._of(arith.BitcastOp, (self.integer(a),), self.type)
 
     def iadd(self, a: Integer, b: Integer) -> SSAValue:
-        return self.emit(arith.AddiOp(self.integer(a), self.integer(b)))
+        return self._of(arith.AddiOp, (self.integer(a), self.integer(b)), self.integers)
 
     def isub(self, a: Integer, b: Integer) -> SSAValue:
-        return self.emit(arith.SubiOp(self.integer(a), self.integer(b)))
+        return self._of(arith.SubiOp, (self.integer(a), self.integer(b)), self.integers)
 
     def iand(self, a: Integer, b: Integer) -> SSAValue:
-        return self.emit(arith.AndIOp(self.integer(a), self.integer(b)))
+        return self._of(arith.AndIOp, (self.integer(a), self.integer(b)), self.integers)
 
     def ior(self, a: Integer, b: Integer) -> SSAValue:
-        return self.emit(arith.OrIOp(self.integer(a), self.integer(b)))
+        return self._of(arith.OrIOp, (self.integer(a), self.integer(b)), self.integers)
 
     def ixor(self, a: Integer, b: Integer) -> SSAValue:
-        return self.emit(arith.XOrIOp(self.integer(a), self.integer(b)))
+        return self._of(arith.XOrIOp, (self.integer(a), self.integer(b)), self.integers)
 
     def shl(self, a: Integer, count: int) -> SSAValue:
-        return self.emit(arith.ShLIOp(self.integer(a), self.integer(count)))
+        return self._of(arith.ShLIOp, (self.integer(a), self.integer(count)), self.integers)
 
     def shift_right(self, a: Integer, count: int) -> SSAValue:
         """With copies of the sign bit."""
-        return self.emit(arith.ShRSIOp(self.integer(a), self.integer(count)))
+        return self._of(arith.ShRSIOp, (self.integer(a), self.integer(count)), self.integers)
 
     def shift_right_zeros(self, a: Integer, count: int) -> SSAValue:
-        return self.emit(arith.ShRUIOp(self.integer(a), self.integer(count)))
+        return self._of(arith.ShRUIOp, (self.integer(a), self.integer(count)), self.integers)
 
     def imin(self, a: Integer, b: Integer) -> SSAValue:
         """The smaller of two signed integers."""
-        return self.emit(arith.MinSIOp(self.integer(a), self.integer(b)))
+        return self._of(arith.MinSIOp, (self.integer(a), self.integer(b)), self.integers)
 
     def imax(self, a: Integer, b: Integer) -> SSAValue:
         """The larger of two signed integers."""
-        return self.emit(arith.MaxSIOp(self.integer(a), self.integer(b)))
+        return self._of(arith.MaxSIOp, (self.integer(a), self.integer(b)), self.integers)
 
     # Masks.
 
