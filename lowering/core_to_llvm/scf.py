@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith, llvm, scf
+from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -19,6 +19,7 @@ from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
 from .parallel import convert_parallel
 from .properties import NO_OVERFLOW, NSW
+from .types import element_bytes
 
 NO_UNROLL = "stepwell.no_unroll"
 """
@@ -33,6 +34,12 @@ SHORT = 4
 """
 Iterations of a loop that LLVM may write out as it sees fit. Of longer ones a schedule says it (`unroll`): LLVM would
 write out whole rows of the size of a cache, and keep them in registers that there are not.
+"""
+
+MOST_LOADED = 1024
+"""
+Bytes of vectors that all iterations of such a loop load, from which it is left as it is: what they load is kept for a
+later loop that is written out too, and half of the largest register files (32 vectors of 64 bytes) are as many.
 """
 
 
@@ -77,18 +84,23 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     assert last is not None
     if UNROLLED in op.attributes:
         last.attributes[NO_VECTORS] = UnitAttr()
-    if UNROLLED in op.attributes or not _is_short(op):
+    if UNROLLED in op.attributes or not _is_short(op, body):
         last.attributes[NO_UNROLL] = UnitAttr()
     e.start(after)
     e.unflatten(op.results, header.args[1:])
 
 
-def _is_short(op: scf.ForOp) -> bool:
-    """Whether the loop has a few iterations only, as numbers in its bounds say."""
+def _is_short(op: scf.ForOp, body: Block) -> bool:
+    """Whether the loop has a few iterations only, as numbers in its bounds say, and they load few vectors."""
     step = _number(op.step)
     if step is None or step < 1:
         return False
-    return any(distance <= SHORT * step for distance in _distances(op.lb, op.ub))
+    most = min(_distances(op.lb, op.ub), default=None)
+    if most is None or most > SHORT * step:
+        return False
+    loaded = (each for each in body.ops if isinstance(each, vector.LoadOp | vector.MaskedLoadOp))
+    bytes_ = sum(element_bytes(each.results[0].type) for each in loaded)
+    return -(-most // step) * bytes_ < MOST_LOADED
 
 
 def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:

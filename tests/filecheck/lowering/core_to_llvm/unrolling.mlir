@@ -53,6 +53,34 @@ func.func @open(%A: memref<16xf32>, %v: f32, %low: index, %high: index) {
   }
   func.return
 }
+
+// Four iterations that load as much as half of a register file holds.
+// CHECK-LABEL: llvm.func @wide
+// CHECK:         {stepwell.no_unroll}
+func.func @wide(%A: memref<256xf32>, %B: memref<256xf32>) {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c256 step %c64 {
+    %a = vector.load %A[%i] : memref<256xf32>, vector<64xf32>
+    vector.store %a, %B[%i] : memref<256xf32>, vector<64xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: llvm.func @narrow
+// CHECK-NOT:     stepwell.no_unroll
+func.func @narrow(%A: memref<128xf32>, %B: memref<128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %c32 = arith.constant 32 : index
+  scf.for %i = %c0 to %c128 step %c32 {
+    %a = vector.load %A[%i] : memref<128xf32>, vector<32xf32>
+    vector.store %a, %B[%i] : memref<128xf32>, vector<32xf32>
+  }
+  func.return
+}
+
 // A loop that a schedule has written out: neither unrolled nor put into vectors, however short it is.
 // CHECK-LABEL: llvm.func @written_out
 // CHECK:         llvm.br ^{{.*}}({{.*}}) {stepwell.no_vectors, stepwell.no_unroll}
