@@ -76,6 +76,30 @@ def test_scheduled_code_computes_the_network(channels, image):
     check(Lowered(in_blocks(module, channels)).compile(threads=1)(x), expected)
 
 
+@pytest.mark.parametrize(("axis", "sizes"), [(1, (4, 2, 6)), (2, (1, 3, 3))])
+def test_images_are_joined_and_cut_in_blocks(axis, sizes):
+    """Along channels, of which parts are whole blocks, and along rows."""
+    w = [weights(12, 3, 3, 3), *(weights(5, n if axis == 1 else 12, 1, 1) for n in sizes)]
+    w.append(weights(3, 2 * 12 if axis == 1 else 12, 2, 1))
+
+    def function(x):
+        a = sw.conv(x, w[0], padding=1)
+        parts = sw.split(a, np.cumsum(sizes)[:-1].tolist(), axis=axis)
+        both = sw.concat([parts[2], a, *parts[:2]], axis=axis)
+        return *(sw.conv(p, v) for p, v in zip(parts, w[1:4], strict=True)), sw.conv(both, w[4])
+
+    x = RNG.standard_normal((2, 3, 7, 5)).astype(np.float32)
+    module = sw.jit(function).lower(x).module("graph")
+    expected = interpret(module, [x])
+    (block,) = (op.body.block for op in module.walk() if isinstance(op, FuncOp))
+    found = images_of(block, 2)
+    assert len(found) == 1
+    rewrite(block, found, 2)
+    module.verify()
+    assert not any(isinstance(op, ConvOp) for op in module.walk())
+    check(interpret(module, [x]), expected)
+
+
 def test_pooling_of_one_axis_is_left_alone():
     text = """
         func.func @main(%x: tensor<7x1x5xf32>, %w: tensor<2x1x2xf32>, %row: tensor<4xf32>) -> (tensor<7x2x5xf32>, tensor<2xf32>) {

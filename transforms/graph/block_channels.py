@@ -19,7 +19,16 @@ from ...analysis.operations import blocks_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
 from ...dialects.dtypes import bit_width, is_float
-from ...dialects.graph import BlockedConvOp, ConvOp, GraphOp, PoolOp, ReductionOp, ReshapeOp
+from ...dialects.graph import (
+    BlockedConvOp,
+    ConcatOp,
+    ConvOp,
+    GraphOp,
+    PoolOp,
+    ReductionOp,
+    ReshapeOp,
+    SplitOp,
+)
 from ...dialects.graph.blocked_convolution import (
     CHANNELS,
     Blocks,
@@ -96,11 +105,14 @@ def is_image(value: SSAValue) -> bool:
 def carried(op: Operation) -> Sequence[SSAValue] | None:
     """
     The operands and results of an operation that have their channels in blocks together, where it does the same to each
-    channel; None for other operations.
+    channel, or joins or cuts images; None for other operations.
     """
     if isinstance(op, PoolOp):
         alone = {n for each in (op.window, op.strides) for n in each.get_values()[: CHANNELS + 1]}
         return (op.operand, op.result) if alone == {1} else None
+    if isinstance(op, ConcatOp | SplitOp):
+        values = (*op.operands, *op.results)
+        return None if any(is_known(v) or not is_image(v) for v in values) else values
     if isinstance(op, ReductionOp):
         behind = range(2, len(shape_of(op.operand)))
         return (op.operand,) if tuple(op.axes.get_values()) == tuple(behind) else None
@@ -195,6 +207,21 @@ class _Blocking:
         else:
             conv.result.replace_all_uses_with(made.result)
 
+    def joined(self, op: ConcatOp | SplitOp) -> None:
+        """concat(x, y) → concat(x', y') along the same axis, and so for parts; of channels it has blocks"""
+        builder, axis = built_before(op), op.axis.value.data
+        images = [self.values[value] for value in op.operands]
+        if isinstance(op, ConcatOp):
+            made = builder.insert(ConcatOp(images, axis))
+        else:
+            one = self.channels if axis == CHANNELS else 1
+            made = builder.insert(
+                SplitOp(images[0], [n // one for n in op.sizes.get_values()], axis)
+            )
+        for old, result in zip(op.results, made.results, strict=True):
+            result.name_hint = old.name_hint
+            self.values[old] = result
+
     def same(self, op: GraphOp) -> None:
         """f(x, y) → f(x', y')"""
         builder = built_before(op)
@@ -266,6 +293,8 @@ def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
     for op in old:
         if isinstance(op, ConvOp):
             blocking.convolution(op, op.result in values)
+        elif isinstance(op, ConcatOp | SplitOp):
+            blocking.joined(op)
         else:
             assert isinstance(op, GraphOp)
             blocking.same(op)

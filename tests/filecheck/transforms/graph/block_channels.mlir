@@ -84,3 +84,30 @@ func.func @residual(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
   func.return %c : tensor<1x64x56x56xf32>
 }
+
+// Images are joined and cut along channels by whole blocks; a constant that is joined to them keeps its channels.
+// REMARK: channels are as they are: graph.concat needs them so
+// CHECK-LABEL: func.func @joined
+// CHECK:         %c = graph.concat %a, %b axis = 1 : tensor<1x16x56x56x16xf32>, tensor<1x16x56x56x16xf32> -> tensor<1x32x56x56x16xf32>
+// CHECK-NEXT:    %d, %e = graph.split %c axis = 1 sizes = [4, 28] : tensor<1x32x56x56x16xf32> -> tensor<1x4x56x56x16xf32>, tensor<1x28x56x56x16xf32>
+// CHECK:         %g = graph.conv %x
+func.func @joined(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>) {
+  %v = graph.constant dense<0.5> : tensor<256x64x1x1xf32>
+  %w = graph.constant dense<0.5> : tensor<256x64x1x1xf32>
+  %t = graph.constant dense<0.5> : tensor<64x256x1x1xf32>
+  %u = graph.constant dense<0.5> : tensor<64x448x1x1xf32>
+  %k = graph.constant dense<0.5> : tensor<1x192x56x56xf32>
+  %a = graph.conv %x, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<256x64x1x1xf32> -> tensor<1x256x56x56xf32>
+  %b = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<256x64x1x1xf32> -> tensor<1x256x56x56xf32>
+  %c = graph.concat %a, %b axis = 1 : tensor<1x256x56x56xf32>, tensor<1x256x56x56xf32> -> tensor<1x512x56x56xf32>
+  %d, %e = graph.split %c axis = 1 sizes = [64, 448] : tensor<1x512x56x56xf32> -> tensor<1x64x56x56xf32>, tensor<1x448x56x56xf32>
+  %m = graph.conv %d, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<256x64x1x1xf32> -> tensor<1x256x56x56xf32>
+  %f = graph.conv %m, %t strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x256x56x56xf32>, tensor<64x256x1x1xf32> -> tensor<1x64x56x56xf32>
+  %h = graph.conv %e, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x448x56x56xf32>, tensor<64x448x1x1xf32> -> tensor<1x64x56x56xf32>
+  %g = graph.conv %x, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x56x56xf32>, tensor<256x64x1x1xf32> -> tensor<1x256x56x56xf32>
+  %j = graph.concat %g, %k axis = 1 : tensor<1x256x56x56xf32>, tensor<1x192x56x56xf32> -> tensor<1x448x56x56xf32>
+  %i = graph.conv %j, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x448x56x56xf32>, tensor<64x448x1x1xf32> -> tensor<1x64x56x56xf32>
+  %l = graph.conv %g, %t strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x256x56x56xf32>, tensor<64x256x1x1xf32> -> tensor<1x64x56x56xf32>
+  %s = graph.add %i, %l : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
+  func.return %f, %h, %s : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
+}
