@@ -6,12 +6,14 @@ What a plan is, and the model of its time, stand in `convolution_plan.py` and `c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
+from itertools import accumulate
 from math import inf
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -51,15 +53,14 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     model, halo = Model(c, target), _halo_order(c)
     summed = _summed_order(c, halo)
     tiles = [
-        tile
+        some
         for axis in c.parallel
         if model.extents[axis] > 1
-        for tile in _tiles_with_lanes(c, model, axis, (halo, summed))
+        for some in _tiles_with_lanes(c, model, axis, (halo, summed))
     ]
-    tiles.sort(key=lambda tile: tile.least)
     found: list[tuple[float, ConvolutionPlan]] = []
     most = inf
-    for tile in tiles:
+    for tile in _by_least(tiles):
         if tile.least > most:
             break
         for plan in _plans(c, model, tile, summed, halo):
@@ -90,9 +91,37 @@ class _Tile(NamedTuple):
         return (*around, self.lanes)
 
 
+class _Tiles(NamedTuple):
+    """Tiles with as many vectors of an axis in lanes: what the fields of `_Tile` are of each, in numbers and truths."""
+
+    least: Numbers
+    lanes: tuple[int, int]
+    others: tuple[int, ...]
+    sizes: Numbers
+    packs: bool
+    left_first: np.ndarray[Any, np.dtype[np.bool_]]
+
+    def tile(self, number: int) -> _Tile:
+        sizes = tuple(self.sizes[number].astype(int).tolist())
+        left_first = bool(self.left_first[number])
+        least = float(self.least[number])
+        return _Tile(least, self.lanes, self.others, sizes, self.packs, left_first)
+
+
+def _by_least(tiles: Sequence[_Tiles]) -> Iterator[_Tile]:
+    """Those that take least first. Only few are asked for, of many hundreds."""
+    if not tiles:
+        return
+    ends = list(accumulate(len(some.least) for some in tiles))
+    order = np.argsort(np.concatenate([some.least for some in tiles]), kind="stable")
+    for number in order.tolist():
+        at = bisect_right(ends, number)
+        yield tiles[at].tile(number - ends[at])  # counted from the end
+
+
 def _tiles_with_lanes(
     c: Contraction, model: Model, axis: int, order: tuple[tuple[int, ...], tuple[int, ...]]
-) -> Iterator[_Tile]:
+) -> Iterator[_Tiles]:
     """
     Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
     smaller in the tile.
@@ -121,11 +150,8 @@ def _tiles_with_lanes(
         used = found.rows * vectors + np.minimum(found.left, found.right) + 1
         fits = used <= registers
         sizes, found = sizes[fits], Counted(*(numbers[fits] for numbers in found))
-        least = bound.seconds(sizes, found).tolist()
-        left_first = (found.left <= found.right).tolist()
-        whole = sizes.astype(int).tolist()
-        for seconds, size, is_first in zip(least, whole, left_first, strict=True):
-            yield _Tile(seconds, lanes, others, tuple(size), packs, is_first)
+        left_first = found.left <= found.right
+        yield _Tiles(bound.seconds(sizes, found), lanes, others, sizes, packs, left_first)
 
 
 def _plans(

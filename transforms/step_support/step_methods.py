@@ -101,7 +101,19 @@ def documentation_of(step_class: type[Step]) -> str:
 def add_methods(cls: type) -> None:
     """Give a class with `apply` a method for each step."""
     for step_class in STEPS.values():
-        setattr(cls, step_class.keyword, _method(step_class, cls.__name__))
+        setattr(cls, step_class.keyword, _Later(cls, step_class))
+
+
+class _Later:
+    """A method that is made when it is first asked for: its documentation takes most of a millisecond to write."""
+
+    def __init__(self, cls: type, step_class: type[Step]):
+        self.cls, self.step_class = cls, step_class
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        name = self.step_class.keyword
+        setattr(self.cls, name, _method(self.step_class, self.cls.__name__))
+        return getattr(owner if instance is None else instance, name)
 
 
 def _method(step_class: type[Step], owner: str) -> Callable[..., Any]:
