@@ -20,6 +20,7 @@ from ...dialects.graph.blocked_convolution import whole_weights
 from ...dialects.graph.expressions import built_before
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
+from ...frozen import frozen
 from ...targets.target import Target
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -133,7 +134,7 @@ def _with(
     return BlockedConvOp(image, weights, numbers, conv.blocks)
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphPadImagesPass(StepwellPass):
     """
     Put the border that a convolution reads around its image before it.
