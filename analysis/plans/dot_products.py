@@ -64,6 +64,10 @@ class _Model:
         self.near_load = 1 / self.core.load_ports
         vector = self.width * problem.result_bytes
         self.far_load = vector / (self.rates.read_l2.core / self.clock)
+        # Columns are packed; rows are read as they are, and vectors of a caller's lie across two lines.
+        split = problem.left.split_part(self.core, is_packed=False)
+        self.near_row_load = (1 + split) / self.core.load_ports
+        self.far_row_load = max(self.far_load, self.near_row_load) + split * self.core.split_load
 
     def is_near(self, rows: int) -> bool:
         """Whether so many rows of either operand stay in L1."""
@@ -91,14 +95,16 @@ class _Model:
     def cost(self, plan: DotProductPlan) -> Cost:
         """
         A step of the sum loads a vector for each row and column of the tile. Columns come from L1 where all of
-        them stay there; rows come from beyond it for the first tile of columns, and for all where they do not.
+        them stay there; rows come from beyond it for the first tile of columns, and for all where they do not stay
+        beside one tile of columns and the next rows, if these are asked for to L1.
         """
         problem, core = self.problem, self.core
         wide, tall = plan.nr, plan.mr
         others = -(-problem.n // wide) - 1
         column_load = self.near_load if self.is_near(problem.n) else self.far_load
-        again = self.near_load if self.is_near(tall + problem.n) else self.far_load
-        row_load = (self.far_load + others * again) / (others + 1)
+        asked_for = tall if plan.prefetch and plan.locality == 3 else 0
+        again = self.near_row_load if self.is_near(tall + asked_for + wide) else self.far_row_load
+        row_load = (self.far_row_load + others * again) / (others + 1)
         parts = [
             (problem.m // tall * (problem.n // wide), tall, wide),
             (problem.n // wide, problem.m % tall, wide),

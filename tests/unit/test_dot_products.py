@@ -98,3 +98,9 @@ def test_the_choice_is_by_estimated_time(dtype: Any) -> None:
     # A width of which all lanes would be full may be left to tiles; beyond four vectors all are.
     lanes = target.core.lanes(np.dtype(dtype).itemsize)
     assert chosen[:4] == [2, 3, 4, 5] and max(chosen) <= 4 * lanes
+
+
+def test_many_columns_are_left_to_tiles_where_rows_across_two_lines_take_longer() -> None:
+    zen4 = Target.parse("zen4")
+    assert is_chosen(zen4, 802, 67, 1226, np.float32)
+    assert not is_chosen(zen4.with_core(split_load=12), 802, 67, 1226, np.float32)
