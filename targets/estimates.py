@@ -93,6 +93,21 @@ def following(facts: Iterable[str]) -> set[str]:
     return found
 
 
+def in_proportion(known: Mapping[str, Rate], found: Mapping[str, Rate]) -> dict[str, Rate]:
+    """
+    What is known of a kind of core and was not found on a machine of it, as much more or less as the first rate there
+    that it follows from: two rates of which one is of another machine say nothing of their ratio.
+    """
+    scaled: dict[str, Rate] = {}
+    for name, rate in known.items():
+        bases = (base for base in _ESTIMATES[name].follows if base in known and base in found)
+        base = next(bases, None)
+        if base is not None and name not in found:
+            factor = found[base].core / known[base].core
+            scaled[name] = Rate(factor * rate.core, factor * rate.machine, "estimated")
+    return scaled
+
+
 def with_loads_begun(core: Core, found: Mapping[str, Rate]) -> Core:
     """
     The core with as many loads in a cycle as what was found of its L1 comes to, where that is fewer than it has

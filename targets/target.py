@@ -14,7 +14,7 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..spelling import did_you_mean
 from .core import Cache, Core
-from .estimates import complete, with_loads_begun
+from .estimates import complete, in_proportion, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
@@ -306,13 +306,17 @@ def _host_core() -> tuple[Core, KnownCore | None]:
 
 
 def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
-    """What was measured counts, but on a busy machine only where it is more than what is known."""
+    """
+    What was measured counts, but on a busy machine only where it is more than what is known. What follows from it and
+    was not measured (an earlier version's probe may not have known of it) is in proportion to it.
+    """
     doubtful = {
         name: Rate(known[name].core, max(known[name].machine, rate.machine), "known")
         for name, rate in measured.items()
         if rate.source == "busy" and name in known and known[name].core > rate.core
     }
-    return {**known, **measured, **doubtful}
+    found = {**measured, **doubtful}
+    return {**known, **in_proportion(known, found), **found}
 
 
 def _triple_of(architecture: str) -> str:

@@ -336,6 +336,18 @@ def test_a_busy_measurement_is_a_lower_bound():
     assert target_module._with_measured(known, calm)["fma_f32"] == calm["fma_f32"]
 
 
+def test_what_was_not_measured_is_in_proportion_to_what_was():
+    names = ("beyond_l2", "rows_beyond_l2", "read_memory")
+    known = {name: Rate(10.0, 20.0, "known") for name in names}
+    found = target_module._with_measured(known, {"beyond_l2": Rate(15.0, 15.0)})
+    assert found["rows_beyond_l2"] == Rate(15.0, 30.0, "estimated")
+    assert found["read_memory"] == known["read_memory"]  # it follows from nothing that was measured
+    both = {"beyond_l2": Rate(15.0, 15.0), "rows_beyond_l2": Rate(9.0, 9.0)}
+    assert target_module._with_measured(known, both)["rows_beyond_l2"] == both["rows_beyond_l2"]
+    busy = {"beyond_l2": Rate(5.0, 5.0, "busy")}
+    assert target_module._with_measured(known, busy)["rows_beyond_l2"].core == 10.0
+
+
 GOOD = {"version": 2, "rates": {"fma_f32": {"core": 1.0, "machine": 2.0, "source": "measured"}}}
 
 
