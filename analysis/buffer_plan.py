@@ -141,7 +141,8 @@ class _Planner:
             if is_tensor(value) and (found := _straightened(arg, self.homes[value])) is not None
         }
         taken = self._in_place(kernels)
-        apart, state = kept_apart(kernels, taken), self.around.state
+        calls = any(isinstance(op, func.CallOp) for op in self.block.ops)
+        apart, state = kept_apart(kernels, taken, are_others=calls), self.around.state
         return BufferPlan(
             self.homes,
             frozenset(self.seen_through),
@@ -312,7 +313,7 @@ class _Planner:
                         and value not in taken.values()
                         and last_use[value] == position[kernel]
                         and not self._is_seen_otherwise(kernel, value)
-                        and _updates_in_place(yielded, arg)
+                        and updates_in_place(yielded, arg)
                     ):
                         taken[result] = value
                         break
@@ -354,7 +355,7 @@ class _Planner:
             return False
         yielded = kernel.yielded[kernel.outputs.index(value)]
         inside = zip(kernel.body.block.args, kernel.inputs, strict=True)
-        return all(_updates_in_place(yielded, arg) for arg, given in inside if given is state)
+        return all(updates_in_place(yielded, arg) for arg, given in inside if given is state)
 
     def _has_own_buffer(self, value: SSAValue) -> bool:
         return (
@@ -369,7 +370,7 @@ class _Planner:
         return sum(self.homes[other].root is value for other in inputs) > 1
 
 
-def _updates_in_place(result: SSAValue, arg: BlockArgument) -> bool:
+def updates_in_place(result: SSAValue, arg: BlockArgument) -> bool:
     """
     Whether what a kernel yields can overwrite an operand: one compute without a reduction makes it, reads the operand
     at its own point only, and nothing else in the kernel reads it; or loops that start with it, and alone have it.

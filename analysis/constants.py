@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..dialects import loop
@@ -37,6 +37,16 @@ def constant_global(
     if not isinstance(found, memref.GlobalOp):
         return None
     return found if found.constant is not None or loop.LOAD in found.attributes else None
+
+
+def is_constant_argument(buffer: SSAValue) -> bool:
+    """Whether it is an argument of a function that is marked as constant: every caller gives a constant for it."""
+    block = buffer.owner
+    function = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    assert isinstance(buffer, BlockArgument)
+    return loop.CONSTANT in function.arg_attrs.data[buffer.index].data
 
 
 def contents_of(op: memref.GlobalOp) -> ElementsAttr | None:

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from ..dialects.shaped import memref_type
+from .constants import is_constant_argument
 
 
 def is_recastable(buffer: SSAValue) -> bool:
@@ -17,7 +18,9 @@ def is_recastable(buffer: SSAValue) -> bool:
     That is open of rows that are handed on from step to step. A view of a constant would be none. A kernel may be given the
     number of a step, too, which is no buffer.
     """
-    if isinstance(buffer.owner, memref.GetGlobalOp) or not isinstance(buffer.type, MemRefType):
+    if isinstance(buffer.owner, memref.GetGlobalOp) or is_constant_argument(buffer):
+        return False
+    if not isinstance(buffer.type, MemRefType):
         return False
     return isinstance(buffer.owner, memref.ReinterpretCastOp) or isinstance(
         memref_type(buffer).layout, NoneAttr

@@ -28,10 +28,10 @@ from ..frozen import frozen
 REPEATED = "stepwell.repeated"
 """marks a function that is one of the repeated parts of its caller, in which it is going to be again"""
 
-LEAST_OPERATIONS = 12
+LEAST_OPERATIONS = 6
 """of a part: about a kernel or two, below which nothing is gained"""
 
-LEAST_SAVED = 48
+LEAST_SAVED = 24
 """operations that need not be looked at: a call and a copy cost about as much as a few of them"""
 
 

@@ -40,7 +40,6 @@ _TO_KERNELS = (
     "te-consume-in-loops",
     "te-consume-in-blocks",
     "te-narrow-steps",
-    "te-inline-functions",
 )
 """Passes of te that decide what is a kernel."""
 
@@ -76,11 +75,11 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-compute-by-strips",
             "graph-block-channels",
             "graph-pad-images",
+            "graph-outline-repeats",
             "graph-decompose",
             "graph-canonicalize",
             "graph-cse",
             "graph-compute-by-rows",
-            "graph-outline-repeats",
             "convert-graph-to-te",
             "cse",
         ),
@@ -90,12 +89,14 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
         Level.LOOP,
         (
             *_TO_KERNELS,
+            "te-inline-entangled",
             "te-bufferize",
             "te-flatten-operands",
             "te-expand",
             "te-collapse",
             "te-inline-in-loops",
             "convert-te-to-loop",
+            "loop-inline-functions",
             "loop-merge-kernels",
         ),
         scheduling=("schedule-by-rules",),
@@ -130,7 +131,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
     ),
 )
 
-_BEFORE_SHOWING = {Level.TE: _TO_KERNELS}
+_BEFORE_SHOWING = {Level.TE: (*_TO_KERNELS, "te-inline-functions")}
 """Passes that a program goes through before it is shown at a level: of te one sees the kernels."""
 
 _ORDER = tuple(Level)

@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.buffer_checks import check_kernel_buffers
-from ..analysis.constants import constant_global, globals_of
+from ..analysis.constants import constant_global, globals_of, is_constant_argument
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
@@ -155,7 +155,9 @@ class _Module:
             return DictionaryAttr(marks)
         if isinstance(passed.type, IndexType) and loop.NEEDED in op.attributes:
             return DictionaryAttr({loop.STEP: loop.MARK})
-        is_constant = constant_global(passed, self._globals) is not None
+        is_constant = constant_global(passed, self._globals) is not None or is_constant_argument(
+            passed
+        )
         return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
 
 

@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from ...analysis.calls import calls_in, only_called
-from ...analysis.constants import constant_global
+from ...analysis.constants import constant_global, is_constant_argument
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.structure import Structure, structure
@@ -111,12 +111,7 @@ def _is_inside(value: SSAValue, nest: Operation) -> bool:
 
 def _is_constant(buffer: SSAValue) -> bool:
     """Whether the contents are known at load: a constant, or an argument for which constants are passed."""
-    if not isinstance(buffer, BlockArgument):
-        return constant_global(buffer) is not None
-    function = buffer.block.parent_op()
-    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return False
-    return loop.CONSTANT in function.arg_attrs.data[buffer.index].data
+    return is_constant_argument(buffer) or constant_global(buffer) is not None
 
 
 @frozen

@@ -21,6 +21,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.buffer_plan import BufferPlan, Placed, Surroundings
+from ...analysis.constants import is_constant_argument
 from ...analysis.movements import Box
 from ...analysis.strided_views import Placing
 from ...dialects import loop, te
@@ -140,14 +141,15 @@ class BodyBufferizer:
         if self.step is not None and needed is not None:
             inputs.append(self.step)
             body.block.insert_arg(IndexType(), len(body.block.args)).name_hint = "step"
-        kernel = self._insert_kernel(op, name, inputs, outputs, body)
+        given = [n for n, value in enumerate(op.inputs) if is_constant_argument(value)]
+        kernel = self._insert_kernel(op, name, inputs, outputs, body, given)
         if needed is not None:
             kernel.attributes[loop.NEEDED] = needed
 
     def _straightened(self, arg: BlockArgument, value: SSAValue) -> SSAValue | None:
         """The view through which a kernel reads an operand without divisions, where the plan has one."""
         found = self.plan.straightened.get(arg)
-        if found is None:
+        if found is None or is_constant_argument(value):
             return None
         for use in [*arg.uses]:
             compute = use.operation
@@ -167,8 +169,13 @@ class BodyBufferizer:
         inputs: Sequence[SSAValue],
         outputs: Sequence[SSAValue],
         body: Region,
+        given: Sequence[int] = (),
     ) -> te.KernelOp:
-        """Append a kernel over these buffers, and scalars; all that it writes is needed."""
+        """
+        Append a kernel over these buffers, and scalars; all that it writes is needed.
+
+        Operands of these numbers are constants that the function is given: they are where constants of a kernel are.
+        """
         buffers = [*inputs]
         for constant in te.tensor_constants(body.block):
             # An argument, so that kernels that differ in their constants alone are equal.
@@ -176,6 +183,7 @@ class BodyBufferizer:
             inside = body.block.insert_arg(constant.result.type, len(body.block.args))
             inside.name_hint = constant.result.name_hint
             Rewriter.replace_op(constant, [], [inside])
+        _put_last(body.block, buffers, given)
         kernel = te.KernelOp(
             name,
             buffers,
@@ -269,3 +277,13 @@ class BodyBufferizer:
         view = place.view(self.builder, type_, part)
         view.name_hint = value.name_hint
         return view
+
+
+def _put_last(block: Block, operands: list[SSAValue], numbers: Sequence[int]) -> None:
+    """Move operands of these numbers, and the arguments of a kernel's block for them, behind the others."""
+    for arg in [block.args[number] for number in numbers]:
+        operands.append(operands.pop(arg.index))
+        last = block.insert_arg(arg.type, len(block.args))
+        last.name_hint = arg.name_hint
+        arg.replace_all_uses_with(last)
+        block.erase_arg(arg)

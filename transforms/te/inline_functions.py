@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
@@ -9,11 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.calls import calls_in
+from ...analysis.entangled import entangled
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
 from ...analysis.repeats import REPEATED
 from ...dialects import te
 from ...dialects.copies import copy_of
+from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
 
@@ -30,16 +34,42 @@ class TeInlineFunctionsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.ops if isinstance(f, func.FuncOp)]
-        repeated = {f.sym_name.data: f for f in functions if REPEATED in f.attributes}
-        if not repeated:
-            return
-        for function in functions:
-            for call in [c for c in operations_in(function) if isinstance(c, func.CallOp)]:
-                if (callee := repeated.get(call.callee.string_value())) is not None:
-                    inline(call, callee)
-        for function in repeated.values():
-            Rewriter.erase_op(function)
+        for function, calls in repeated_functions(op):
+            _inline_all(function, calls)
+
+
+class TeInlineEntangledPass(StepwellPass):
+    """
+    As `te-inline-functions`, for functions whose buffers te-bufferize could not decide about as well by themselves.
+
+    Those are functions that give or take what moves, and could be a view of something, and that could be computed in place
+    of what they take. Others stay functions until they call kernels: `loop-inline-functions` puts these in place.
+    """
+
+    name = "te-inline-entangled"
+    level_in = Level.TE
+    level_out = Level.TE
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function, calls in repeated_functions(op):
+            reason = entangled(function, calls)
+            if reason is not None:
+                name = function.sym_name.data
+                remark(function, f"buffers of '{name}' are decided about in its callers: {reason}")
+                _inline_all(function, calls)
+
+
+def repeated_functions(module: ModuleOp) -> list[tuple[func.FuncOp, list[func.CallOp]]]:
+    """The functions of a module that are repeated parts of their callers, each with the calls of it."""
+    repeated = [f for f in module.ops if isinstance(f, func.FuncOp) and REPEATED in f.attributes]
+    calls = calls_in(module) if repeated else {}
+    return [(function, calls.get(function.sym_name.data, [])) for function in repeated]
+
+
+def _inline_all(function: func.FuncOp, calls: Iterable[func.CallOp]) -> None:
+    for call in calls:
+        inline(call, function)
+    Rewriter.erase_op(function)
 
 
 def inline(call: func.CallOp, function: func.FuncOp) -> None:
