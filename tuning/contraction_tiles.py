@@ -384,10 +384,12 @@ class _Tiles:
             self._pack("right", c.right, c.n[-1], span, None, 0, None, within=back)
 
     def fetch_ahead(self) -> None:
-        """While tiles use one panel of B, ask for the next one: to L2."""
+        """While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums."""
         if self.plan.prefetch and self.panels is not None:
-            rows = self.plan.kc if self.is_blocked else self.k
-            self.prefetches = self.s.prefetch(self.panels, self.summed, rows, locality=2).loops
+            hints = self.s.prefetch(
+                self.panels, self._level("n", "tile"), locality=2, inside=self.summed
+            )
+            self.prefetches = hints.loops
 
     # The tiles.
 

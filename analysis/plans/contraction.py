@@ -118,12 +118,11 @@ class _Domains:
                         continue
                     tiles = min(problem.m, mc) // mr
                     far = innermost == "m" and pack_right and nc >= problem.n
-                    packed = kc * problem.n * problem.right.element_bytes
-                    size = packed if k_outside else self.model.right_bytes
-                    prefetch = far and tiles > 1 and size > self._packed_near()
+                    depth = kc if k_outside else problem.k
                     plan = ContractionPlan(
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
-                        innermost, pack_left, pack_right, peel_m, peel_n, prefetch,
+                        innermost, pack_left, pack_right, peel_m, peel_n,
+                        far and tiles > 1 and self._asks_for_panels(min(mc, problem.m), nr, depth),
                         self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
                         self.mirrored, sums_in=sums_in,
                     )  # fmt: skip
@@ -172,12 +171,16 @@ class _Domains:
         follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
         return follows and (k_outside or kc >= problem.k)
 
-    def _packed_near(self) -> int:
-        """The bytes of a packed B that need not be asked for: those in L2 still."""
-        if self.problem.right.is_constant:
-            last = self.model.core.caches[-1]
-            return last.bytes // last.shared_by
-        return self.model.near_2
+    def _asks_for_panels(self, mc: int, nr: int, depth: int) -> bool:
+        """
+        Whether panels of B of so many terms come from beyond L2, where two of them have room beside the rows of A that use them.
+
+        Tiles of a triangle are fewer for each panel, and have no parts of the next one.
+        """
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        near = self.model.near_2
+        is_far = depth * self.problem.n * right > near
+        return is_far and not self.mirrored and depth * (mc * left + 2 * nr * right) <= near
 
     def _blocks(self, mr: int, nr: int, terms: int) -> Iterator[Blocks]:
         """MC, NC and KC, which is at most `terms`, for each order."""
@@ -210,7 +213,7 @@ class _Domains:
         for kc in dict.fromkeys((*panels, *self._depths(mr * left))):
             for part in (1, 2):
                 near = self.model.near_2 // part
-                tall = max((near - kc * nr * right) // (kc * left), mr)
+                tall = max((near - 2 * kc * nr * right) // (kc * left), mr)
                 mc = balanced(problem.m, tall, mr)
                 if mc < problem.m:
                     mc = dealt(problem.m, tall, mr, self.model.threads, mr)
@@ -250,7 +253,8 @@ class _Domains:
                 kc = balanced(problem.k, max(most_k // part // 2, 64))
             else:
                 kc = problem.k
-            tall = near // part // (kc * problem.left.element_bytes)
+            room = near // part - 2 * nr * depth
+            tall = (room if room > 0 else near // part) // (kc * problem.left.element_bytes)
             yield problem.m, columns, kc, "m"
             mc = balanced(problem.m, max(tall, mr), mr)
             if mc < problem.m:

@@ -240,8 +240,10 @@ class Model:
         rate = self._rate_of(size) if again > 1 else self._beyond_l2()
         if plan.innermost == "n":
             fetched *= self._computed_part(plan)
-        if plan.prefetch:  # each panel is asked for by the first tile of the one before
-            return share * self._stall(elements * fetched, bytes_, rate, uses)
+        if (
+            plan.prefetch
+        ):  # all tiles that use a panel ask for the next one, which comes to L2 meanwhile
+            return share * self._stall(elements * fetched, bytes_, rate, min(plan.mc, problem.m))
         return share * self._streamed(elements * fetched, bytes_, uses, run, rate)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:

@@ -34,6 +34,7 @@ _MEANINGS: dict[str, str] = {
     "pad": "The last axis's size is rounded up to a multiple of this; 0 leaves it.",
     "pads": "The same for each axis of the scratch buffer; empty for none.",
     "distance": "How many iterations ahead.",
+    "inside": "A loop further in, whose iterations share the elements out; empty for none, and all hints at the start.",
     "locality": "From 0, used once, to 3, used often: how near the caches are that it is brought to.",
     "axis": "The axis to pad, counted from 0; the stride is that of the axis before it.",
     "offset": "What the stride is to be modulo `factor`.",
@@ -74,6 +75,7 @@ _OF_LOOPS_OR_BUFFERS = (
     "by",
     "after",
     "along",
+    "inside",
     "fuse.inner",
     "reorder.order",
 )

@@ -378,13 +378,15 @@ class Prefetch(Step):
     Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
     Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0,
-    used once, to 3, used often: to which cache they come.
+    used once, to 3, used often: to which cache they come. With `inside`, a loop in the body, each of its iterations
+    asks for a part: `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
     """
 
     buffer: str
     at: str
     distance: int = 1
     locality: int = 3
+    inside: str = ""
 
 
 @step

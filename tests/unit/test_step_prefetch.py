@@ -48,6 +48,11 @@ STEPS: dict[str, list[Step]] = {
     ],
     "of a staged region": [Stage("f/A", "i", scope="register"), Prefetch("f/A.staged", "j")],
     "at a loop around lanes": [Vectorize("f/j", 4), Prefetch("f/C", "i")],
+    "a part in each iteration inside": [Prefetch("f/A", "i", inside="j")],
+    "a part in each iteration of two loops": [
+        Split("f/j", 4, tail="guard"),
+        Prefetch("f/A", "i", inside="j.inner"),
+    ],
     "where nothing runs": [Split("f/i", 40, tail="peel"), Prefetch("f/A", "i.inner")],
 }
 

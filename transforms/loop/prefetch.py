@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -22,8 +25,22 @@ from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_structured
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
-from ..step_support.rewrite import added_up
+from ..step_support.rewrite import added_up, lower_bound
 from ..step_support.scratch import check_affine
+from ..step_support.trip_count import TripCount
+
+
+@frozen
+class Parts:
+    """How what is asked for is shared out among the iterations of loops in the body."""
+
+    innermost: loop.ForOp
+    """the loop that the hints stand in"""
+    values: tuple[SSAValue, ...]
+    first: AffineExpr
+    """where an iteration's part begins, over the values of the box and then `values`"""
+    size: int
+    """elements"""
 
 
 @frozen
@@ -42,21 +59,28 @@ class PrefetchPlan:
     """what the loop's variable will be larger by"""
     locality: int
     names: tuple[str, ...]
+    parts: Parts | None
 
     def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
-        first = self.at.body.block.first_op
+        at = self.parts.innermost if self.parts else self.at
+        first = at.body.block.first_op
         assert first is not None
         builder = Builder(InsertPoint.before(first))
         dims = [AffineExpr.dimension(n) for n in range(len(self.values))]
         dims[self.position] = dims[self.position] + self.ahead
         exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
         values = list(self.values)
+        extents = self.box.extents
+        if self.parts:
+            exprs[-1] = exprs[-1] + self.parts.first
+            values += self.parts.values
+            extents = (*(1 for _ in extents[1:]), self.parts.size)
         names = iter(self.names)
         made: list[loop.ForOp] = []
-        for axis, extent in enumerate(self.box.extents):
-            is_last = axis == len(self.box.extents) - 1
-            step = self._elements_of_a_line() if is_last else 1
+        for axis, extent in enumerate(extents):
+            is_last = axis == len(extents) - 1
+            step = elements_of_a_line(self.buffer) if is_last else 1
             if extent <= step:
                 continue
             for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
@@ -75,13 +99,14 @@ class PrefetchPlan:
         )
         return SomeLoops(tuple(loop_handle(self.nest, op) for op in made))
 
-    def _elements_of_a_line(self) -> int:
-        """How many elements along the last axis one hint brings in: those of a cache line."""
-        type_ = memref_type(self.buffer)
-        strides, element = type_.get_strides(), type_.get_element_type()
-        if not strides or strides[-1] != 1:
-            return 1
-        return max(1, LINE_BYTES // (max(8, bit_width(element)) // 8))
+
+def elements_of_a_line(buffer: SSAValue) -> int:
+    """How many elements along the last axis one hint brings in: those of a cache line."""
+    type_ = memref_type(buffer)
+    strides, element = type_.get_strides(), type_.get_element_type()
+    if not strides or strides[-1] != 1:
+        return 1
+    return max(1, LINE_BYTES // (max(8, bit_width(element)) // 8))
 
 
 @planner(Prefetch)
@@ -89,7 +114,10 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     """
     Always legal: a hint changes nothing. The part of the buffer an iteration uses must be known.
 
-    The hints stand at the start of the loop's body, one for each cache line of that part.
+    The hints stand at the start of the loop's body, one for each cache line of that part. With `inside`, they stand at the
+    start of that loop's body, and each iteration asks for as many elements as come to it: a cache line is asked for more than
+    once where these are fewer than it has. The elements must be neighbours in memory then, and what the loops from the one
+    named down to `inside` count to must be known.
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
@@ -130,19 +158,72 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
             f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
             remedy="prefetch at a loop further in",
         )
-    outer = tuple(op.induction_variable for op in (*loops_around(at), at))
+    outer = (*(op.induction_variable for op in (*loops_around(at), at)), *scop.parameters)
+    parts = _shared_out(step, nest, at, root, box, len(outer)) if step.inside else None
     return PrefetchPlan(
         nest,
         at,
         root,
         all(a.is_write for a in inside),
         box,
-        (*outer, *scop.parameters),
+        outer,
         depth - 1,
         step.distance * at.step.value.data,
         step.locality,
         _names(nest, name, len(box.extents)),
+        parts,
     )
+
+
+def _shared_out(
+    step: Prefetch, nest: Nest, at: loop.ForOp, buffer: SSAValue, box: Box, values: int
+) -> Parts:
+    """The parts of a box for the iterations of the loops down to the one that is named, after so many other values."""
+    innermost = nest.loop(step.inside)
+    if innermost is at or not at.is_ancestor(innermost):
+        raise refuse(step, f"loop '{step.inside}' is not inside of '{step.at}'")
+    check_marks_around(step, innermost, (RunMode.VECTOR,))
+    around = loops_around(innermost)
+    loops = (*around[around.index(at) + 1 :], innermost)
+    shape, strides = memref_type(buffer).get_shape(), memref_type(buffer).get_strides()
+    first = next((n for n, extent in enumerate(box.extents) if extent > 1), len(shape) - 1)
+    if strides is None or not _are_neighbours(shape[first + 1 :], strides, box.extents[first:]):
+        raise refuse(
+            step,
+            f"the part of '%{step.buffer.rpartition('/')[2]}' that one iteration of '{step.at}' uses is not in one piece",
+            remedy="pack it, or leave out 'inside'",
+        )
+    number, count = AffineExpr.constant(0), 1
+    over: list[SSAValue] = []
+    for for_op in loops:
+        (first, *others), bases = lower_bound(for_op)
+        trips = TripCount(nest, for_op).range()[1]
+        if trips is None or others:
+            name = for_op.loop_name.data
+            raise refuse(
+                step,
+                f"loop '{name}' has no single beginning or no greatest number of iterations, by which parts are counted",
+                remedy="leave out 'inside'",
+            )
+        dims = [AffineExpr.dimension(values + len(over) + n) for n in range(1 + len(bases))]
+        over += [for_op.induction_variable, *bases]
+        iteration = dims[0] - first.replace_dims_and_symbols(dims[1:], ())
+        if (by := for_op.step.value.data) > 1:
+            iteration = iteration // by
+        number, count = number * max(1, trips) + iteration, count * max(1, trips)
+    size = -(-prod(box.extents) // count)
+    return Parts(innermost, tuple(over), number * size, size)
+
+
+def _are_neighbours(
+    inner: Sequence[int], strides: Sequence[int | None], extents: Sequence[int]
+) -> bool:
+    """Whether a box is one piece of memory: whole along all axes but the first that has several elements."""
+    dense = all(
+        stride == prod(inner[len(inner) - n :])
+        for n, stride in enumerate(reversed(strides[-1 - len(inner) :]))
+    )
+    return dense and tuple(inner) == tuple(extents[1:])
 
 
 def _names(nest: Nest, buffer: str, count: int) -> tuple[str, ...]:

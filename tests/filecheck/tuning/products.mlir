@@ -52,13 +52,13 @@
 // ZEN3: p1024.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 2048, KC 1024, M tiles innermost, packs A and B, prefetches B;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: nt.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: tn.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 48, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: f64.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 90, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: deep.
@@ -70,7 +70,7 @@
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: gram.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 24, NC 300, KC 1000, M tiles innermost, packs A and B, prefetches B, mirrors C;
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 6, NC 152, KC 250, N tiles innermost, packs A and B, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
@@ -79,13 +79,13 @@
 // ZEN5: p1024.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p2048.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 98, NC 2048, KC 1024, M tiles innermost, packs A and B, prefetches B;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: nt.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: tn.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 104, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 39, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
-// ZEN5-NEXT: chosen contraction: tile 13x16, MC 52, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches C;
 // ZEN5: wide.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 192, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: deep.
@@ -106,7 +106,7 @@
 // V3: p2048.
 // V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
 // V3: f64.
-// V3-NEXT: chosen contraction: tile 4x12, MC 4, NC 48, KC 512, N tiles innermost, packs B, K blocks outside of M, prefetches C;
+// V3-NEXT: chosen contraction: tile 4x12, MC 24, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 
 func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>

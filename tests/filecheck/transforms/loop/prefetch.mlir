@@ -1,6 +1,11 @@
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j}' | filecheck %s --check-prefix ELEMENT
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=3}' | filecheck %s --check-prefix ROW
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i}' | filecheck %s --check-prefix COLUMN
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=k locality=2}' | filecheck %s --check-prefix PARTS
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=m}' | filecheck %s --check-prefix LINES
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i inside=j}' 2>&1 | filecheck %s --check-prefix PIECES
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j inside=i}' 2>&1 | filecheck %s --check-prefix AROUND
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=open}' 2>&1 | filecheck %s --check-prefix UNCOUNTED
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=0}' 2>&1 | filecheck %s --check-prefix DISTANCE
 // RUN: not stepwell-opt %s -p 'loop-vectorize{loop=rows/j},loop-prefetch{buffer=rows/A at=j}' 2>&1 | filecheck %s --check-prefix LANES
 // RUN: not stepwell-opt %s -p 'loop-stage{buffer=rows/A at=i},loop-prefetch{buffer=rows/A.staged at=i}' 2>&1 | filecheck %s --check-prefix ANEW
@@ -24,9 +29,9 @@
 // COLUMN-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
 // COLUMN-NEXT:     loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 40 {
 // COLUMN-NEXT:       loop.prefetch %C[%C_prefetch0, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:31:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
-// LANES: error: {{.*}}prefetch.mlir:32:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:31:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// DISTANCE: error: {{.*}}prefetch.mlir:36:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
+// LANES: error: {{.*}}prefetch.mlir:37:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:36:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -37,13 +42,44 @@ func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:43:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:44:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// OPEN: error: {{.*}}prefetch.mlir:48:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:49:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
       %a = loop.load %A[%i, %j] : memref<?x?xi32>
       loop.store %a, %A[%i, %j] : memref<?x?xi32>
+    }
+  }
+  func.return
+}
+
+// What is used of a panel, three rows of 8 elements, is shared out among 6 iterations, or among 3.
+// PARTS-LABEL: func.func private @panels
+// PARTS:          loop.for parallel "m" %m = 0 to 3 {
+// PARTS-NEXT:       loop.for reduction "k" %k = 1 to 5 step 2 {
+// PARTS-NEXT:         loop.prefetch %B[%n + 1, 0, %m * 8 + (%k - 1) floordiv 2 * 4], read, locality<2>
+// LINES-LABEL: func.func private @panels
+// LINES:          loop.for parallel "m" %m = 0 to 3 {
+// LINES-NEXT:       loop.prefetch %B[%n + 1, 0, %m * 8], read, locality<3>
+// PIECES: error: {{.*}}prefetch.mlir:{{.*}} is refused: the part of '%C' that one iteration of 'i' uses is not in one piece; pack it, or leave out 'inside'
+// AROUND: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'i' is not inside of 'j'
+// UNCOUNTED: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'open' has no single beginning or no greatest number of iterations, by which parts are counted; leave out 'inside'
+func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: index) attributes {stepwell.noalias} {
+  loop.for parallel "n" %n = 0 to 5 {
+    loop.for parallel "m" %m = 0 to 3 {
+      loop.for reduction "k" %k = 1 to 5 step 2 {
+        loop.for parallel "j" %j = 0 to 8 {
+          %b = loop.load %B[%n, %k - 1, %j] : memref<5x4x8xi32>
+          %c = loop.load %B[%n, %k - 1, %j] : memref<5x4x8xi32>
+          %d = arith.addi %b, %c : i32
+          loop.store %d, %C[%n, %j] : memref<5x8xi32>
+        }
+      }
+    }
+    loop.for parallel "open" %o = 0 to %size {
+      %z = arith.constant 0 : i32
+      loop.store %z, %C[%n, 0] : memref<5x8xi32>
     }
   }
   func.return
