@@ -48,6 +48,11 @@ class Nest:
         return (*self.reads, *self.writes)
 
     @cached_property
+    def distinct(self) -> tuple[Access, ...]:
+        """The accesses, equal reads once, and equal writes."""
+        return (*dict.fromkeys(self.reads), *dict.fromkeys(self.writes))
+
+    @cached_property
     def operations(self) -> dict[str, int]:
         """The scalar operations of one iteration by name."""
         counted: dict[str, int] = {}

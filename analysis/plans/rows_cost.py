@@ -77,6 +77,9 @@ class Model:
         used = [{access.buffer for access in nest.accesses} for nest in self.nests]
         self.touched = [set[int]().union(*used[:n]) for n in range(len(used))]
         """the buffers that nests before one have used"""
+        self._come = [self._first_ones(nest, nest.reads) for nest in self.nests]
+        """of the reads of each nest the first ones of those that are of the same lines"""
+        self._gone = [self._first_ones(nest, nest.writes) for nest in self.nests]
         self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
         self._known: dict[tuple[object, ...], _Times] = {}
 
@@ -121,7 +124,7 @@ class Model:
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             chained = self._chained(nest, own, plan.fused > 0 and self._is_awaited(number))
             ahead = sum(self._fetching(number, plan, fetch) for fetch in fetched)
-            moving = self._reading(number, plan) + self._writing(nest, own, plan)
+            moving = self._reading(number, plan) + self._writing(number, plan)
             self._known[key] = _Times(computing, accessing, chained, moving, ahead)
         return self._known[key]
 
@@ -196,18 +199,21 @@ class Model:
         """Instructions for the accesses of one vector of iterations."""
         if not plan.order:
             return len(accesses)
-        total = 0.0
-        for access in dict.fromkeys(accesses):
+        total, every = 0.0, dict.fromkeys(accesses)
+        for access in every:
             stride = nest.stride(access, plan.order[-1])
-            is_sum = any(access == write for write in nest.writes) and not nest.is_parallel
+            is_sum = not nest.is_parallel and access in nest.writes
             if plan.square is not None or stride == 1:
                 shared = 1 if self._is_of_rows(plan, access) else plan.rows
                 total += 1 / plan.jam if is_sum else 1 / shared
             elif stride != 0:
                 apart = self._apart(nest, plan, access)
-                together = sum(self._are_together(nest, access, each) for each in set(accesses))
+                if not apart:
+                    total += self._vector(nest, plan)
+                    continue
                 # What lies between comes too: once for all accesses that use it.
-                total += apart / min(together, apart) if apart else self._vector(nest, plan)
+                together = sum(self._are_together(nest, access, each) for each in every)
+                total += apart / min(together, apart)
         return total
 
     def _apart(self, nest: Nest, plan: NestPlan, access: Access) -> int:
@@ -228,6 +234,14 @@ class Model:
         first, second = linear_place(nest, one), linear_place(nest, other)
         line = self.core.caches[0].line_bytes // self.facts.element_bytes(one)
         return first is not None and second is not None and abs(first - second) < line
+
+    def _first_ones(self, nest: Nest, accesses: Sequence[Access]) -> list[Access]:
+        """One access of each group of those that are together."""
+        found: list[Access] = []
+        for access in dict.fromkeys(accesses):
+            if not any(self._are_together(nest, access, other) for other in found):
+                found.append(access)
+        return found
 
     def _shuffles(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
         """Instructions that bring elements from vectors of neighbours to the lanes, and back."""
@@ -317,11 +331,7 @@ class Model:
         nest, own = self.nests[number], plan.nests[number]
         fetched = {fetch.buffer for fetch in plan.fetched if fetch.nest == number}
         seconds = 0.0
-        come: list[Access] = []
-        for access in dict.fromkeys(nest.reads):
-            if any(self._are_together(nest, access, other) for other in come):
-                continue
-            come.append(access)
+        for access in self._come[number]:
             size = self._size(access)
             if access.buffer not in fetched:
                 distance = self._distance(number, plan, access)
@@ -351,7 +361,7 @@ class Model:
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
             streams = 1
         vectors = own.lanes / self._vector(nest, own)
-        used = [each for each in (*set(nest.reads), *set(nest.writes)) if nest.stride(each, axis)]
+        used = [each for each in nest.distinct if nest.stride(each, axis)]
         rows = sum(own.rows if self._is_of_rows(own, each) else 1 for each in used)
         if vectors * rows >= FOLLOWED:
             return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
@@ -437,14 +447,11 @@ class Model:
             return 1.0
         return max(1.0, line / (square.side * nest.element_bytes))
 
-    def _writing(self, nest: Nest, own: NestPlan, plan: RowsPlan) -> float:
+    def _writing(self, number: int, plan: RowsPlan) -> float:
         """A line that is written is read before, unless it is stored past the caches: then it goes to memory."""
+        nest, own = self.nests[number], plan.nests[number]
         seconds = 0.0
-        gone: list[Access] = []
-        for write in dict.fromkeys(nest.writes):
-            if any(self._are_together(nest, write, other) for other in gone):
-                continue
-            gone.append(write)
+        for write in self._gone[number]:
             buffer = self.facts.buffers[write.buffer]
             size = (buffer.bytes or 0) * (1 if own.square else self._line_share(nest, own, write))
             is_near = buffer.home is Home.SCRATCH and plan.fused
