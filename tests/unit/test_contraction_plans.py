@@ -62,10 +62,14 @@ def price_of_reading_in_place(contraction: Contraction, target: str) -> float:
 def test_a_larger_second_cache_has_larger_blocks(
     squares: dict[int, Contraction], core: str, size: int
 ):
-    """Most of it, or half of that, holds the block of A or of B, or the panel of B, that all tiles across use."""
+    """
+    Most of it, or half of that, holds the block of A or of B, or the panel of B, that all tiles across use, and two
+    panels where the next one is asked for.
+    """
     found = [first(squares[size], f"{core}:l2={megabytes}M") for megabytes in (1, 2, 4)]
     blocks = [
-        plan.nc if plan.innermost == "n" else plan.mc if plan.mc < size else plan.nr
+        (plan.nc if plan.innermost == "n" else plan.mc if plan.mc < size else plan.nr)
+        + 2 * plan.nr * plan.prefetch
         for plan in found
     ]
     sizes = [block * plan.kc * 4 for block, plan in zip(blocks, found, strict=True)]
