@@ -12,7 +12,9 @@ T = TypeVar("T")
 
 _COMPILED = ("__init__", "__eq__", "__hash__")
 _FIELDS = "__dataclass_fields__"
-_FACTS = (_FIELDS, "__match_args__")
+_MATCH_ARGS = "__match_args__"
+_SIGNATURE = "__signature__"
+_FACTS = (_FIELDS, _MATCH_ARGS, _SIGNATURE)
 
 _lock = RLock()
 
@@ -34,7 +36,8 @@ def frozen(cls: type[T]) -> type[T]:
     methods["__repr__"] = _repr
     if not _inherits_frozen(cls):
         methods |= {"__setattr__": _frozen, "__delattr__": _frozen}
-    missing = [name for name in methods if name not in known]
+    # A class with a method __eq__ has None as its __hash__.
+    missing = [name for name in methods if known.get(name) is None]
     for name in missing:
         setattr(cls, name, methods[name])
     for name in _FACTS:
@@ -74,18 +77,20 @@ def _complete(cls: type) -> None:
         if not isinstance(later, _Later):
             return
         is_frozen = _inherits_frozen(cls)
+        delattr(cls, _SIGNATURE)  # from here on it is that of __init__
         dataclass(init=False, repr=False, eq=False, match_args=False, frozen=is_frozen)(cls)
         every = fields(cls)  # pyright: ignore[reportArgumentType]
         compiled = _methods(cls, every)
         for name in _COMPILED:
             if name in later.methods:
+                compiled[name].__qualname__ = f"{cls.__qualname__}.{name}"
                 setattr(cls, name, compiled[name])
-        setattr(cls, _FACTS[1], tuple(f.name for f in every if f.init))
+        setattr(cls, _MATCH_ARGS, tuple(f.name for f in every if f.init and not f.kw_only))
 
 
 def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
     scope: dict[str, Any] = {"set_": object.__setattr__, "missing": MISSING}
-    arguments, body = ["self"], [""]
+    arguments, by_name, body = ["self"], ["*"], [""]
     for f in every:
         value = f.name
         if f.default_factory is not MISSING:
@@ -97,7 +102,7 @@ def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
                 default, scope[f"default_{f.name}"] = f"=default_{f.name}", f.default
             elif f.default_factory is not MISSING:
                 default, value = "=missing", f"{value} if {f.name} is missing else {f.name}"
-            arguments.append(f.name + default)
+            (by_name if f.kw_only else arguments).append(f.name + default)
         elif f.default_factory is MISSING:
             continue
         body.append(f"set_(self, {f.name!r}, {value})")
@@ -105,6 +110,7 @@ def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
         body.append("self.__post_init__()")
     compared = [f.name for f in every if f.compare]
     hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
+    arguments += by_name if len(by_name) > 1 else []
     text = f"""
 def __init__({", ".join(arguments)}):
     {"; ".join(body[1:]) or "pass"}

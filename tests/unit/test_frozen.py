@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from inspect import signature
 from typing import ClassVar
 
 import pytest
@@ -49,7 +51,7 @@ def test_methods() -> None:
     assert Point(1).names is not Point(1).names
     with pytest.raises(ValueError, match="no name"):
         Named(1, name="")
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+    with pytest.raises(TypeError, match=r"^Point.__init__\(\) missing 1 .* argument: 'x'"):
         Point()  # pyright: ignore[reportCallIssue]
 
 
@@ -81,6 +83,24 @@ def test_facts_are_known_before_an_instance_is() -> None:
     match Matched(7):
         case Matched(a, b):
             assert (a, b) == (7, 1)
+
+
+@pytest.mark.parametrize("decorator", [frozen, dataclass(frozen=True)])
+def test_what_is_given_by_name_and_own_equality(decorator: Callable[[type], type]) -> None:
+    @decorator
+    class Given:
+        width: int = field(kw_only=True)
+        height: int = 3
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Given)
+
+    assert list(signature(Given).parameters) == ["height", "width"]
+    assert repr(Given(4, width=5)).endswith("Given(width=5, height=4)")  # pyright: ignore[reportCallIssue]
+    assert Given.__match_args__ == ("height",)  # pyright: ignore[reportAttributeAccessIssue]
+    assert hash(Given(width=1)) == hash((1, 3)) and Given(width=1) == Given(width=2)
+    with pytest.raises(TypeError, match="positional"):
+        Given(1, 2)  # pyright: ignore[reportCallIssue]
 
 
 def test_what_dataclasses_offer() -> None:
