@@ -160,9 +160,8 @@ class Executable:
 
     def _native_call(self) -> Callable[..., Any] | None:
         address = self._code.addresses[self.signature.name]
-        return native_call(
-            self.signature.inputs, self._results, address, self.signature.arena_bytes
-        )
+        arena_bytes = self.signature.arena_bytes
+        return native_call(self.signature.inputs, self._results, address, arena_bytes, self._code)
 
     def __call__(self, *args: Any, out: Any = None, **by_name: Any) -> Any:
         if self.native_call is not None and out is None and not by_name:

@@ -61,14 +61,18 @@ class _MethodDef(ctypes.Structure):
 
 
 def native_call(
-    inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], address: int, arena_bytes: int
+    inputs: Sequence[ArgSpec],
+    results: Sequence[ArgSpec],
+    address: int,
+    arena_bytes: int,
+    code: object,
 ) -> Callable[..., Any] | None:
     """
     A function of the inputs, in order, that runs the code at `address` and returns its new result, or
     NotImplemented where an input is not an aligned, contiguous array of its shape and dtype.
 
-    None where the results are not one array, or something is open or by value. The code must stay
-    loaded as long as the function may be called.
+    None where the results are not one array, or something is open or by value. `code` is what the code stays loaded
+    with; the function holds it.
     """
     specs = (*inputs, *results)
     if len(results) != 1 or not 0 < len(inputs) <= MOST_INPUTS or arena_bytes > MOST_ARENA:
@@ -84,6 +88,7 @@ def native_call(
     new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     new_function.restype = ctypes.py_object
     words = _specification(address, results[0], inputs)
+    words.code = code
     if is_large:
         words.maker = array_maker(_shape(results[0]), results[0].dtype)
         words[MAKER] = id(words.maker)
@@ -94,6 +99,7 @@ class _Specification(np.ndarray):
     """Words that a function compares its arguments with, and what they have the address of."""
 
     maker: Callable[[], np.ndarray]
+    code: object
 
 
 def _shape(spec: ArgSpec) -> tuple[int, ...]:

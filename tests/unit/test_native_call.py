@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,17 @@ def test_large_results_are_in_memory_that_nobody_holds_any_longer():
     del first
     assert native(executable, x, y).ctypes.data == place
     assert native(executable, x[:5], y) is NotImplemented
+
+
+def test_code_stays_loaded_with_its_call():
+    x = np.ones((100, 100), "f4")
+    executable = add("f4", 100, 100)
+    call, code = executable.native_call, weakref.ref(executable._code)
+    assert call is not None
+    del executable
+    assert (call(x, x) == 2).all()
+    del call
+    assert code() is None
 
 
 def test_what_has_no_such_call():
