@@ -5,12 +5,14 @@ one of them is decided for all.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from ..dialects.graph import (
@@ -22,7 +24,9 @@ from ..dialects.graph import (
     MatmulOp,
 )
 from ..dialects.graph.base import splat_number
+from ..dialects.graph.expressions import Decomposable, Expr
 from ..dialects.graph.movement import MovementOp
+from ..errors import StepwellError
 from ..frozen import frozen
 
 REPEATED = "stepwell.repeated"
@@ -160,6 +164,24 @@ def _results(parts: Iterable[Part]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(found))
 
 
+def is_element_wise(op: Operation) -> bool:
+    """
+    Whether an operation computes element by element, or decomposes to such operations and to what moves elements, as
+    batch normalisation does.
+    """
+    if not isinstance(op, Decomposable):
+        return isinstance(op, ElementwiseOp)
+    steps = Block(arg_types=[value.type for value in op.operands])
+    builder = Builder(InsertPoint.at_end(steps))
+    try:
+        op.decompose(*(Expr(arg, builder) for arg in steps.args))
+    except StepwellError:  # it needs an extent that is `?`: graph-decompose is who says so
+        return False
+    return all(
+        isinstance(step, ConstantOp | MovementOp) or is_element_wise(step) for step in steps.ops
+    )
+
+
 Product: TypeAlias = MatmulOp | ConvOp | ConvTransposeOp
 
 
@@ -177,6 +199,8 @@ class _Cuts:
         self.place = {op: place for place, op in enumerate(ops)}
         self._places: dict[SSAValue, list[int]] = {}
         """what `_users` has found"""
+        self._element_wise: dict[Operation, bool] = {}
+        """what `is_element_wise` has said"""
 
     def best(self, start: int, count: int, period: int) -> int | None:
         """How many operations after the start the first part begins: where the fewest values pass a cut."""
@@ -224,12 +248,23 @@ class _Cuts:
             if not any(value in reached for value in op.operands):
                 continue
             is_late = any(v not in reached and self._made_at(v) >= cut for v in op.operands)
-            if is_late or not isinstance(op, ElementwiseOp | MovementOp):
+            if is_late:
                 continue
-            if isinstance(op, ElementwiseOp):
+            if self._is_element_wise(op):
                 return False
-            reached.update(op.results)
+            if isinstance(op, MovementOp):
+                reached.update(op.results)
         return True
+
+    def _is_element_wise(self, op: Operation) -> bool:
+        known = self._element_wise.get(op)
+        if known is None:
+            known = self._element_wise[op] = is_element_wise(op)
+        return known
+
+    def _goes_on(self, op: Operation) -> bool:
+        """Whether what makes an operand of an operation may be finished by it."""
+        return isinstance(op, MovementOp) or self._is_element_wise(op)
 
     def _made_at(self, value: SSAValue) -> int:
         owner = value.owner
@@ -237,8 +272,7 @@ class _Cuts:
 
     def _is_finished_product(self, value: SSAValue, since: int) -> bool:
         """Whether a value is made element by element of products, and of what is there before."""
-        makers = self._makers(value, since, ElementwiseOp | MovementOp)
-        inner = [op for op in makers if not isinstance(op, ElementwiseOp | MovementOp)]
+        inner = [op for op in self._makers(value, since, self._goes_on) if not self._goes_on(op)]
         return bool(inner) and all(isinstance(op, Product) for op in inner)
 
     def _is_stored(self, value: SSAValue, cut: int) -> bool:
@@ -246,13 +280,16 @@ class _Cuts:
         return any(
             isinstance(made, Product)
             for user in users
-            for made in (user, *self._makers(user.operands, cut, Operation))
+            for made in (user, *self._makers(user.operands, cut, lambda _: True))
         )
 
     def _makers(
-        self, values: SSAValue | Sequence[SSAValue], since: int, through: Any
+        self,
+        values: SSAValue | Sequence[SSAValue],
+        since: int,
+        through: Callable[[Operation], bool],
     ) -> Iterator[Operation]:
-        """The operations from a place on that values are made by; who made their operands where they are `through`."""
+        """The operations from a place on that values are made by; those before the ones one looks `through`."""
         pending = [values] if isinstance(values, SSAValue) else list(values)
         seen: set[Operation] = set()
         while pending:
@@ -262,5 +299,5 @@ class _Cuts:
             op = self.ops[place]
             seen.add(op)
             yield op
-            if isinstance(op, through):
+            if through(op):
                 pending += op.operands

@@ -4,6 +4,7 @@
 // RUN: stepwell-opt %s -p graph-outline-repeats | filecheck %s --check-prefix SHORT
 
 // REMARK: 3 times the same 3 operations: decided about once
+// REMARK: 3 times the same 3 operations: decided about once
 // REMARK-NOT: times the same
 
 // A short program is left as it is.
@@ -95,6 +96,25 @@ func.func @other_operands(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x
   %p3 = graph.matmul %t2, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %s3 = graph.add %p3, %t2 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   %t3 = graph.tanh %s3 : tensor<4x4xf32>
+  func.return %t3 : tensor<4x4xf32>
+}
+
+// Batch normalisation is element-wise once it is decomposed: it finishes the product before it, and no cut parts them.
+// CHECK-LABEL: func.func private @normalized.part0
+// CHECK-NEXT:    %[[P:.*]] = graph.matmul
+// CHECK-NEXT:    %[[N:.*]] = graph.batch_norm %[[P]]
+// CHECK-NEXT:    %[[T:.*]] = graph.tanh %[[N]]
+// CHECK-NEXT:    func.return %[[T]]
+func.func @normalized(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %c: tensor<4xf32>) -> tensor<4x4xf32> {
+  %p1 = graph.matmul %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %n1 = graph.batch_norm %p1, %c, %c, %c, %c axis = 1 epsilon = 1.000000e-05 : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  %t1 = graph.tanh %n1 : tensor<4x4xf32>
+  %p2 = graph.matmul %t1, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %n2 = graph.batch_norm %p2, %c, %c, %c, %c axis = 1 epsilon = 1.000000e-05 : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  %t2 = graph.tanh %n2 : tensor<4x4xf32>
+  %p3 = graph.matmul %t2, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %n3 = graph.batch_norm %p3, %c, %c, %c, %c axis = 1 epsilon = 1.000000e-05 : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  %t3 = graph.tanh %n3 : tensor<4x4xf32>
   func.return %t3 : tensor<4x4xf32>
 }
 
