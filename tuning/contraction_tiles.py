@@ -1,8 +1,7 @@
 """
 The steps of a contraction's plan: `for m: for n: for k` in blocks, panels and register tiles.
 
-See `analysis/plans/contraction.py` for the plan and its orders. Each step takes the loops and buffers that earlier
-steps made.
+See `analysis/plans/contraction.py` for the plan. Each step takes the loops and buffers that earlier ones made.
 """
 
 from __future__ import annotations
@@ -386,9 +385,8 @@ class _Tiles:
     def fetch_ahead(self) -> None:
         """While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums."""
         if self.plan.prefetch and self.panels is not None:
-            hints = self.s.prefetch(
-                self.panels, self._level("n", "tile"), locality=2, inside=self.summed
-            )
+            at = self._level("n", "tile")
+            hints = self.s.prefetch(self.panels, at, locality=2, inside=self.summed)
             self.prefetches = hints.loops
 
     # The tiles.

@@ -196,7 +196,7 @@ def _shared_out(
     number, count = AffineExpr.constant(0), 1
     over: list[SSAValue] = []
     for for_op in loops:
-        (first, *others), bases = lower_bound(for_op)
+        (start, *others), bases = lower_bound(for_op)
         trips = TripCount(nest, for_op).range()[1]
         if trips is None or others:
             name = for_op.loop_name.data
@@ -207,7 +207,7 @@ def _shared_out(
             )
         dims = [AffineExpr.dimension(values + len(over) + n) for n in range(1 + len(bases))]
         over += [for_op.induction_variable, *bases]
-        iteration = dims[0] - first.replace_dims_and_symbols(dims[1:], ())
+        iteration = dims[0] - start.replace_dims_and_symbols(dims[1:], ())
         if (by := for_op.step.value.data) > 1:
             iteration = iteration // by
         number, count = number * max(1, trips) + iteration, count * max(1, trips)
