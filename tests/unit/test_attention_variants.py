@@ -111,12 +111,12 @@ def test_what_is_computed_is_computed_where_it_is_packed():
     assert not any(name.startswith(("transpose", "add")) for name in made)
 
 
-def test_one_of_two_operands_that_are_one_array_is_packed():
-    """The scores read panels of `k`, and the product with the values reads it as it is."""
+def test_two_operands_that_are_one_array_are_packed_apart():
+    """The scores read panels of `k` transposed, and the product with the values others, or `k` as it is."""
     text = check("k is v", ((2,), 128, 64))
     scores, values = text.split('"matmul_2.k"')
-    assert re.search(r'"matmul_1\.k"[^}]*loop\.load %\w+\.right\[', scores)
-    assert re.search(r"^[^}]*loop\.load %k\[", values)
+    assert re.search(r'"matmul_1\.k"[^}]*loop\.load %matmul_1\.right\[', scores)
+    assert re.search(r"^[^}]*loop\.load %(matmul_2\.right|k)\[", values)
 
 
 @pytest.mark.parametrize("batch", [(), (2,)])
