@@ -154,11 +154,24 @@ def _free_processors() -> int:
 
 
 def _running() -> int:
-    """How many threads of the machine run or wait for a processor, this one among them."""
+    """
+    How many threads of the machine run or wait for a processor; all of this process count as one: what others of them do, as
+    joining weights, is done soon.
+    """
     try:
-        return int(Path("/proc/loadavg").read_text().split()[3].split("/")[0])  # see proc(5)
+        every = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0])  # see proc(5)
     except (OSError, ValueError, IndexError):
         return math.ceil(os.getloadavg()[0])
+    return max(1, every - _running_here() + 1)
+
+
+def _running_here() -> int:
+    """The same of this process alone."""
+    states: list[str] = []
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has ended since
+            states.append((thread / "stat").read_text().rpartition(")")[2].split()[0])
+    return states.count("R")
 
 
 def _started(imports: Sequence[str]) -> subprocess.Popen[bytes]:

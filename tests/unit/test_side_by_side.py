@@ -99,6 +99,14 @@ def test_an_interrupt_ends_the_processes_and_leaves_no_file(
     assert all(entry.path.suffix != ".new" for entry in Store(tmp_path).entries())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_threads_of_this_process_take_no_processor_from_its_work(monkeypatch: pytest.MonkeyPatch):
+    """Some of them join weights while the program is on its way to kernels."""
+    assert side_by_side._running_here() >= 1  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(side_by_side, "_running_here", lambda: 1000)
+    assert side_by_side._running() == 1  # pyright: ignore[reportPrivateUsage]
+
+
 def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
     monkeypatch.setattr(side_by_side, "_running", lambda: 1)
