@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
-from ...dialects.copies import copy_of
+from ..inlining import replace_by_body
 from ..stepwell_pass import StepwellPass
 from ..te.inline_functions import repeated_functions
 
@@ -29,18 +27,5 @@ class LoopInlineFunctionsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function, calls in repeated_functions(op):
             for call in calls:
-                inline(call, function)
+                replace_by_body(call, function)
             Rewriter.erase_op(function)
-
-
-def inline(call: func.CallOp, function: func.FuncOp) -> None:
-    """Put a copy of the body of a function over buffers in the place of a call of it."""
-    block = function.body.block
-    inside: dict[SSAValue, SSAValue] = dict(zip(block.args, call.arguments, strict=True))
-    for op in block.ops:
-        if not isinstance(op, func.ReturnOp):
-            Rewriter.insert_op(copy_of(op, inside), InsertPoint.before(call))
-            continue
-        for old, value in zip(call.results, op.arguments, strict=True):
-            old.replace_all_uses_with(inside[value])
-    Rewriter.erase_op(call)

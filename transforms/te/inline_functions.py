@@ -17,6 +17,7 @@ from ...analysis.levels import Level
 from ...analysis.repeats import REPEATED
 from ...dialects import te
 from ...dialects.copies import copy_of
+from ..inlining import replace_by_body
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
 
@@ -74,24 +75,12 @@ def _inline_all(function: func.FuncOp, calls: Iterable[func.CallOp]) -> None:
 
 def inline(call: func.CallOp, function: func.FuncOp) -> None:
     """Put a copy of the body of a function in the place of a call of it."""
-    block = function.body.block
-    inside: dict[SSAValue, SSAValue] = dict(zip(block.args, call.arguments, strict=True))
-    returned: list[SSAValue] = []
-    for op in block.ops:
-        if isinstance(op, func.ReturnOp):
-            returned = [inside[value] for value in op.arguments]
-            break
-        copy = copy_of(op, inside)
-        Rewriter.insert_op(copy, InsertPoint.before(call))
-        if isinstance(copy, te.KernelOp):
-            _take_in_constants(copy)
     constants = [
         value.owner for value in call.arguments if isinstance(value.owner, arith.ConstantOp)
     ]
-    for old, new in zip(call.results, returned, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    Rewriter.erase_op(call)
+    for copy in replace_by_body(call, function):
+        if isinstance(copy, te.KernelOp):
+            _take_in_constants(copy)
     for constant in dict.fromkeys(constants):
         if not constant.result.uses:
             Rewriter.erase_op(constant)
