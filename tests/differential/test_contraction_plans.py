@@ -291,7 +291,7 @@ def scheduled(module: ModuleOp, target: Target, share: float) -> list[Choice]:
     return chosen
 
 
-@campaign(35, ASKED)
+@campaign(25, ASKED)
 @given(
     products(), st.sampled_from(sorted(TARGETS)), st.floats(0, 1, exclude_max=True), st.booleans()
 )

@@ -25,7 +25,7 @@ EVERY_OPERATION = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.sampled(45)
+@pytest.mark.sampled(30)
 @EVERY_OPERATION
 def test_agrees_at_every_level(op: type[graph.GraphOp]):
     elements = list(element_types_of(op))

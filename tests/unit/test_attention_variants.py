@@ -91,7 +91,7 @@ def check(name: str, shape: tuple[tuple[int, ...], int, int]) -> str:
     return low.as_text("loop")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "shape"), CASES, ids=VARIANTS)
 def test_by_blocks_of_rows(name: str, shape: tuple[tuple[int, ...], int, int]):
     assert "exp.rows" in check(name, shape)

@@ -417,7 +417,7 @@ def bodies(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(bodies(), st.integers(1, 20), st.integers(0, 3), st.integers(1, 2), st.integers(0, 12))
 def test_random_bodies(body: str, width: int, lower: int, step: int, n: int):
     text = loop_program(body, width, lower=lower, step=step)
@@ -470,6 +470,7 @@ def test_a_row_that_is_looked_up_is_loaded_in_vectors():
 # Elements a few apart
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("guarded", [False, True])
 @pytest.mark.parametrize("apart", [2, 3, 8])
 @pytest.mark.parametrize(("element", "width"), [("f32", 16), ("i8", 48), ("f64", 7)])

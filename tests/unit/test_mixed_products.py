@@ -45,7 +45,7 @@ def test_products_of_bytes_are_exact(left, size):
     assert np.array_equal(interpreted, expected)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("k", [1, 1023, 1024, 1025, 5000])
 @pytest.mark.parametrize("left", [np.int8, np.uint8])
 def test_sums_of_extreme_products_are_exact(left, k):
@@ -120,7 +120,7 @@ def test_integers_of_16_bits_are_added_up_as_they_are():
     assert np.array_equal(sw.jit(lambda a, b: a @ b)(a, b), a @ b)  # wraps, as NumPy does
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("dtype", [F16, BF16], ids=str)
 def test_products_of_narrow_floats_are_rounded_once(dtype, size):

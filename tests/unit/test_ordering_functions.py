@@ -145,7 +145,7 @@ def test_what_the_highest_digits_leave_is_inserted_or_sorted_by_the_lowest(dtype
         np.testing.assert_array_equal(down, turned)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "u4", "i8"])
 @pytest.mark.parametrize("extent", [37, 1201])
 def test_few_places_of_sorted_rows(dtype, extent):

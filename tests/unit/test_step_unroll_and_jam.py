@@ -23,7 +23,7 @@ def test_extents(loop: str, tail: str) -> None:
     check_extents(MATMUL, UnrollAndJam(f"f/{loop}", 3, tail), extents=(1, 2, 3, 4, 7, 8, 33))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("tail", ["guard", "peel"])
 @pytest.mark.parametrize(
     "bounds",
