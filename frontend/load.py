@@ -79,6 +79,8 @@ def load_model(
     places = places_of(file, shapes, constants) if options.cache else None
 
     def imported() -> ModuleOp:
+        from concurrent.futures import ThreadPoolExecutor
+
         from .onnx.package import require_onnx
 
         require_onnx(str(path))
@@ -88,9 +90,13 @@ def load_model(
 
         data = bytes(file.contents)
         model = model_of(data, path)
-        module = import_model(model, shapes, constants)
-        if places is not None and not places.is_known:
-            places.keep(note_of(model, data))
+        with ThreadPoolExecutor(1) as beside:  # the weights are hashed without the interpreter
+            noted = None
+            if places is not None and not places.is_known:
+                noted = beside.submit(note_of, model, data)
+            module = import_model(model, shapes, constants)
+        if places is not None and noted is not None:
+            places.keep(noted.result())
         return module
 
     start = time.perf_counter()

@@ -33,9 +33,18 @@ def note_of(model: Model, data: bytes) -> Note:
             # Initializers stand in the file in their order: each is looked for behind the one before. Wherever its
             # bytes are found, they are the ones.
             raw = tensor.raw_data
-            file, offset = 0, data.find(raw, end) if len(raw) >= LEAST_BYTES else -1
+            file, offset = 0, _place(raw, data, end) if len(raw) >= LEAST_BYTES else -1
             if offset < 0:
                 continue
             end = offset + len(raw)
         places[contents_digest(array)] = TensorPlace(file, offset, array.dtype.name, array.size)
     return Note(tuple(files)[1:], places)
+
+
+def _place(raw: bytes, data: bytes, start: int) -> int:
+    """`data.find(raw, start)`, which studies the whole of `raw` before it looks, where a comparison at once is enough."""
+    begin = raw[:LEAST_BYTES]
+    offset = data.find(begin, start)
+    while offset >= 0 and not data.startswith(raw, offset):
+        offset = data.find(begin, offset + 1)
+    return offset
