@@ -1,7 +1,7 @@
 """
 The GEMM ladder: one naive kernel, and on each rung a schedule that makes it faster.
 
-    python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,10_packed_b]
+    python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,11_block_of_b]
 
 Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
 GFLOP/s it reaches, which part that is of the multiply-adds the machine can do at most (`stepwell probe`,
@@ -38,6 +38,8 @@ SIZES = (64, 128, 256, 384, 512, 768, 1024)
 FILE_SIZES = ("192", "256", "320")
 """The M, N and K that stand in `gemm.mlir`, and nothing else there does."""
 NUMPY = "numpy"
+NEAREST = "11_block_of_b"
+"""The rung that leaves A where it is and has a tile of its own."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Tile:
     rows: int
     depth: int
     """steps of k that a block has: KC"""
+    near: NearTile
 
     @staticmethod
     def of(target: sw.Target) -> Tile:
@@ -87,10 +90,35 @@ class Tile:
         lanes = target.vector_bits // 32
         panel = 3 * target.caches[0].bytes // 4
         depth = panel // (2 * lanes * 4) // 64 * 64
-        return Tile(lanes, (target.vector_registers - 4) // 2, max(depth, 64))
+        rows = (target.vector_registers - 4) // 2
+        return Tile(lanes, rows, max(depth, 64), NearTile.of(target))
 
 
-FILE_TILE = Tile(16, 6, 256)
+@dataclass(frozen=True)
+class NearTile:
+    """The numbers of the rung that leaves A where it is, whose register tile is `rows` by three vectors."""
+
+    rows: int
+    depth: int
+    """steps of k that a block has: KC"""
+    columns: int
+    """that a block of B has: NC"""
+
+    @staticmethod
+    def of(target: sw.Target) -> NearTile:
+        """
+        Three vectors rather than two: rows of A that are a power of two apart fall on one set of the
+        first-level cache, which has ways for 9 of them but not for 14. The rows take at most three quarters
+        of that cache, and a block of B, two panels at least, half of the second.
+        """
+        width = 3 * (target.vector_bits // 32)
+        rows = (target.vector_registers - 4) // 3
+        first, second = 3 * target.caches[0].bytes // 4, target.caches[1].bytes // 2
+        depth = max(min(first // (rows * 4), second // (2 * width * 4)) // 64 * 64, 64)
+        return NearTile(rows, depth, max(second // (depth * 4) // width, 1) * width)
+
+
+FILE_TILE = Tile(16, 6, 256, NearTile(9, 1024, 144))
 """What the scripts are written for; 16 tiles on top of each other are a block of A, 96 rows."""
 
 
@@ -104,11 +132,16 @@ def kernel(m: int, n: int, k: int) -> str:
 def script(rung: Rung, tile: Tile) -> str:
     """The text of a rung's script for a tile."""
     text = rung.path.read_text()
-    factors = {"16": tile.lanes}
-    if not rung.name.startswith("tvm"):  # there 32 is the size of a block, whatever the vectors are
-        factors |= {"32": 2 * tile.lanes, "6": tile.rows, "96": 16 * tile.rows}
+    factors, near = {16: tile.lanes}, tile.near
+    if rung.name == NEAREST:
+        factors |= {48: 3 * tile.lanes, 9: near.rows, 144: near.columns, 1024: near.depth}
+    elif not rung.name.startswith(
+        "tvm"
+    ):  # there 32 is the size of a block, whatever the vectors are
+        factors |= {32: 2 * tile.lanes, 6: tile.rows, 96: 16 * tile.rows}
         text = text.replace('"gemm/k" factor = 256', f'"gemm/k" factor = {tile.depth}')
-    return re.sub(rf"= ({'|'.join(factors)})\b", lambda found: f"= {factors[found[1]]}", text)
+    numbers = re.compile(rf"(?:(?<== )|(?<=\[)|(?<=, ))({'|'.join(map(str, factors))})\b")
+    return numbers.sub(lambda found: str(factors[int(found[1])]), text)
 
 
 def scheduled(rung: Rung, m: int, n: int, k: int, tile: Tile = FILE_TILE) -> sw.Schedule:

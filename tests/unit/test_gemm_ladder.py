@@ -36,7 +36,8 @@ def rung_of(ladder: ModuleType, name: str):
 
 def test_the_rungs_are_those_of_the_two_sequences(ladder: ModuleType):
     classic = (
-        "naive reorder block_1x4 block_4x4 registers unroll simd cache_blocks packed_a packed_b"
+        "naive reorder block_1x4 block_4x4 registers unroll simd cache_blocks packed_a packed_b "
+        "block_of_b"
     )
     tvm = "block vectorize reorder pack write_cache parallel"
     names = [f"{n:02}_{name}" for n, name in enumerate(classic.split(), 1)]
@@ -69,7 +70,7 @@ def test_rung(ladder: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch):
     each and none is whole.
     """
     small_blocks(ladder, monkeypatch)
-    tile = ladder.Tile(2, 6, 256)
+    tile = ladder.Tile(2, 6, 256, ladder.NearTile(4, 8, 6))
     schedule = ladder.scheduled(rung_of(ladder, name), 13, 11, 9, tile)
     arrays = ladder.inputs(13, 11, 9)
     expected = arrays[2] + arrays[0] @ arrays[1]
@@ -96,9 +97,27 @@ def test_the_tile_fills_the_registers_of_the_target(ladder: ModuleType):
     assert (ladder.Tile.of(large).lanes, ladder.Tile.of(large).rows) == (16, 14)
     panel = ladder.Tile.of(large).depth * 2 * 16 * 4
     assert large.caches[0].bytes // 2 <= panel <= large.caches[0].bytes
-    text = ladder.script(rung_of(ladder, "10_packed_b"), ladder.Tile(16, 14, 192))
+    text = ladder.script(
+        rung_of(ladder, "10_packed_b"), ladder.Tile(16, 14, 192, ladder.NearTile(9, 1024, 144))
+    )
     for line in ("panel = 14", "factor = 224", '"gemm/k" factor = 192', "panel = 32"):
         assert line in text
+
+
+def test_the_last_tile_keeps_rows_of_a_in_the_first_level_cache_and_b_in_the_second(
+    ladder: ModuleType,
+):
+    """4 by 24 with AVX2, 9 by 48 with AVX-512: no more rows than either cache has ways."""
+    for name, rows, width in (("x86-64-v3", 4, 24), ("icelake-server", 9, 48)):
+        target = sw.Target.parse(name)
+        near = ladder.Tile.of(target).near
+        first, second = target.caches[:2]
+        assert near.rows == rows <= first.ways and near.columns % width == 0
+        assert first.bytes // 2 <= rows * near.depth * 4 <= first.bytes
+        assert second.bytes // 3 <= near.columns * near.depth * 4 <= second.bytes // 2
+        text = ladder.script(rung_of(ladder, "11_block_of_b"), ladder.Tile.of(target))
+        for line in (f"panel = {width}", f"pads = [{rows}, {width}]", f"factor = {near.depth}"):
+            assert line in text
 
 
 @pytest.mark.parametrize(
@@ -111,6 +130,7 @@ def test_the_tile_fills_the_registers_of_the_target(ladder: ModuleType):
         ("08_cache_blocks", 32),
         ("09_packed_a", 48),
         ("10_packed_b", 48),
+        ("11_block_of_b", 12),
     ],
 )
 def test_inner_loops_multiply_and_add_in_one_instruction(ladder: ModuleType, name: str, least: int):
