@@ -31,7 +31,7 @@ from .register_tile import (
     vector_span,
     write_out,
     write_out_finish,
-    write_out_terms,
+    write_out_sum,
 )
 from .session import Session
 
@@ -48,7 +48,6 @@ def schedule_tiles(
         s.normalize(s.name)
     tiles.pack()
     tiles.peel()
-    tiles.fetch_ahead()
     tiles.keep_in_registers()
     tiles.vectorize()
     pairs = zip(tiles.levels, tiles.kept.levels, strict=True)
@@ -70,6 +69,11 @@ class _Tiles:
         self.finished = None if plan.mirrored else c.finished
         """the statement that finishes tiles; of a result that is mirrored, it does so after that"""
         self.by_panels = self.finished is not None or c.stride(c.result, c.n[-1]) != 1
+        self.peels_tiles = not (plan.mirrored or self.is_deep or self.by_panels)
+        """
+        whether the last rows are a copy of tiles that are finished but for these: what is done to a tile is then done once.
+        Where panels are worked on further, a part that tiles write in a copy of them has to be known to be all of it.
+        """
         self.result = s.buffer(kernel.buffers[c.result.buffer])
         self.rank = len(c.result.subscripts)
         row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
@@ -357,14 +361,17 @@ class _Tiles:
 
     def peel(self) -> None:
         """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
-        plan, s = self.plan, self.s
-        if plan.peel_n and not self.column_backs:
+        if self.plan.peel_n and not self.column_backs:
             self._peel_columns(self._level("n"))
-        if plan.peel_m:
-            for copy in self._level("m").copies:
-                back = s.peel(copy, back=1).back
-                assert back is not None
-                self.row_backs.append(back)
+        if not self.peels_tiles:
+            self._peel_rows()
+
+    def _peel_rows(self) -> None:
+        """Give the last rows a loop of their own, a copy of what the loop over tiles is by then."""
+        for copy in self._level("m").copies if self.plan.peel_m else ():
+            back = self.s.peel(copy, back=1).back
+            assert back is not None
+            self.row_backs.append(back)
 
     def _peel_columns(self, outermost: LoopHandle) -> None:
         """
@@ -382,13 +389,6 @@ class _Tiles:
         if is_left_out or (not plan.pack_right and span != rest):
             self._pack("right", c.right, c.n[-1], span, None, 0, None, within=back)
 
-    def fetch_ahead(self) -> None:
-        """While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums."""
-        if self.plan.prefetch and self.panels is not None:
-            at = self._level("n", "tile")
-            hints = self.s.prefetch(self.panels, at, locality=2, inside=self.summed)
-            self.prefetches = hints.loops
-
     # The tiles.
 
     def keep_in_registers(self) -> None:
@@ -402,16 +402,23 @@ class _Tiles:
             if self.by_panels:
                 result = self._panel(handle, pads)
                 tile = pad_loops(self.s, tile)
-                kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
-            else:
-                kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
+            kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
+            if not self.by_panels:
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
-        self._fetch_result_ahead()
+        if not self.peels_tiles:
+            self._fetch_ahead()
         self.s.tidy()
 
-    def _fetch_result_ahead(self) -> None:
-        """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""
+    def _fetch_ahead(self) -> None:
+        """
+        While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums. And while a tile is
+        computed, for the next one's part of the result, or of what it is finished with.
+        """
+        if self.plan.prefetch and self.panels is not None:
+            at = self._level("n", "tile")
+            hints = self.s.prefetch(self.panels, at, locality=2, inside=self.summed)
+            self.prefetches = hints.loops
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
@@ -455,11 +462,8 @@ class _Tiles:
         """Columns in lanes, rows written out; the copies too."""
         s = self.s
         for tile, kept in self.tiles:
-            for loop in (
-                *tile.columns,
-                kept.copy_along(self.column_axis),
-                kept.out_along(self.column_axis),
-            ):
+            copied = kept.copy_along(self.column_axis), kept.out_along(self.column_axis)
+            for loop in (*tile.columns, *copied):
                 in_lanes(s, loop, tile.wide)
         if self.is_blocked and self.init is not None:
             for copy in self.init.column.copies:
@@ -472,27 +476,22 @@ class _Tiles:
         for packing in self.packings:
             vectorize_packing(s, packing, self.lanes)
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
+        if self.peels_tiles:
+            self._peel_rows()
+            self._fetch_ahead()
         s.tidy()
+        short = list(self.prefetches)
         for tile, kept in self.tiles:
-            for loop in (*tile.rows, kept.copy_along(self.row_axis), kept.out_along(self.row_axis)):
-                write_out(s, loop)
+            copied = kept.copy_along(self.row_axis), kept.out_along(self.row_axis)
+            short += [*tile.rows, *(loop for loop in copied if loop is not None)]
+        for loop in dict.fromkeys(copy for each in short for copy in each.copies):
+            write_out(s, loop)
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, finishing_work(self.c))
-        for loop in self.prefetches:
-            write_out(s, loop)
-        self._write_out_terms()
-
-    def _write_out_terms(self) -> None:
-        """
-        In the tiles that are whole, as those at the edges run seldom, if there is a register for the next element
-        of A beside the present one, and each is used more than once: otherwise LLVM moves accumulators about.
-        """
-        plan, vectors = self.plan, -(-self.plan.nr // self.lanes)
-        if vectors == 1 or (plan.mr + 1) * vectors + 2 > self.core.vector_registers:
-            return
-        cycles = plan.mr * vectors / self.core.fma_ports
+        # In the tiles that are whole, as those at the edges run seldom.
+        vectors = -(-self.plan.nr // self.lanes)
         for loop in self.whole_sums:
-            write_out_terms(self.s, loop, cycles)
+            write_out_sum(s, loop, self.plan.mr, vectors, self.core)
 
 
 def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:

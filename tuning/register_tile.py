@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..analysis.plans.cost import round_up
 from ..frozen import frozen
+from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
@@ -88,6 +89,15 @@ def write_out_finish(s: Session, rows: LoopHandle, work: float) -> None:
     if work <= FINISH_WRITTEN_OUT:
         for loop in rows.copies:
             write_out(s, loop)
+
+
+def write_out_sum(s: Session, loop: LoopHandle, mr: int, vectors: int, core: Core) -> None:
+    """
+    Write out terms of a tile's sum, if there is a register for the next element of A beside the present one, and each
+    is used more than once: otherwise LLVM moves accumulators about.
+    """
+    if vectors > 1 and (mr + 1) * vectors + 2 <= core.vector_registers:
+        write_out_terms(s, loop, mr * vectors / core.fma_ports)
 
 
 def write_out_terms(

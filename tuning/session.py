@@ -38,6 +38,8 @@ class Session(StepMethods):
         self.name = function.sym_name.data
         self.steps: list[Step] = []
         self._nests = Nests(module)
+        self._tidied = -1
+        """after how many of the rewrites it was cleaned up last"""
 
     @property
     def nest(self) -> Nest:
@@ -86,9 +88,14 @@ class Session(StepMethods):
             self.reorder(outermost, loops)
 
     def tidy(self) -> None:
-        """Clean up what steps have left, and let loops count their iterations: 0, 1, 2 …"""
-        self.simplify(self.name)
-        self.normalize(self.name)
+        """
+        Clean up what steps have left, and let loops count their iterations: 0, 1, 2 … Steps since the last time that have
+        only said how loops run have left nothing.
+        """
+        if self._nests.rewrites != self._tidied:
+            self.simplify(self.name)
+            self.normalize(self.name)
+            self._tidied = self._nests.rewrites
 
     def _qualified(self, step: Step) -> Step:
         """The step with the function written out in the name of what it is about."""

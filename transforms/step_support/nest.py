@@ -228,6 +228,8 @@ class Nests:
     def __init__(self, module: ModuleOp):
         self.module = module
         self._nests: dict[func.FuncOp, Nest] = {}
+        self.rewrites = 0
+        """How many steps have done more than to say how loops run."""
 
     def known(self) -> Iterator[Nest]:
         """The functions asked about so far."""

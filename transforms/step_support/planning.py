@@ -81,6 +81,7 @@ def apply(step: Step, nests: Nests) -> Made[Handle]:
         made = planned.apply()
     if getattr(planned, "only_marks", False):
         return made
+    nests.rewrites += 1
     for nest in nests.known():
         nest.invalidate()
         nest.identities.end_erased(describe(step))
