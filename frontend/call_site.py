@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from types import FrameType, TracebackType
-from typing import Any, NamedTuple, cast
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 _PACKAGE = __name__.partition(".")[0]
+
+MadeT = TypeVar("MadeT")
+
 _INTERNAL = tuple(
     f"{_PACKAGE}.{part}"
     for part in ("analysis", "dialects", "frontend", "interpreters", "lowering", "runtime", "tools")
@@ -31,6 +34,30 @@ def call_site() -> Place | None:
     """The position of the nearest call, up the stack, that is not in Stepwell itself."""
     frame = next(_user_frames(), None)
     return None if frame is None else _place(frame, frame.f_lasti, frame.f_lineno)
+
+
+class CallSites(Generic[MadeT]):
+    """
+    What is made of positions as `call_site` gives them, once for each instruction of a user's function: one that is called
+    again, or stands in a loop, records the same lines.
+    """
+
+    def __init__(self, make: Callable[[Place], MadeT]):
+        self._make = make
+        # The code is kept so that its identity is not given to another.
+        self._made: dict[tuple[int, int], tuple[CodeType, MadeT]] = {}
+
+    def __call__(self) -> MadeT | None:
+        """What is made of the position of the nearest call outside of Stepwell; None where there is none."""
+        frame = next(_user_frames(), None)
+        if frame is None:
+            return None
+        key = id(frame.f_code), frame.f_lasti
+        known = self._made.get(key)
+        if known is None:
+            made = self._make(_place(frame, frame.f_lasti, frame.f_lineno))
+            known = self._made[key] = frame.f_code, made
+        return known[1]
 
 
 def call_site_text() -> str | None:

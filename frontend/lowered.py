@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..runtime.executable import Executable
     from ..runtime.kernels import CompiledKernels
     from ..runtime.program_record import ProgramPlace
+    from ..runtime.side_by_side import WorkersAhead
     from ..targets.pages_ahead import PagesAhead
     from ..targets.target import Target
 
@@ -40,7 +41,7 @@ class Lowered:
 
     `module` may be a function that imports it, and is called when the module is needed; `level` is where it stands, which
     such a function needs; `name` is what messages call it; `options` are what it is compiled for; `seconds` are the steps that
-    led to the module. `place_for` says where its compiled code is looked for, and kept.
+    led to the module. `place_for` says where its compiled code is looked for, and kept. `workers` are to compile its kernels.
     Each level is lowered when it is first asked for, and kept.
 
     >>> low = sw.jit(lambda x: x * 2, opt="quick").lower(np.ones(2))
@@ -57,6 +58,7 @@ class Lowered:
         options: Options | None = None,
         seconds: Sequence[tuple[str, float]] = (),
         place_for: PlaceFor | None = None,
+        workers: WorkersAhead | None = None,
     ):
         self.name = name
         if level is None:
@@ -67,6 +69,7 @@ class Lowered:
         self.options = options or Options()
         self._start = module
         self._place_for = place_for
+        self._workers = workers
         self._modules: dict[Level, ModuleOp] = {} if callable(module) else {level: module}
         self._seconds: dict[Level, list[tuple[str, float]]] = {self.level: list(seconds)}
         self._compilation: list[tuple[str, float]] = []
@@ -271,6 +274,7 @@ class Lowered:
             options=options,
             seconds=self._seconds[self.level],
             place_for=self._place_for,
+            workers=self._workers,
         )
 
     def _is_scheduled_by_rules(self) -> bool:
@@ -301,7 +305,8 @@ class Lowered:
         number = checked_threads(threads)
         options = replace(self.options, threads=number) if number else self.options
         store = compiled_store() if options.cache else None
-        with kernel_workers(self._at(self.level)) as workers:
+        ahead, self._workers = self._workers, None
+        with kernel_workers(self._at(self.level), ahead) as workers:
             module, steps = self._loops(options)
             kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
         kernels.declare(module)

@@ -28,7 +28,7 @@ from ..runtime.in_threads import in_threads
 from .active import active
 from .array_memory import check_memory
 from .arrays import as_array, is_array
-from .call_site import call_site, call_site_text, name_of
+from .call_site import CallSites, Place, call_site_text, name_of
 from .promotion import (
     Scalar,
     common_float_dtype,
@@ -63,6 +63,7 @@ class Recording:
         # By identity and dtype; the object is kept so that its identity is not given to another.
         self._constants: dict[tuple[int, np.dtype], tuple[object, Tensor]] = {}
         self._scalars: dict[tuple[bytes, np.dtype], Tensor] = {}
+        self._call_sites = CallSites(_location)
         self._verified: set[Hashable] = set()
         """what operations that were verified are"""
         self.callbacks: list[object] = []
@@ -99,11 +100,7 @@ class Recording:
 
     def location(self) -> LocationAttr | None:
         """The place of what is recorded now: the user's line."""
-        place = call_site()
-        if place is None:
-            return None
-        filename, line, column = place
-        return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(column))
+        return self._call_sites()
 
     def hint_of(self, value: object) -> str | None:
         """What the user calls an array."""
@@ -260,6 +257,11 @@ def evaluating_at_most(limit: int) -> Generator[None]:
     finally:
         _limit.reset(token)
         _records_constants.reset(outer)
+
+
+def _location(place: Place) -> FileLineColLoc:
+    filename, line, column = place
+    return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(column))
 
 
 def _is_changed(captured: tuple[ElementsAttr, np.ndarray, Tensor]) -> bool:

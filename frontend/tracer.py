@@ -89,7 +89,8 @@ class Tracer:
         """
         start = time.perf_counter()
         self._check_dtypes(call)
-        with collector_paused(), Trace(loan) as trace:
+        kernels_apart = self._options.schedule and not self._options.is_quick
+        with collector_paused(), Trace(loan, kernels_apart=kernels_apart) as trace:
             trace.is_checked_later = True
             leaves = [
                 _argument(trace, leaf, name) if is_numpys(leaf) else leaf
@@ -117,6 +118,7 @@ class Tracer:
             name=self._name,
             options=self._options,
             seconds=[("trace", seconds)],
+            workers=trace.workers,
         )
         return Traced(lowered, structure, callbacks)
 

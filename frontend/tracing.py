@@ -10,12 +10,13 @@ as an operation of the graph dialect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, LocationAttr, ModuleOp
-from xdsl.ir import Region
+from xdsl.ir import Operation, Region
 
 from ..dialects.resources import Loan
 from . import public as public  # what is done with a Tensor needs the functions entered
@@ -23,13 +24,37 @@ from .performance_warnings import RepeatedLines
 from .recording import Recording
 from .tensor import Tensor
 
+if TYPE_CHECKING:
+    from ..runtime.side_by_side import WorkersAhead
+
+LONG = 128
+"""
+A function of more operations takes longer to trace, to lower to kernels and to load than a process takes to start: three
+layers of a transformer.
+"""
+
 
 class Trace(Recording):
     """The operations recorded while a function runs: the body of the function `main`."""
 
-    def __init__(self, loan: Loan | None = None) -> None:
+    def __init__(self, loan: Loan | None = None, *, kernels_apart: bool = False) -> None:
+        """`kernels_apart` says that processes may compile its kernels: for a long function they start meanwhile."""
         super().__init__(loan)
         self._lines = RepeatedLines()
+        self._kernels_apart = kernels_apart
+        self._operations = 0
+        self.workers: WorkersAhead | None = None
+        """the processes that have started"""
+
+    def record(
+        self, make: Callable[..., Operation], *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, ...]:
+        self._operations += 1
+        if self._operations == LONG and self._kernels_apart:
+            from ..runtime.kernels import kernel_workers_ahead  # late: few functions are long
+
+            self.workers = kernel_workers_ahead(LONG)
+        return super().record(make, *args, **kwargs)
 
     def location(self) -> LocationAttr | None:
         place = super().location()

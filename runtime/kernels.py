@@ -39,7 +39,7 @@ from ..universe import make_context
 from .codegen import CodeGenerator
 from .objects import KIND as OBJECTS
 from .objects import object_key
-from .side_by_side import Workers, process_count, progress, workers
+from .side_by_side import Workers, WorkersAhead, process_count, progress, workers
 
 KIND = "kernels"
 
@@ -130,17 +130,24 @@ class CompiledKernels:
         declare_kernels(make_context(), module, interfaces)
 
 
+def kernel_workers_ahead(operations: int) -> WorkersAhead:
+    """What `kernel_workers` starts for a program of so many operations, which others will follow."""
+    return WorkersAhead(process_count(operations // OPERATIONS), __name__, *_IMPORTS)
+
+
 @contextmanager
-def kernel_workers(program: ModuleOp) -> Generator[Workers]:
+def kernel_workers(program: ModuleOp, ahead: WorkersAhead | None = None) -> Generator[Workers]:
     """
     Processes to compile the kernels of a program with, at the graph or te level: as many as it has work for and the
-    machine has free processors for. They start while the program is on its way to loops.
+    machine has free processors for. They start while the program is on its way to loops, unless they started `ahead` of it.
     """
     count = (
         sum(isinstance(op.parent_op(), func.FuncOp) for op in operations_in(program)) // OPERATIONS
     )
-    with workers(process_count(count), __name__, *_IMPORTS) as started:
-        yield started
+    started = [] if ahead is None else ahead.taken()
+    more = process_count(count, len(started))
+    with workers(more, __name__, *_IMPORTS, started=started) as processes:
+        yield processes
 
 
 def compile_kernels(

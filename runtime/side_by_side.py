@@ -11,9 +11,11 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +26,9 @@ from .worker import receive, send
 
 _LOOKS = 4
 _PAUSE_SECONDS = 1e-3
+
+_PATIENCE_SECONDS = 20.0
+"""After so long nobody compiles any more what was traced."""
 
 JobT = TypeVar("JobT")
 AnswerT = TypeVar("AnswerT")
@@ -110,35 +115,72 @@ class _Work(Generic[JobT, AnswerT]):
 
 
 @contextmanager
-def workers(count: int, *imports: str) -> Generator[Workers]:
+def workers(
+    count: int, *imports: str, started: Iterable[subprocess.Popen[bytes]] = ()
+) -> Generator[Workers]:
     """
-    So many processes, or fewer where the system refuses. All have ended afterwards.
+    So many processes, or fewer where the system refuses, besides those that have `started`. All have ended afterwards.
 
     `imports` are modules that they import at once, before there is any work.
     """
-    processes: list[subprocess.Popen[bytes]] = []
+    processes = list(started)
     try:
-        for _ in range(count):
-            with suppress(OSError):
-                processes.append(_started(imports))
+        _start(processes, count, imports)
         yield Workers(processes)
     finally:
-        for process in processes:
-            process.kill()
-            with suppress(OSError):
-                process.communicate()
+        _end(processes)
 
 
-def process_count(wanted: int) -> int:
-    """How many of the processes that there is work for have processors to themselves."""
+class WorkersAhead:
+    """
+    Processes that start before it is certain that there will be work for them: importing takes them longer than it takes to
+    find out.
+
+    They end when nobody refers to this object any more, and after some seconds in which nobody has `taken` them.
+    """
+
+    def __init__(self, count: int, *imports: str):
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._finalizer = weakref.finalize(self, _end, self._processes)
+        _start(self._processes, count, imports)
+        self._timer = threading.Timer(_PATIENCE_SECONDS, self._finalizer)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def taken(self) -> list[subprocess.Popen[bytes]]:
+        """The processes, which belong to the caller from now on; none of them if they have ended."""
+        self._timer.cancel()
+        return self._processes if self._finalizer.detach() else []
+
+
+def _start(processes: list[subprocess.Popen[bytes]], count: int, imports: Sequence[str]) -> None:
+    """Start so many more, or fewer where the system refuses."""
+    for _ in range(count):
+        with suppress(OSError):
+            processes.append(_started(imports))
+
+
+def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.kill()
+        with suppress(OSError):
+            process.communicate()
+
+
+def process_count(wanted: int, started: int = 0) -> int:
+    """
+    How many of the processes that there is work for have processors to themselves, besides those that have `started`: they
+    may wait for work at the moment.
+    """
     if not Path(sys.executable or "").name.startswith(("python", "pypy")):
         return 0  # Python inside of another program
-    return max(0, min(wanted, _free_processors()))
+    return max(0, min(wanted - started, _free_processors(1 + started)))
 
 
-def _free_processors() -> int:
+def _free_processors(ours: int) -> int:
     """
-    Those that this process may use, and on which nothing runs at the moment: not this process either.
+    Those that this process may use, and on which nothing runs at the moment: none of `ours`, which are this process and those
+    that work for it.
 
     What runs now and not a millisecond later, as much does for an instant, takes no processor away.
     """
@@ -146,11 +188,11 @@ def _free_processors() -> int:
         return 0
     running = _running()
     for _ in range(_LOOKS - 1):
-        if running <= 1:
+        if running <= ours:
             break
         time.sleep(_PAUSE_SECONDS)
         running = min(running, _running())
-    return len(os.sched_getaffinity(0)) - max(1, running)
+    return len(os.sched_getaffinity(0)) - max(ours, running)
 
 
 def _running() -> int:

@@ -13,6 +13,7 @@ from stepwell.cache.store import Store
 from stepwell.driver.kernel_units import passed_numbers, units_of
 from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
+from stepwell.frontend import tracing
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.emit import emit_llvm
@@ -75,12 +76,34 @@ def _without_declarations(text: str) -> list[str]:
 
 def test_processes_make_the_same_kernels(monkeypatch: pytest.MonkeyPatch):
     here = compile_kernels(loops(layers()), OPTIONS, GENERATOR, None, Workers())
-    monkeypatch.setattr(kernels, "process_count", lambda _: 1)  # type: ignore[misc]
+    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 1 - started)  # type: ignore[misc]
     module, done = loops(layers()), []
     monkeypatch.setattr(side_by_side._Work, "do_here", lambda _, jobs: done.extend(jobs))  # type: ignore[misc]
     with kernels.kernel_workers(module) as processes:
         there = compile_kernels(module, OPTIONS, GENERATOR, None, processes)
     assert list(there.kernels.values()) == list(here.kernels.values())
+
+
+def test_processes_start_while_a_long_function_is_traced(monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+
+    class Ahead:
+        def taken(self) -> list[object]:
+            asked.append(0)
+            return []
+
+    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)  # type: ignore[misc]
+    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())  # type: ignore[misc]
+    monkeypatch.setattr(tracing, "LONG", 3)
+    x = np.ones(3, np.float32)
+    sw.jit(lambda x: sw.exp(x) + x).lower(x).compile()
+    sw.jit(lambda x: sw.exp(x) + x * x, opt="quick").lower(x).compile()
+    assert asked == []
+    low = sw.jit(lambda x: sw.exp(x) + x * x).lower(x)
+    assert asked == [3]
+    low.compile()
+    low.compile()
+    assert asked == [3, 0]
 
 
 def test_kernels_are_found_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -125,6 +125,39 @@ def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
     assert side_by_side.process_count(2) == 0
 
 
+def test_processes_that_wait_for_work_take_processors(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    monkeypatch.setattr(side_by_side, "_running", lambda: 1)
+    assert [side_by_side.process_count(5, started) for started in (0, 1, 2, 3, 4)] == [
+        3,
+        2,
+        1,
+        0,
+        0,
+    ]
+    assert side_by_side.process_count(2, 1) == 1
+
+
+def test_processes_that_started_ahead_end_with_the_work(started: list[subprocess.Popen[bytes]]):
+    ahead = side_by_side.WorkersAhead(1)
+    with side_by_side.workers(1, started=ahead.taken()) as both:
+        assert [*both.processes] == started and len(started) == 2
+        assert all(process.poll() is None for process in started)
+    assert have_ended(started) and ahead.taken() == []
+
+
+def test_processes_that_nobody_takes_end(
+    started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+):
+    let_go = side_by_side.WorkersAhead(1)
+    del let_go
+    assert have_ended(started)
+    monkeypatch.setattr(side_by_side, "_PATIENCE_SECONDS", 0.01)
+    kept = side_by_side.WorkersAhead(1)
+    started[1].wait(timeout=60)
+    assert kept.taken() == []
+
+
 def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
     monkeypatch.setattr(side_by_side, "process_count", lambda wanted: asked.append(wanted) or 0)  # type: ignore[misc]
