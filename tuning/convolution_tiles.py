@@ -56,6 +56,7 @@ def schedule_convolution(
     tiles.cut()
     tiles.pad_image()
     tiles.pack()
+    tiles.fetch_weights_ahead()
     tiles.peel()
     tiles.keep_in_registers()
     tiles.vectorize()
@@ -68,7 +69,6 @@ class _Tiles:
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.core = target.core
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
-        self.page_bytes = target.core.page_bytes
         self.order = (*c.batch, *c.m, *c.n) if plan.rows_outside else (*c.batch, *c.n, *c.m)
         """the axes of the loops over tiles, outermost first"""
         self.axes = [axis for axis, _ in plan.tile]
@@ -216,6 +216,27 @@ class _Tiles:
         extent = c.extent(tuple(a for a in axes if c.right.dimension_of(a) == order[-1]))
         self.packing = Packing(staged, order, size, extent, reads_last, reads_summed)
 
+    def fetch_weights_ahead(self) -> None:
+        """
+        Ask for the weights of terms to come, a page ahead: the core's own prefetchers follow a panel to the end of its
+        page only, and begin anew in the next. And for the next block of them, to L2, a part of it in each step of the sums of all
+        tiles that use the present one.
+        """
+        plan, c, s = self.plan, self.c, self.s
+        weights, summed = (
+            s.buffer(self.kernel.buffers[c.right.buffer]),
+            self.summed[plan.summed[-1]],
+        )
+        if self.packing is not None:
+            weights = self.packing.staged.buffer
+        if plan.prefetch_block:
+            places = reversed(tuple(zip(self.order, self.around, strict=False)))
+            at = next(at for axis, at in places if axis in c.n and at.trips != 1)
+            self.prefetches += s.prefetch(weights, at, locality=2, inside=summed).loops
+        if plan.prefetch_weights:
+            terms = max(1, self.core.page_bytes // (plan.size(plan.lanes) * c.right_bytes))
+            self.prefetches += s.prefetch(weights, summed, terms, locality=3).loops
+
     def peel(self) -> None:
         """Give the last tiles along each axis, where they are smaller, loops of their own."""
         for axis in self.order:
@@ -259,7 +280,6 @@ class _Tiles:
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
         self._fetch_result_ahead()
-        self._fetch_weights_ahead()
         self.s.tidy()
 
     def _fetch_result_ahead(self) -> None:
@@ -272,20 +292,6 @@ class _Tiles:
             if loop.trips is None or loop.trips > 1:
                 handle = self.s.buffer(self.kernel.buffers[buffer])
                 self.prefetches += self.s.prefetch(handle, loop, 1, locality=3).loops
-
-    def _fetch_weights_ahead(self) -> None:
-        """
-        Ask for the weights of terms to come, a page ahead: the core's own prefetchers follow a panel to the end of its
-        page only, and begin anew in the next.
-        """
-        if not self.plan.prefetch_weights or self.packing is None:
-            return
-        bytes_ = self.packing.size * self.c.right_bytes
-        terms = max(1, self.page_bytes // bytes_)
-        for loop in self.summed[self.plan.summed[-1]].copies:
-            if not loop.is_gone:
-                buffer = self.packing.staged.buffer
-                self.prefetches += self.s.prefetch(buffer, loop, terms, locality=3).loops
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}
@@ -342,7 +348,8 @@ class _Tiles:
             for loop in (*tile.rows, *copies, *outs):
                 write_out(s, loop)
         for loop in self.prefetches:
-            write_out(s, loop)
+            for copy in loop.copies:
+                write_out(s, copy)
         self._write_out_finish()
         self._write_out_terms()
 

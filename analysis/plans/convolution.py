@@ -167,7 +167,7 @@ def _plans(
         model.result_is_far,
         tile.packs and model.weights_are_far,
     )
-    yield plan
+    yield replace(plan, prefetch_block=model.asks_for_blocks(plan))
     if model.image_returns(plan):
         yield replace(plan, rows_outside=True)
 

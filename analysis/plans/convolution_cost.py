@@ -216,7 +216,8 @@ class Model:
         loads = part * (left.loads + right.loads)
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
-        lines = from_l2 / self.terms / self.line + (right.vectors if plan.prefetch_weights else 0)
+        hints = plan.prefetch_block + (right.vectors if plan.prefetch_weights else 0)
+        lines = from_l2 / self.terms / self.line + hints
         loading = core.loading_cycles(loads, lines)
         step = max((rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
@@ -253,8 +254,8 @@ class Model:
         Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
         each block of weights, and these once, or for each tile where a block of them does not stay there.
 
-        A block of weights comes while the first of the tiles that use it is computed: nothing of it is under way during the
-        others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more
+        A block of weights comes while the first of the tiles that use it is computed, unless all those that use the one
+        before ask for it: nothing of it is under way during the others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more
         places at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
         (`contraction_cost.py`).
         """
@@ -264,7 +265,7 @@ class Model:
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = (weights + image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
-        if self.result_is_far:
+        if self.result_is_far and not plan.prefetch_block:
             waiting = max(waiting, weights / self._beyond_l2 - computing / tiles)
         half = (max(unforeseen, computing) + unforeseen - computing) / 2
         return waiting + self.unhidden * coming + half
@@ -368,8 +369,22 @@ class Model:
 
     @cached_property
     def weights_are_far(self) -> bool:
-        """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them then."""
+        """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them."""
         return self.result_is_far and self._weight_bytes > self._image_bytes
+
+    def asks_for_blocks(self, plan: ConvolutionPlan) -> bool:
+        """
+        Whether weights come from beyond L2, in blocks used by several tiles that are each in one piece, and L2 keeps a block
+        beside what comes while one of these is computed: its part of the next block, and of the image.
+        """
+        cut = [axis for axis in self.c.n if plan.size(axis) < self.extents[axis]]
+        if not self.weights_are_far or plan.written_out or plan.rows_outside or len(cut) != 1:
+            return False
+        tiles, weights = self._tiles_of_rows(plan), self._weight_bytes / self._weights_apart
+        step = (self.right[cut[0]] or 0) * self.c.right_bytes
+        is_in_one_piece = plan.packs or step * self.extents[cut[0]] == weights
+        block, image = weights / self._blocks(plan), self._image_bytes / self._images_apart
+        return tiles > 1 and is_in_one_piece and block + (block + image) / tiles <= self.near_2
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
@@ -466,9 +481,8 @@ class Model:
     def copying(self, halo: Sequence[int]) -> float:
         """Seconds in which the image is copied with its border, if it is."""
         size = 2 * self._image_bytes
-        rate = (
-            self.rates.copy_l2 if size / self._images_apart <= self.near_2 else self.rates.copy_l3
-        )
+        is_near = size / self._images_apart <= self.near_2
+        rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
         return size / rate.core if halo else 0.0
 
     @property

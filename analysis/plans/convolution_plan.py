@@ -40,6 +40,8 @@ class ConvolutionPlan:
     """weights that come from beyond L2 are asked for a page ahead, where the hardware's prefetchers end"""
     rows_outside: bool = False
     """all blocks of weights, which stay in L2, go by while a tile of the image stays near: m is outside of n"""
+    prefetch_block: bool = False
+    """all tiles that use a block of weights ask for the next one, which comes from beyond L2, each for a part of it"""
 
     @property
     def lanes(self) -> int:
@@ -64,4 +66,5 @@ class ConvolutionPlan:
         words += ["blocks of weights inside of rows"] if self.rows_outside else []
         words += ["prefetches the result"] if self.prefetch_result else []
         words += ["prefetches weights"] if self.prefetch_weights else []
+        words += ["prefetches the next block of them"] if self.prefetch_block else []
         return ", ".join(words)

@@ -98,11 +98,14 @@ func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor
   func.return %y : tensor<1024x196xf32>
 }
 
-// Of weights that are more than the image few tiles use each: they are asked for a page ahead.
-// CHECK: scheduled as contraction: direct, tile {{.*}}prefetches weights
+// Of weights that are more than the image few tiles use each: they are asked for a page ahead. A block of them stays in L2
+// beside what comes of the next one, which all tiles ask for.
+// CHECK: scheduled as contraction: direct, tile {{.*}}prefetches weights, prefetches the next block of them
 // LOOP-LABEL: @late.y
 // LOOP:         loop.for reduction "c"
 // LOOP:           loop.prefetch %weights[{{.*}}%c + {{[0-9]+}}
+// LOOP:           loop.prefetch %weights[(%f_tile * 32 + 1) {{.*}}%oh_tile * 4096 + %c * 8], read, locality<2>
+// LOOP:         loop.for parallel unroll "weights.prefetch0.back"
 func.func @late(%x: tensor<1x512x7x7xf32>, %w: tensor<2048x512x1x1xf32> {stepwell.constant}) -> tensor<1x2048x7x7xf32> {
   %y = te.compute [%n = 1, %f = 2048, %oh = 7, %ow = 7] add [%c = 512, %kh = 1, %kw = 1] (%a = %x[%n, %c, %oh + %kh, %ow + %kw], %b = %w[%f, %c, %kh, %kw]) : (tensor<1x512x7x7xf32>, tensor<2048x512x1x1xf32>) -> tensor<1x2048x7x7xf32> {
     %p = arith.mulf %a, %b : f32
