@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
-from typing import NamedTuple
 
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
-from .convolution_plan import ConvolutionPlan
+from .convolution_plan import ConvolutionPlan, Loads
 from .cost import (
     Cost,
     cost_of,
@@ -44,17 +43,8 @@ LOOKED_AHEAD = 256
 """Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
 
 
-class Loads(NamedTuple):
-    """What a tile loads of an operand for one term."""
-
-    vectors: int
-    """or broadcast elements"""
-    loads: float
-    shuffles: float = 0.0
-    """
-    That make up vectors which are not loaded at once. They take the place of multiply-adds: port 5 of Intel's cores does
-    both, and so does a pipe of AMD's. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
-    """
+TIMES_ASKED = 3
+"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
 
 
 class Model:
@@ -374,17 +364,19 @@ class Model:
 
     def asks_for_blocks(self, plan: ConvolutionPlan) -> bool:
         """
-        Whether weights come from beyond L2, in blocks used by several tiles that are each in one piece, and L2 keeps a block
-        beside what comes while one of these is computed: its part of the next block, and of the image.
+        Whether weights come from beyond L2, in blocks that are each in one piece and used by several tiles, though so few that
+        a step of their sums has much of a cache line to ask for. L2 keeps a block beside what comes during one of these.
         """
         cut = [axis for axis in self.c.n if plan.size(axis) < self.extents[axis]]
         if not self.weights_are_far or plan.written_out or plan.rows_outside or len(cut) != 1:
             return False
         tiles, weights = self._tiles_of_rows(plan), self._weight_bytes / self._weights_apart
         step = (self.right[cut[0]] or 0) * self.c.right_bytes
-        is_in_one_piece = plan.packs or step * self.extents[cut[0]] == weights
+        if tiles == 1 or not (plan.packs or step * self.extents[cut[0]] == weights):
+            return False
         block, image = weights / self._blocks(plan), self._image_bytes / self._images_apart
-        return tiles > 1 and is_in_one_piece and block + (block + image) / tiles <= self.near_2
+        has_room = block + (block + image) / tiles <= self.near_2
+        return has_room and TIMES_ASKED * block / tiles >= self.terms * self.line
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""

@@ -1,9 +1,10 @@
-"""How a convolution is tiled and ordered: the parameters of its family of plans."""
+"""How a convolution is tiled and ordered: the parameters of its family of plans, and what a tile loads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from ...frozen import frozen
 
@@ -68,3 +69,16 @@ class ConvolutionPlan:
         words += ["prefetches weights"] if self.prefetch_weights else []
         words += ["prefetches the next block of them"] if self.prefetch_block else []
         return ", ".join(words)
+
+
+class Loads(NamedTuple):
+    """What a tile loads of an operand for one term."""
+
+    vectors: int
+    """or broadcast elements"""
+    loads: float
+    shuffles: float = 0.0
+    """
+    That make up vectors which are not loaded at once. They take the place of multiply-adds: port 5 of Intel's cores does
+    both, and so does a pipe of AMD's. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+    """

@@ -10,7 +10,7 @@
 // SPR: c3_28.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 5x5x16 of axes 0, 1, 2, copies the image with its border, prefetches the result, prefetches the next block of them;
+// SPR-NEXT: chosen contraction: direct, tile 5x5x16 of axes 0, 1, 2, copies the image with its border, prefetches the result;
 // SPR: c3_7.
 // SPR-NEXT: chosen contraction: direct, tile 7x48 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
@@ -29,11 +29,11 @@
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of rows, prefetches the result;
 // ZEN3: c3_28.
-// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_14.
-// ZEN3-NEXT: chosen contraction: direct, tile 14x8 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// ZEN3-NEXT: chosen contraction: direct, tile 14x8 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_7.
-// ZEN3-NEXT: chosen contraction: direct, tile 4x24 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN3-NEXT: chosen contraction: direct, tile 2x7x8 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: c1_56.
@@ -50,9 +50,9 @@
 // ZEN5: c3_56.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
 // ZEN5: c3_28.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_14.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_7.
 // ZEN5-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
 // ZEN5: c3_s2.
