@@ -54,7 +54,8 @@ class Core:
     `fma_ports`, `load_ports` and `store_ports` are how many multiply-adds, loads and stores of full vectors
     (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles, and
     so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores, and `split_load`, what a vector
-    load takes more where it lies across two lines that come from L2: at least that of a second load.
+    load takes more where it lies across two lines that come from L2: at least that of a second load. `window` is how many
+    instructions are under way at once, those of the reorder buffer: 192 on Haswell and Zen, and up to 512 since.
     `l1_ports` is how many accesses L1 serves in a cycle, loads and lines that come from L2, where that is more than
     loads begin.
     `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
@@ -73,6 +74,7 @@ class Core:
     caches: tuple[Cache, ...] = DEFAULT_CACHES
     mispredict: int = 16
     split_load: float = 1
+    window: int = 192
     l1_ports: float = 0
     page_bytes: int = 4096
     huge_pages: HugePages | None = None

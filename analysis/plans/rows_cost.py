@@ -12,22 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import log2, prod
+from math import inf, prod
 
 from ...frozen import frozen
 from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
-from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts, Role, written_out
-from .cost import Cost, cost_of, cycles_per_second, kept_bytes
-from .lanes import coefficients, registers
-from .row_nests import Nest, are_near, is_sum_around_results, linear_place, nests_of
+from .cost import Cost, cost_of, kept_bytes
+from .row_instructions import RowInstructions
+from .row_nests import Nest, nests_of
 from .rows_plan import Fetch, NestPlan, RowsPlan
-
-JUMP_INSTRUCTIONS, ISSUED = 2, 4
-"""What goes on to the next block beside its work, an addition and a jump; and what cores issue in a cycle, at least."""
 
 FOLLOWED = 24
 """
@@ -36,18 +32,12 @@ with a stride of its own. (Chen, Pei and Carlson, "AfterImage: Leaking Control F
 via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are not known to have many more.)
 """
 
-FORWARDED = 7
-"""
-Cycles from a store to a load of what it stored: 5 to 8 for the vectors of Intel's and AMD's cores. (Fog, "Instruction
-tables".)
-"""
-
 
 @frozen
 class _Times:
     """
     Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of its data, and of those data that
-    are asked for ahead.
+    are asked for ahead; and how many instructions it is.
     """
 
     computing: float
@@ -55,6 +45,7 @@ class _Times:
     chained: float
     moving: float
     ahead: float
+    issued: float
 
     @property
     def instructions(self) -> float:
@@ -65,21 +56,21 @@ class _Times:
         return max(self.computing, self.accessing + self.moving, self.chained)
 
 
-class Model:
+class Model(RowInstructions):
     """The predicted times of a kernel's plans."""
 
     def __init__(self, facts: KernelFacts, target: Target):
-        self.facts, self.core, self.rates = facts, target.core, target.rates
+        super().__init__(facts, target)
+        self.rates = target.rates
         self.nests = nests_of(facts)
-        self.clock = cycles_per_second(target)
         self._caches = [(cache, kept_bytes(cache)) for cache in target.core.caches]
         self.all_bytes = sum(buffer.bytes or 0 for buffer in facts.buffers)
         used = [{access.buffer for access in nest.accesses} for nest in self.nests]
         self.touched = [set[int]().union(*used[:n]) for n in range(len(used))]
         """the buffers that nests before one have used"""
-        self._come = [self._first_ones(nest, nest.reads) for nest in self.nests]
+        self._come = [self.first_ones(nest, nest.reads) for nest in self.nests]
         """of the reads of each nest the first ones of those that are of the same lines"""
-        self._gone = [self._first_ones(nest, nest.writes) for nest in self.nests]
+        self._gone = [self.first_ones(nest, nest.writes) for nest in self.nests]
         self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
         self._known: dict[tuple[object, ...], _Times] = {}
 
@@ -94,10 +85,17 @@ class Model:
         fused = tuple(each.order[: plan.fused] for each in plan.nests)
         kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
         times = [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
-        instructions = sum(each.instructions for each in times)
-        latency = sum(max(0.0, each.chained - each.instructions) for each in times)
-        # What is fetched ahead comes while all nests of a row compute.
-        total = max(sum(each.total for each in times), sum(each.ahead for each in times))
+        waited = self._share_waited(times, plan)
+        # Rows that are under way together do arithmetic while others load, and what is fetched ahead comes meanwhile.
+        total = max(
+            sum(each.computing for each in times),
+            sum(each.accessing + each.moving for each in times),
+            waited * sum(each.total for each in times),
+            sum(each.ahead for each in times),
+        )
+        instructions = min(sum(each.instructions for each in times), total)
+        chained = waited * sum(max(each.instructions, each.chained) for each in times)
+        latency = max(0.0, min(chained, total) - instructions)
         cost = cost_of(
             [
                 ("instructions", instructions),
@@ -118,159 +116,35 @@ class Model:
         nest, own = self.nests[number], plan.nests[number]
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
         past = tuple(write.buffer in plan.nontemporal for write in nest.writes)
+        kept |= self.held(self.nests, plan, number)
         key = (number, own, fused, fetched, past, kept)
         if key not in self._known:
-            computing, accessing = self._instructions(nest, own, kept)
+            computing, accessing, issued = self.instructions(nest, own, kept)
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
-            chained = self._chained(nest, own, plan.fused > 0 and self._is_awaited(number))
+            chained = self.chained(nest, own, plan.fused > 0 and self._is_awaited(number))
             ahead = sum(self._fetching(number, plan, fetch) for fetch in fetched)
             moving = self._reading(number, plan) + self._writing(number, plan)
-            self._known[key] = _Times(computing, accessing, chained, moving, ahead)
+            self._known[key] = _Times(computing, accessing, chained, moving, ahead, issued)
         return self._known[key]
 
     # What the ports do.
+
+    def _share_waited(self, times: Sequence[_Times], plan: RowsPlan) -> float:
+        """
+        The part of the latency of fused rows that passes while nothing else is done. A core goes on to the next rows
+        meanwhile, as far as the instructions that it has under way reach: where these are several rows, the latency
+        of several passes at once.
+        """
+        rows = prod(self.nests[0].extent(axis) for axis in plan.nests[0].order[: plan.fused])
+        together = max(own.rows for own in plan.nests)
+        issued = sum(each.issued for each in times)
+        return min(issued * together / max(rows, 1) / self.core.window, 1.0)
 
     def _is_awaited(self, number: int) -> bool:
         """Whether a later nest reads what this one makes."""
         made = {write.buffer for write in self.nests[number].writes}
         later = self.nests[number + 1 :]
         return any(read.buffer in made for nest in later for read in nest.reads)
-
-    def _vector(self, nest: Nest, plan: NestPlan) -> int:
-        """Elements of an instruction."""
-        if plan.square is not None:
-            return plan.square.side
-        width = self.core.lanes(nest.element_bytes)
-        return min(width, plan.lanes) if plan.lanes else 1
-
-    def _blocks(self, nest: Nest, plan: NestPlan) -> tuple[float, int]:
-        """How often a row of blocks begins, and its blocks; the last one is as long as the others, but for masks."""
-        if plan.square is not None or not plan.lanes or not plan.order:
-            return 1.0, max(-(-nest.points // self._vector(nest, plan)), 1)
-        extent = max(nest.extent(plan.order[-1]), 1)
-        return nest.points / extent, -(-extent // plan.lanes)
-
-    def _instructions(
-        self, nest: Nest, plan: NestPlan, kept: frozenset[int]
-    ) -> tuple[float, float]:
-        """
-        Seconds for arithmetic, and for loads or stores, whichever have more to do. The buffers `kept` are in registers,
-        or in the order of the lanes.
-        """
-        core, together = self.core, self._vector(nest, plan)
-        operations = sum(count * name_cost(name) for name, count in nest.operations.items())
-        if plan.square is not None:
-            # A square of n vectors is transposed by log2(n) shuffles of each.
-            operations += log2(max(plan.square.side, 2))
-        reads = [read for read in nest.reads if read.buffer not in kept]
-        writes = [write for write in nest.writes if write.buffer not in kept]
-        loads = self._accesses(nest, plan, reads)
-        stores = self._accesses(nest, plan, writes)
-        operations += self._shuffles(nest, plan, (*reads, *writes))
-        computing = operations / core.fma_ports
-        accessing = max(loads / core.load_ports, stores / core.store_ports)
-        rows, blocks = self._blocks(nest, plan)
-        vectors = self._vectors(nest, plan, together)
-        # Values that are in flight together and do not fit the registers are stored and loaded again.
-        spilled = max(0.0, self._live(nest, plan) - core.vector_registers)
-        spilling = 2 * spilled / core.store_ports
-        jumping = JUMP_INSTRUCTIONS / ISSUED if blocks > 1 else 0.0
-        seconds = rows * blocks / self.clock
-        return seconds * (vectors * computing + jumping), seconds * (
-            vectors * accessing + spilling + jumping
-        )
-
-    def _vectors(self, nest: Nest, plan: NestPlan, together: int) -> float:
-        """Vectors of a block: the lanes beyond the end of a row that is no whole block are masked."""
-        if plan.square is not None or not plan.lanes:
-            return 1.0
-        extent = nest.extent(plan.order[-1])
-        lanes = plan.lanes if extent > plan.lanes else 1 << max(extent - 1, 0).bit_length()
-        return max(lanes / together, 1.0)
-
-    def _live(self, nest: Nest, plan: NestPlan) -> float:
-        """Vectors that a block has under way at once: of each of its reads, and those that a function needs."""
-        if plan.square is not None:
-            return plan.square.side * len(nest.reads)
-        vectors = self._vectors(nest, plan, self._vector(nest, plan)) * plan.rows
-        return vectors * registers(nest) + coefficients(nest) + plan.jam
-
-    def _accesses(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
-        """Instructions for the accesses of one vector of iterations."""
-        if not plan.order:
-            return len(accesses)
-        total, every = 0.0, dict.fromkeys(accesses)
-        for access in every:
-            stride = nest.stride(access, plan.order[-1])
-            is_sum = not nest.is_parallel and access in nest.writes
-            if plan.square is not None or stride == 1:
-                shared = 1 if self._is_of_rows(plan, access) else plan.rows
-                total += 1 / plan.jam if is_sum else 1 / shared
-            elif stride != 0:
-                apart = self._apart(nest, plan, access)
-                if not apart:
-                    total += self._vector(nest, plan)
-                    continue
-                # What lies between comes too: once for all accesses that use it.
-                together = sum(self._are_together(nest, access, each) for each in every)
-                total += apart / min(together, apart)
-        return total
-
-    def _apart(self, nest: Nest, plan: NestPlan, access: Access) -> int:
-        """How many elements are from one lane to the next where these are in vectors with what is between; else 0."""
-        stride = nest.stride(access, plan.order[-1]) if plan.lanes and plan.order else None
-        is_near = plan.square is None and stride is not None and are_near(stride)
-        return abs(stride or 0) if is_near else 0
-
-    def _are_together(self, nest: Nest, one: Access, other: Access) -> bool:
-        """Whether accesses are of elements that are a few apart in all iterations."""
-        if one.buffer != other.buffer or not (one.is_affine and other.is_affine):
-            return False
-        if any(
-            a and b and a.coefficients != b.coefficients
-            for a, b in zip(one.subscripts, other.subscripts, strict=True)
-        ):
-            return False
-        first, second = linear_place(nest, one), linear_place(nest, other)
-        line = self.core.caches[0].line_bytes // self.facts.element_bytes(one)
-        return first is not None and second is not None and abs(first - second) < line
-
-    def _first_ones(self, nest: Nest, accesses: Sequence[Access]) -> list[Access]:
-        """One access of each group of those that are together."""
-        found: list[Access] = []
-        for access in dict.fromkeys(accesses):
-            if not any(self._are_together(nest, access, other) for other in found):
-                found.append(access)
-        return found
-
-    def _shuffles(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
-        """Instructions that bring elements from vectors of neighbours to the lanes, and back."""
-        apart = [self._apart(nest, plan, access) for access in dict.fromkeys(accesses)]
-        return sum(count - 1 for count in apart if count > 1)
-
-    def _chained(self, nest: Nest, plan: NestPlan, awaited: bool) -> float:
-        """
-        Seconds of sums whose terms wait for each other: one block of lanes, of each row, after the other.
-
-        At the end of a row the lanes are added up by halves, in vectors and then within one, where each half is
-        first brought to its place. Where a sum is awaited nothing else is done then; otherwise the next row begins
-        meanwhile. Sums around their results wait for what was stored before it can be loaded again.
-        """
-        if not plan.order:
-            return 0.0
-        if is_sum_around_results(nest, plan.order):
-            results = plan.results or nest.extent(plan.order[-1])
-            groups = nest.points / max(results, 1) / plan.jam
-            return groups * (FORWARDED + plan.jam * self.core.fma_latency) / self.clock
-        if nest.role(plan.order[-1]) is not Role.REDUCTION:
-            return 0.0
-        rows, blocks = self._blocks(nest, plan)
-        chain = blocks * self.core.fma_latency * (1 if plan.lanes else nest.extent(plan.order[-1]))
-        width = self._vector(nest, plan)
-        if awaited and plan.lanes:
-            chain += log2(max(plan.lanes, 1)) * self.core.fma_latency
-            chain += log2(max(width, 1)) * self.core.fma_latency
-        return rows * chain / plan.rows / self.clock
 
     # What comes from where.
 
@@ -282,6 +156,10 @@ class Model:
         """Bytes/s of data that were used when so many bytes ago."""
         level = self._level(distance)
         return self.rates.bandwidth("memory" if level is None else level.name)
+
+    def _moving_rate(self, distance: float) -> float:
+        """Likewise of what moves: loads from the first-level cache are counted with the instructions."""
+        return inf if self._level(distance) is self.core.caches[0] else self._reading_rate(distance)
 
     def _writing_seconds(self, distance: float) -> float:
         """
@@ -335,11 +213,11 @@ class Model:
             size = self._size(access)
             if access.buffer not in fetched:
                 distance = self._distance(number, plan, access)
-                rate = self._reading_rate(distance)
+                rate = self._moving_rate(distance)
                 seconds += size * self._line_share(nest, own, access) / rate
                 seconds += size * self._restarting(nest, own, access, distance)
             again = self._again(nest, own, access)
-            seconds += size * again / self._reading_rate(self._between(nest, own, size))
+            seconds += size * again / self._moving_rate(self._between(nest, own, size))
         return seconds
 
     def _restarting(self, nest: Nest, own: NestPlan, access: Access, distance: float) -> float:
@@ -360,9 +238,9 @@ class Model:
         streams = self._streams(nest, own, access)
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
             streams = 1
-        vectors = own.lanes / self._vector(nest, own)
+        vectors = own.lanes / self.vector(nest, own)
         used = [each for each in nest.distinct if nest.stride(each, axis)]
-        rows = sum(own.rows if self._is_of_rows(own, each) else 1 for each in used)
+        rows = sum(own.rows if self.is_of_rows(own, each) else 1 for each in used)
         if vectors * rows >= FOLLOWED:
             return L3_SECONDS / (streams * own.lanes * self.facts.element_bytes(access))
         in_turns = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
@@ -372,12 +250,8 @@ class Model:
     def _streams(self, nest: Nest, own: NestPlan, access: Access) -> int:
         """How many rows of an access are read in turns."""
         is_read = access in nest.reads and access not in nest.writes
-        rows = own.rows if self._is_of_rows(own, access) else 1
+        rows = own.rows if self.is_of_rows(own, access) else 1
         return max(rows, own.jam, own.turns) if is_read else 1
-
-    def _is_of_rows(self, own: NestPlan, access: Access) -> bool:
-        """Whether each of the rows that are summed up side by side has elements of its own."""
-        return len(own.order) > 1 and access.moves_along(own.order[-2])
 
     def _are_on_a_page(self, nest: Nest, own: NestPlan, access: Access, rows: int) -> bool:
         """Whether rows that are read in turns are so near each other that most of them share a page."""
@@ -429,7 +303,7 @@ class Model:
         if not plan.order or plan.square is not None:
             return self._square_share(nest, plan)
         stride = nest.stride(access, plan.order[-1])
-        if stride in (0, 1, -1) or self._apart(nest, plan, access):
+        if stride in (0, 1, -1) or self.apart(nest, plan, access):
             return 1.0
         line = self.core.caches[0].line_bytes
         lines = nest.extent(plan.order[-1]) * line

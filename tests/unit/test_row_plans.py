@@ -192,6 +192,28 @@ def test_blocks_hide_latency_as_far_as_registers_hold_them():
     assert lanes[1] < lanes[0]
 
 
+def test_short_rows_hide_the_latency_of_each_other():
+    """As far as the instructions that are under way at once reach: with few, each nest goes through all rows."""
+    few = ICE_LAKE.with_core(window=8)
+    assert first("softmax", (733, 53), ICE_LAKE).fused == 1
+    assert first("softmax", (733, 53), few).fused == 0
+    facts = facts_of("softmax", (733, 53))
+    (fused,) = rows.propose(facts, ICE_LAKE)
+    there, here = (rows_cost.cost(fused, facts, target).seconds for target in (ICE_LAKE, few))
+    assert here > 1.5 * there
+
+
+def test_a_row_that_fused_nests_share_is_loaded_once():
+    """Where it is one block of lanes, whose vectors stay in registers."""
+    for columns, is_held in ((53, True), (900, False)):
+        facts = facts_of("softmax", (733, columns))
+        model = rows_cost.Model(facts, ICE_LAKE)
+        (plan,) = rows.propose(facts, ICE_LAKE)
+        wide = replace(plan, nests=tuple(replace(n, lanes=n.lanes and 128) for n in plan.nests))
+        held = [model.held(model.nests, wide, n) for n in range(len(model.nests))]
+        assert not held[0] and any(held) == is_held
+
+
 def test_tables_that_registers_hold_leave_fewer_for_vectors():
     def lanes_of(entries: int) -> tuple[int, int]:
         arrays = np.zeros(4096), np.zeros(entries), np.zeros(4096, np.int64)

@@ -1,0 +1,201 @@
+"""
+How many instructions the nests of a rows plan are, and how long the ports of a core take for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+from ...targets.target import Target
+from ..cost import name_cost
+from ..facts import Access, KernelFacts, Role
+from .cost import cycles_per_second
+from .lanes import coefficients, registers
+from .row_nests import Nest, are_near, is_sum_around_results, linear_place
+from .rows_plan import NestPlan, RowsPlan
+
+JUMP_INSTRUCTIONS, ISSUED = 2, 4
+"""What goes on to the next block beside its work, an addition and a jump; and what cores issue in a cycle, at least."""
+
+FORWARDED = 7
+"""
+Cycles from a store to a load of what it stored: 5 to 8 for the vectors of Intel's and AMD's cores. (Fog, "Instruction
+tables".)
+"""
+
+
+class RowInstructions:
+    """What a core does for the nests of a kernel, wherever its data are."""
+
+    def __init__(self, facts: KernelFacts, target: Target):
+        self.facts, self.core = facts, target.core
+        self.clock = cycles_per_second(target)
+
+    def vector(self, nest: Nest, plan: NestPlan) -> int:
+        """Elements of an instruction."""
+        if plan.square is not None:
+            return plan.square.side
+        width = self.core.lanes(nest.element_bytes)
+        return min(width, plan.lanes) if plan.lanes else 1
+
+    def _blocks(self, nest: Nest, plan: NestPlan) -> tuple[float, int]:
+        """How often a row of blocks begins, and its blocks; the last one is as long as the others, but for masks."""
+        if plan.square is not None or not plan.lanes or not plan.order:
+            return 1.0, max(-(-nest.points // self.vector(nest, plan)), 1)
+        extent = max(nest.extent(plan.order[-1]), 1)
+        return nest.points / extent, -(-extent // plan.lanes)
+
+    def instructions(
+        self, nest: Nest, plan: NestPlan, kept: frozenset[int]
+    ) -> tuple[float, float, float]:
+        """
+        Seconds for arithmetic, and for loads or stores, whichever have more to do; and the instructions of all. The
+        buffers `kept` are in registers, or in the order of the lanes.
+        """
+        core, together = self.core, self.vector(nest, plan)
+        operations = sum(count * name_cost(name) for name, count in nest.operations.items())
+        if plan.square is not None:
+            # A square of n vectors is transposed by log2(n) shuffles of each.
+            operations += log2(max(plan.square.side, 2))
+        reads = [read for read in nest.reads if read.buffer not in kept]
+        writes = [write for write in nest.writes if write.buffer not in kept]
+        loads = self._accesses(nest, plan, reads)
+        stores = self._accesses(nest, plan, writes)
+        operations += self._shuffles(nest, plan, (*reads, *writes))
+        computing = operations / core.fma_ports
+        accessing = max(loads / core.load_ports, stores / core.store_ports)
+        rows, blocks = self._blocks(nest, plan)
+        vectors = self._vectors(nest, plan, together)
+        # Values that are in flight together and do not fit the registers are stored and loaded again.
+        spilled = max(0.0, self._live(nest, plan) - core.vector_registers)
+        spilling = 2 * spilled / core.store_ports
+        jumping = JUMP_INSTRUCTIONS / ISSUED if blocks > 1 else 0.0
+        issued = vectors * (operations + loads + stores) + 2 * spilled + JUMP_INSTRUCTIONS
+        halves = self._halves(nest, plan, vectors, together)
+        return (
+            rows
+            * (blocks * (vectors * computing + jumping) + halves / core.fma_ports)
+            / self.clock,
+            rows * blocks * (vectors * accessing + spilling + jumping) / self.clock,
+            rows * (blocks * issued + halves),
+        )
+
+    def _halves(self, nest: Nest, plan: NestPlan, vectors: float, together: int) -> float:
+        """Instructions that add up the lanes of a row's sum: vectors, then halves of one, which a shuffle brings."""
+        if not plan.lanes or not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
+            return 0.0
+        return vectors - 1 + 2 * log2(max(together, 1))
+
+    def _vectors(self, nest: Nest, plan: NestPlan, together: int) -> float:
+        """Vectors of a block: the lanes beyond the end of a row that is no whole block are masked, or left out."""
+        if plan.square is not None or not plan.lanes:
+            return 1.0
+        return max(-(-min(nest.extent(plan.order[-1]), plan.lanes) // together), 1)
+
+    def _live(self, nest: Nest, plan: NestPlan) -> float:
+        """Vectors that a block has under way at once: of each of its reads, and those that a function needs."""
+        if plan.square is not None:
+            return plan.square.side * len(nest.reads)
+        vectors = self._vectors(nest, plan, self.vector(nest, plan)) * plan.rows
+        return vectors * registers(nest) + coefficients(nest) + plan.jam
+
+    def _accesses(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
+        """Instructions for the accesses of one vector of iterations."""
+        if not plan.order:
+            return len(accesses)
+        total, every = 0.0, dict.fromkeys(accesses)
+        for access in every:
+            stride = nest.stride(access, plan.order[-1])
+            is_sum = not nest.is_parallel and access in nest.writes
+            if plan.square is not None or stride == 1:
+                shared = 1 if self.is_of_rows(plan, access) else plan.rows
+                total += 1 / plan.jam if is_sum else 1 / shared
+            elif stride != 0:
+                apart = self.apart(nest, plan, access)
+                if not apart:
+                    total += self.vector(nest, plan)
+                    continue
+                # What lies between comes too: once for all accesses that use it.
+                together = sum(self._are_together(nest, access, each) for each in every)
+                total += apart / min(together, apart)
+        return total
+
+    def apart(self, nest: Nest, plan: NestPlan, access: Access) -> int:
+        """How many elements are from one lane to the next where these are in vectors with what is between; else 0."""
+        stride = nest.stride(access, plan.order[-1]) if plan.lanes and plan.order else None
+        is_near = plan.square is None and stride is not None and are_near(stride)
+        return abs(stride or 0) if is_near else 0
+
+    def _are_together(self, nest: Nest, one: Access, other: Access) -> bool:
+        """Whether accesses are of elements that are a few apart in all iterations."""
+        if one.buffer != other.buffer or not (one.is_affine and other.is_affine):
+            return False
+        if any(
+            a and b and a.coefficients != b.coefficients
+            for a, b in zip(one.subscripts, other.subscripts, strict=True)
+        ):
+            return False
+        first, second = linear_place(nest, one), linear_place(nest, other)
+        line = self.core.caches[0].line_bytes // self.facts.element_bytes(one)
+        return first is not None and second is not None and abs(first - second) < line
+
+    def first_ones(self, nest: Nest, accesses: Sequence[Access]) -> list[Access]:
+        """One access of each group of those that are together."""
+        found: list[Access] = []
+        for access in dict.fromkeys(accesses):
+            if not any(self._are_together(nest, access, other) for other in found):
+                found.append(access)
+        return found
+
+    def held(self, nests: Sequence[Nest], plan: RowsPlan, number: int) -> frozenset[int]:
+        """
+        The buffers of which fused nests before this one have loaded the row that it reads, each row being one block of
+        lanes: its vectors are in registers still, where all of them have room beside the work on one.
+        """
+        if not plan.fused:
+            return frozenset()
+        loaded, vectors = set[int](), 0.0
+        for nest, own in zip(nests[:number], plan.nests, strict=False):
+            if self._is_one_block(nest, own):
+                rows = {read.buffer for read in nest.reads if nest.stride(read, own.order[-1]) == 1}
+                vectors += len(rows - loaded) * self._vectors(nest, own, self.vector(nest, own))
+                loaded |= rows
+        is_held = self._is_one_block(nests[number], plan.nests[number])
+        return frozenset(loaded if is_held and 2 * vectors <= self.core.vector_registers else ())
+
+    def _is_one_block(self, nest: Nest, plan: NestPlan) -> bool:
+        return 0 < nest.extent(plan.order[-1]) <= plan.lanes if plan.order else False
+
+    def _shuffles(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
+        """Instructions that bring elements from vectors of neighbours to the lanes, and back."""
+        apart = [self.apart(nest, plan, access) for access in dict.fromkeys(accesses)]
+        return sum(count - 1 for count in apart if count > 1)
+
+    def chained(self, nest: Nest, plan: NestPlan, awaited: bool) -> float:
+        """
+        Seconds of sums whose terms wait for each other: one block of lanes, of each row, after the other.
+
+        At the end of a row the lanes are added up by halves, in vectors and then within one, where each half is
+        first brought to its place. Where a sum is awaited nothing else is done then; otherwise the next row begins
+        meanwhile. Sums around their results wait for what was stored before it can be loaded again.
+        """
+        if not plan.order:
+            return 0.0
+        if is_sum_around_results(nest, plan.order):
+            results = plan.results or nest.extent(plan.order[-1])
+            groups = nest.points / max(results, 1) / plan.jam
+            return groups * (FORWARDED + plan.jam * self.core.fma_latency) / self.clock
+        if nest.role(plan.order[-1]) is not Role.REDUCTION:
+            return 0.0
+        rows, blocks = self._blocks(nest, plan)
+        chain = blocks * self.core.fma_latency * (1 if plan.lanes else nest.extent(plan.order[-1]))
+        width = self.vector(nest, plan)
+        if awaited and plan.lanes:
+            chain += log2(max(plan.lanes, 1)) * self.core.fma_latency
+            chain += log2(max(width, 1)) * self.core.fma_latency
+        return rows * chain / plan.rows / self.clock
+
+    def is_of_rows(self, own: NestPlan, access: Access) -> bool:
+        """Whether each of the rows that are summed up side by side has elements of its own."""
+        return len(own.order) > 1 and access.moves_along(own.order[-2])
