@@ -10,6 +10,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from .dependence import Dependences
+from .operations import operations_in
 
 _Element = tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]]
 """The block of a load or store, its buffer and its subscripts."""
@@ -18,7 +19,7 @@ _Element = tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]]
 def varying_values(for_op: loop.ForOp) -> set[SSAValue]:
     """The values that may differ between iterations: all but those computed from nothing of the body."""
     found: set[SSAValue] = {for_op.induction_variable}
-    for op in for_op.body.walk():
+    for op in operations_in(for_op):
         is_pure = not op.regions and is_side_effect_free(op)
         if not is_pure or any(v in found for v in op.operands):
             found.update(op.results)

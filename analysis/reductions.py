@@ -119,7 +119,7 @@ def find_running(for_op: loop.ForOp, aliases: Aliases) -> dict[Operation, Reduct
     together (Hillis and Steele, "Data Parallel Algorithms", CACM 29(12), 1986).
     """
     found: dict[Operation, ReductionUpdate] = {}
-    for op in for_op.body.walk():
+    for op in operations_in(for_op):
         update = _update(op, is_running=True) if isinstance(op, loop.StoreOp) else None
         if update is not None and _loop_around(op) is for_op and _is_alone(update, for_op, aliases):
             found[update.load] = update

@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.facts import facts_of_loops
+from ..analysis.facts import LoopFacts, facts_of_loops
 from ..analysis.levels import Level
 from ..dialects import loop
 from ..dialects.schedule import Step
@@ -89,13 +89,21 @@ def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
 
 
 def schedule_with(
-    module: ModuleOp, function: func.FuncOp, choice: Choice, target: Target
+    module: ModuleOp,
+    function: func.FuncOp,
+    choice: Choice,
+    target: Target,
+    kernel: LoopFacts | None = None,
 ) -> Session | None:
-    """Schedule one function by a plan; None, and the function as it was, when a step is refused."""
+    """
+    Schedule one function by a plan; None, and a copy of the function's body in its place, when a step is refused.
+
+    `kernel` are its facts, where they are known.
+    """
     before = function.body.clone()
     session = Session(module, function)
     try:
-        choice.family.schedule(session, choice.plan, facts_of_loops(function), target)
+        choice.family.schedule(session, choice.plan, kernel or facts_of_loops(function), target)
         write_updates_out(session)
         remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
         return session
@@ -111,11 +119,14 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
     if _is_scheduled(function):
         remark(function, "its definition says how its loops run")
         return None
-    facts = facts_of_loops(function).facts
+    kernel = facts_of_loops(function)
     for family in FAMILIES:
-        session = _by_plans(module, function, family.propose(facts, target, SHOWN), target)
+        choices = family.propose(kernel.facts, target, SHOWN)
+        session = _by_plans(module, function, choices, target, kernel)
         if session is not None:
             return session
+        if choices:  # what was refused has left a copy of the body
+            kernel = facts_of_loops(function)
     session = _of_updates(module, function)
     if session is None:
         remark(function, "no rule has a schedule for it", missed=True)
@@ -139,11 +150,16 @@ def _of_updates(module: ModuleOp, function: func.FuncOp) -> Session | None:
 
 
 def _by_plans(
-    module: ModuleOp, function: func.FuncOp, choices: Sequence[Choice], target: Target
+    module: ModuleOp,
+    function: func.FuncOp,
+    choices: Sequence[Choice],
+    target: Target,
+    kernel: LoopFacts,
 ) -> Session | None:
-    """Schedule one function by the first plan of which no step is refused."""
+    """Schedule one function, whose facts are `kernel`, by the first plan of which no step is refused."""
     for number, choice in enumerate(choices):
-        session = schedule_with(module, function, choice, target)
+        known = None if number else kernel
+        session = schedule_with(module, function, choice, target, known)
         if session is not None:
             for other in choices[number + 1 :]:
                 remark(function, f"instead of {other}", missed=True)

@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.affine_isl import constant
 from ...analysis.alias import Aliases
 from ...analysis.dependence import Dependence
+from ...analysis.operations import operations_in
 from ...analysis.recurrences import varying_values
 from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
@@ -179,7 +180,7 @@ def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> Vectorize
 
 def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> None:
     """Raise the refusal for what cannot run in lanes."""
-    for op in for_op.body.walk():
+    for op in operations_in(for_op):
         if isinstance(op, loop.ForOp):
             if any(v in varying for v in op.operands):
                 raise refuse(
@@ -199,7 +200,7 @@ def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> 
 def _strided(for_op: loop.ForOp, varying: set[SSAValue]) -> tuple[str, ...]:
     """The names of the buffers in which neighbouring lanes use elements that are not neighbours."""
     names: dict[str, None] = {}
-    for op in for_op.body.walk():
+    for op in operations_in(for_op):
         if isinstance(op, loop.LoadOp | loop.StoreOp) and not _is_dense(op, for_op, varying):
             names[loop.buffer_name(op.buffer) or "a buffer"] = None
     return tuple(names)

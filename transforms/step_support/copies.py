@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.operations import operations_in
 from ...dialects import loop
 from .identities import subjects_in
 from .nest import Nest
@@ -57,12 +58,12 @@ class Copier:
 
     def rename_inside(self, root: Operation, suffix: str) -> None:
         """Give the loops and buffers inside a copy names of their own, which end in `suffix`."""
-        for op in root.walk():
-            if isinstance(op, loop.ForOp) and op is not root:
+        for op in (root, *operations_in(root)):
+            if type(op) is loop.ForOp and op is not root:
                 op.loop_name = StringAttr(self._fresh(op.loop_name.data + suffix, "_"))
             for result in op.results:
-                name = loop.buffer_name(result)
-                if isinstance(result.type, MemRefType) and name:
+                name = loop.buffer_name(result) if type(result.type) is MemRefType else None
+                if name:
                     name = SSAValue.extract_valid_name(name + suffix.replace(".", "_"))
                     loop.set_buffer_name(result, self._fresh(name, ""))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.operations import operations_in
 from ...dialects import loop
 
 Subject = loop.ForOp | SSAValue
@@ -91,13 +92,13 @@ class Identities:
 
 def subjects_in(root: Operation) -> Iterator[Subject]:
     """The loops and buffers of an operation, itself among them, in an order that a clone has too."""
-    for op in root.walk():
-        if isinstance(op, loop.ForOp):
+    for op in (root, *operations_in(root)):
+        if type(op) is loop.ForOp:
             yield op
-        arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
-        for value in (*arguments, *op.results):
-            if isinstance(value.type, MemRefType):
-                yield value
+        for region in op.regions:
+            for block in region.blocks:
+                yield from (arg for arg in block.args if type(arg.type) is MemRefType)
+        yield from (result for result in op.results if type(result.type) is MemRefType)
 
 
 def _is_there(subject: Subject) -> bool:

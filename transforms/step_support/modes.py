@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.loop import RunMode
 from ...dialects.schedule import Step
@@ -33,8 +34,8 @@ def check_marks_around(step: Step, for_op: loop.ForOp, refused: tuple[RunMode, .
 
 def check_marks_inside(step: Step, for_op: loop.ForOp, refused: tuple[RunMode, ...]) -> None:
     """Raise the refusal of `step` when a loop inside has one of the marks."""
-    for inner in for_op.body.walk():
-        if isinstance(inner, loop.ForOp) and inner.mode and inner.mode.data in refused:
+    for inner in operations_in(for_op):
+        if type(inner) is loop.ForOp and inner.mode and inner.mode.data in refused:
             raise refuse(
                 step,
                 f"loop '{inner.loop_name.data}' inside of it is marked '{inner.mode.data.value}'",
