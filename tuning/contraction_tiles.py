@@ -12,7 +12,12 @@ from itertools import product
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
-from ..analysis.plans.computed_operands import keeps_rows, order_of_rows, stride_of_sources
+from ..analysis.plans.computed_operands import (
+    keeps_rows,
+    lanes_of,
+    order_of_rows,
+    stride_of_sources,
+)
 from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.lanes import block_lanes
@@ -169,7 +174,8 @@ class _Tiles:
         A right operand that all of the batch shares is packed by blocks of columns once for all of it.
         """
         levels, batch = list(nest.levels), list(nest.batch.values())
-        if self.plan.nc < self.n and self._is_shared(self.c.right):
+        is_shared = not any(map(self.c.right.moves_along, self.batch))
+        if self.plan.nc < self.n and is_shared:
             return [levels[0], *batch, *levels[1:]]
         return [*batch, *levels]
 
@@ -228,10 +234,6 @@ class _Tiles:
         """The levels outside of the blocks of k, where those are outside of the blocks of rows."""
         return [level for level in self.levels[:1] if level.axis == "n" and level.word == "block"]
 
-    def _is_shared(self, operand: Access) -> bool:
-        """Whether all entries of the batch read the same elements."""
-        return not any(operand.moves_along(axis) for axis in self.batch)
-
     def _level(self, axis: Literal["m", "n"], word: str = "") -> LoopHandle:
         """The outermost loop of the levels along an axis, or the one that a word names."""
         pairs = zip(self.levels, self.kept.levels, strict=True)
@@ -243,7 +245,9 @@ class _Tiles:
         """Copy the operands to where the tiles read them one element after the other."""
         plan, c = self.plan, self.c
         by_rows = plan.mc < self.m and (plan.innermost == "m" or plan.left_by_rows)
-        if plan.pack_left:
+        if plan.left_in_rows:
+            self._keep_rows(None)
+        elif plan.pack_left:
             block = self._level("m", "block") if by_rows or self.is_deep else None
             at = block or self.sum_block
             self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc, at)
@@ -257,20 +261,21 @@ class _Tiles:
             self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc, at).buffer
         self._compute_operands()
 
-    def _keep_rows(self, block: LoopHandle) -> None:
-        """Compute the left operand for each block of rows, where the tiles find it near."""
+    def _keep_rows(self, block: LoopHandle | None) -> None:
+        """Compute or extend rows of the left operand, those of each block or all, where the tiles find them near."""
         c, core = self.c, self.core
         size = self.plan.mc * self.plan.kc * c.left_bytes
         staged = self.s.stage(
             self.s.buffer(self.kernel.buffers[c.left.buffer]),
-            block,
+            block or self._innermost_batch(c.left) or "",
             into="left",
             scope="stack" if size <= core.cache(1).bytes else "arena",
             order=order_of_rows(c, packed_order(c, c.left, self.batch, c.m[-1])),
             along=self.update.row,
+            element=self._element(c.left),
         )
         self.staged.append(c.left)
-        self.computed += [(loop, self._lanes_of(c.left)) for loop in staged.copy_in[-1:]]
+        self.computed += [(loop, lanes_of(c, c.left, core)) for loop in staged.copy_in[-1:]]
 
     def _compute_operands(self) -> None:
         """Compute what is copied while that is done, and what is not where it is, in lanes."""
@@ -281,13 +286,7 @@ class _Tiles:
                 self.s.inline(self.s.buffer(self.kernel.buffers[reads[0].buffer]))
             else:
                 innermost = self.s.handle(self.kernel.loops[number][-1])
-                self.computed.append((innermost, self._lanes_of(reads[0])))
-
-    def _lanes_of(self, operand: Access) -> int:
-        """How many elements of an operand are computed together."""
-        number = self.c.maker(operand)
-        nest = next(nest for nest in nests_of(self.c.facts) if number in nest.statements)
-        return block_lanes(nest, self.core)
+                self.computed.append((innermost, lanes_of(c, reads[0], self.core)))
 
     def _pack(
         self,

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...frozen import frozen
+from ...targets.core import Core
 from ..cost import name_cost
 from ..facts import Access, Contraction
 from .contraction_plan import ContractionPlan
+from .lanes import block_lanes, hiding_vectors
+from .row_nests import nests_of
 
 
 @frozen
@@ -68,3 +71,11 @@ def order_of_rows(c: Contraction, order: Sequence[int]) -> tuple[int, ...]:
     """
     *outer, summed, row = order
     return (*outer, summed, row) if is_along(c, c.left, c.m[-1]) else (*outer, row, summed)
+
+
+def lanes_of(c: Contraction, operand: Access, core: Core) -> int:
+    """How many elements of an operand are computed together, or extended where nothing computes them."""
+    number = c.maker(operand)
+    if number is None:
+        return core.lanes(c.result_bytes) * hiding_vectors(core)
+    return block_lanes(next(nest for nest in nests_of(c.facts) if number in nest.statements), core)

@@ -130,6 +130,8 @@ class _Domains:
                         yield plan
                         if self._may_pack_by_rows(plan):
                             yield replace(plan, left_by_rows=True)
+                        if self._may_pack_in_rows(plan):
+                            yield replace(plan, left_in_rows=True)
 
     def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
         """
@@ -143,6 +145,21 @@ class _Domains:
             and left.read_summed == 1
             and not left.is_constant
             and self.model.left_bytes > self.model.near_2
+        )
+
+    def _may_pack_in_rows(self, plan: ContractionPlan) -> bool:
+        """Whether all of A is packed at once for its type, and its terms are neighbours in memory."""
+        left, problem = self.problem.left, self.problem
+        return (
+            plan.pack_left
+            and left.is_extended
+            and left.summed == 1
+            and left.computing is None
+            and not left.is_constant
+            and plan.mc >= problem.m
+            and plan.kc >= problem.k
+            and plan.peel_m == bool(problem.m % plan.mr)
+            and not plan.mirrored
         )
 
     def _can_mirror(self, plan: ContractionPlan) -> bool:

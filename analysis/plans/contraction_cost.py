@@ -308,7 +308,7 @@ class Model:
             )
             stalled = self._stall(elements * fetched, bytes_, uses=uses, rate=rate)
             seconds += share * (stalled + waited / at_once)
-        if plan.pack_left:
+        if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * self._colliding(plan, uses)
 
@@ -319,14 +319,14 @@ class Model:
         """
         left, line = self.problem.left, self.level_1.line_bytes
         along, summed = left.along, left.summed
-        if self._keeps_rows(plan):  # the copy is as the plan has made it
+        if plan.left_in_rows or self._keeps_rows(plan):  # the copy is as the plan has made it
             along, summed = (1, plan.mc) if left.read_along == 1 else (plan.kc, 1)
         if along is None or summed is None or 1 not in (along, summed):
             return self._refetched(line, uses)
         if summed != 1:
             # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
             return self._refetched(line / plan.mr, uses)
-        stride = along * left.stored_bytes
+        stride = along * left.read_bytes(is_packed=plan.pack_left)
         if most_in_a_set(self.level_1, plan.mr, stride) < self.level_1.ways:
             return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
@@ -365,7 +365,7 @@ class Model:
         seconds = size / rate.core
         # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
         vectors = written / operand.element_bytes / self.lanes
-        if operand.read_along != 1:
+        if operand.read_along != 1 and not (is_left and plan.left_in_rows):
             seconds += vectors * log2(max(self.lanes, 2)) / self.clock
         if operand.computing is not None:
             seconds += vectors * operand.computing.work / self.core.fma_ports / self.clock

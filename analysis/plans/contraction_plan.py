@@ -51,6 +51,8 @@ class ContractionPlan:
     """of a symmetric result only the tiles on and below the diagonal are computed, and the rest copied from there"""
     left_by_rows: bool = False
     """A is packed MR rows at a time, right before the tiles of these rows, and again for each block of columns"""
+    left_in_rows: bool = False
+    """A is packed as it lies, only in another type: tiles read its rows, which need no transposing"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
@@ -66,6 +68,7 @@ class ContractionPlan:
             f"packs {' and '.join(packed)}" if packed else "packs nothing",
         ]
         words += ["A row by row of tiles"] if self.left_by_rows else []
+        words += ["A in its own order"] if self.left_in_rows else []
         words += [f"peels {' and '.join(peeled)}"] if peeled else []
         words += ["K blocks outside of M"] if self.k_outside else []
         asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]

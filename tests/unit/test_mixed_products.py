@@ -71,6 +71,26 @@ def test_both_operands_are_packed_as_floats_and_no_copy_is_widened():
     assert "vfmadd" in assembly and "vpmulld" not in assembly and "vcvttss2si" not in assembly
 
 
+@pytest.mark.parametrize("dtype", [np.int8, F16, BF16], ids=str)
+def test_rows_that_lie_in_order_are_converted_as_they_lie(dtype):
+    """They need no transposing; columns of a left operand, and what is f32 already, are not copied so."""
+    a, b = (numbers(np.float32, shape).astype(dtype) for shape in ((100, 31), (31, 64)))
+
+    def product(a, b):
+        return sw.matmul(a, b, dtype=np.int32 if dtype == np.int8 else np.float32)
+
+    lowered = sw.jit(product).lower(a, b)
+    assert "A in its own order" in lowered.plan(1)
+    assert (
+        "%left = loop.alloc" in (text := lowered.as_text("loop")) and ": memref<100x31xf32>" in text
+    )
+    expected = product(a.astype(np.float32), b.astype(np.float32))
+    np.testing.assert_allclose(lowered.compile()(a, b), expected, rtol=1e-5, atol=1e-5)
+    turned = sw.jit(lambda a, b: product(a.T, b)).lower(a.T.copy(), b)
+    same = sw.jit(product).lower(a.astype(np.float32), b.astype(np.float32))
+    assert "own order" not in turned.plan(9) and "own order" not in same.plan(9)
+
+
 def test_the_result_is_worked_on_in_the_same_kernel():
     a, b = integers(np.int8, (37, 300), 0), integers(np.int8, (300, 50), 1)
     scale = numbers(np.float32, (50,))
