@@ -1,7 +1,7 @@
 """
 How much slower a chosen plan is than the best of twenty, on shapes that no formula was fitted to.
 
-    python benchmarks/plan_regret.py [--seed N] [--count N] [--family NAME …] [--plans N] [--json FILE]
+    python benchmarks/plan_regret.py [--seed N] [--count N] [--skip N] [--family NAME …] [--plans N] [--json FILE]
 
 Shapes are drawn from a seed. For each, the plan that a rule takes (the cheapest by prediction) is measured beside
 others of its family: half of them the next cheapest, half drawn from all that the family proposes. All run by
@@ -318,6 +318,7 @@ def main() -> int:
     add = parser.add_argument
     add("--seed", type=int, default=0, help="of the shapes and of the drawn plans (default: 0)")
     add("--count", type=int, default=40, help="of the shapes (default: 40)")
+    add("--skip", type=int, default=0, help="so many of them, measured in another run (default: 0)")
     add(
         "--family", nargs="+", choices=SHAPES, default=list(SHAPES), help="of shapes (default: all)"
     )
@@ -335,9 +336,10 @@ def main() -> int:
     pin(1)
     touch_memory()
     regrets: list[Regret] = []
-    rng = Random(args.seed)
     try:
-        for family, case in draw(args.seed, args.count, args.family):
+        for family, case in draw(args.seed, args.count, args.family)[max(args.skip, 0) :]:
+            # Plans are drawn for a shape, whichever others are measured.
+            rng = Random(f"{args.seed} {case.name}")
             regrets.append(measure(family, case, target, args.plans, args.seconds, rng))
             print(regrets[-1], flush=True)
     except StepwellError as error:
