@@ -2,12 +2,12 @@
 // RUN: stepwell compile %s --emit loop --target icelake-server | filecheck %s
 
 // Rows of A that are extended to a wider type are packed when their tiles begin, where a copy of all of them would come
-// from beyond L2. A smaller A is packed once, before all tiles.
+// from beyond L2. A smaller A is converted once, before all tiles, row after row as it lies.
 
 // PLAN-LABEL: large.
 // PLAN-NEXT: chosen {{.*}} packs A and B, A row by row of tiles,
 // PLAN-LABEL: small.
-// PLAN-NEXT: chosen {{.*}} packs A and B, peels M
+// PLAN-NEXT: chosen {{.*}} packs A and B, A in its own order, peels M
 // PLAN-NOT: instead {{.*}} row by row
 
 // CHECK-LABEL: func.func private @large.
@@ -16,7 +16,7 @@
 // CHECK:           arith.sitofp
 // CHECK:           loop.for parallel "j.tile"
 // CHECK-LABEL: func.func private @small.
-// CHECK-NEXT:    %left = loop.alloc arena : memref<{{[0-9]+}}x128x{{[0-9]+}}xf32>
+// CHECK-NEXT:    %left = loop.alloc arena : memref<512x128xf32>
 func.func @large(%a: tensor<1024x2048xi8>, %b: tensor<2048x1024xi8>) -> tensor<1024x1024xi32> {
   %x = graph.cast %a : tensor<1024x2048xi8> -> tensor<1024x2048xi32>
   %y = graph.cast %b : tensor<2048x1024xi8> -> tensor<2048x1024xi32>
