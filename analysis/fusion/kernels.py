@@ -10,7 +10,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import te
-from ..plans.cost import time_text
+from ..plans.cost import RESOLUTION, time_text
 from .factors import can_factor, factored
 from .grouping import NestGrouping
 from .inlining import is_one_of_equal_slices, why_not_one, why_stored
@@ -172,7 +172,8 @@ class _KernelGrouping:
         apart, alone, together = times
         if apart is None or alone is None or together is None:
             return "there is no prediction of what the product takes"
-        if together > apart + alone:
+        # One kernel of the same time is one call and one buffer fewer.
+        if together > (apart + alone) * RESOLUTION:
             return (
                 f"the product with its operand computed is predicted to take {time_text(together)}, both apart "
                 f"{time_text(apart + alone)}"

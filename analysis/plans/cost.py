@@ -12,6 +12,9 @@ from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 
+RESOLUTION = 1.02
+"""Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
+
 
 @frozen
 class Cost:

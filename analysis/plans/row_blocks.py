@@ -15,7 +15,7 @@ from heapq import nsmallest
 
 from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
-from .cost import Cost, balanced, ending_cycles, step_cycles
+from .cost import RESOLUTION, Cost, balanced, ending_cycles, step_cycles
 from .lanes import hiding_vectors
 from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
 from .row_blocks_loops import lanes_outside_tiles, loops_on_threads
@@ -29,9 +29,6 @@ is in L1, and the latencies between one statement and the next count for as many
 
 TILES_TRIED = 5
 """Register tiles, the best ones by arithmetic, that plans are proposed with."""
-
-RESOLUTION = 1.02
-"""Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
 
 
 def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowBlocksPlan]:

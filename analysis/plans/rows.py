@@ -10,6 +10,7 @@ from itertools import product
 from ...targets.target import Target
 from ..cost import WRITTEN_OUT
 from ..facts import KernelFacts, Role, distributed, groups_of
+from .cost import RESOLUTION
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_one_sum, is_sum_around_results, runs_in_lanes
@@ -29,9 +30,6 @@ TURNS = (1, 2, 4, 8)
 
 ROWS_TOGETHER = (2, 4, 8)
 """Rows that may be summed up side by side."""
-
-RESOLUTION = 1.02
-"""Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
 
 ROUNDS = 3
 """Times that each decision is looked at again, after the others were changed; mostly the second finds nothing."""

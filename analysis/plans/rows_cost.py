@@ -213,8 +213,10 @@ class Model(RowInstructions):
             size = self._size(access)
             if access.buffer not in fetched:
                 distance = self._distance(number, plan, access)
-                rate = self._moving_rate(distance)
-                seconds += size * self._line_share(nest, own, access) / rate
+                # What no nest has used before was another kernel's: where that was is not known.
+                is_known = access.buffer in self.touched[number]
+                rate = self._moving_rate if is_known else self._reading_rate
+                seconds += size * self._line_share(nest, own, access) / rate(distance)
                 seconds += size * self._restarting(nest, own, access, distance)
             again = self._again(nest, own, access)
             seconds += size * again / self._moving_rate(self._between(nest, own, size))

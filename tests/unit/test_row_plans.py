@@ -12,6 +12,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import KernelFacts, facts_of_loops
 from stepwell.analysis.plans import rows, rows_cost
+from stepwell.analysis.plans.cost import RESOLUTION
 from stepwell.analysis.plans.lanes import hiding_vectors
 from stepwell.analysis.plans.rows_plan import RowsPlan
 from stepwell.dialects import loop
@@ -180,7 +181,7 @@ def test_there_are_twenty_plans_of_which_none_is_much_cheaper_than_the_first(nam
     plans = rows.propose(facts, ZEN, 1000)
     seconds = [rows.cost(plan, facts, ZEN).seconds for plan in plans]
     assert len(plans) == len(set(plans)) >= 20
-    assert seconds[0] <= min(seconds) * rows.RESOLUTION
+    assert seconds[0] <= min(seconds) * RESOLUTION
     assert seconds[1:-1] == sorted(seconds[1:-1])
 
 
