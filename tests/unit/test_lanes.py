@@ -478,9 +478,8 @@ def test_lanes_a_few_elements_apart(apart: int, element: str, width: int, guarde
     """What lanes load of rows of a few elements, and store to all of them in another order."""
     shape = f"memref<{400 // apart}x{apart}x{element}>"
     loads = [f"%a{n} = loop.load %X[%i + 1, {n}] : {shape}" for n in range(apart)]
-    backwards = reversed(range(apart))
-    stores = [f"loop.store %a{(n + 1) % apart}, %Y[%i, {n}] : {shape}" for n in backwards]
-    body = "\n".join([*loads, *stores])
+    stores = [f"loop.store %a{(n + 1) % apart}, %Y[%i, {n}] : {shape}" for n in range(apart)]
+    body = "\n".join([*loads, *reversed(stores)])
     if guarded:
         body = f"loop.if (-%i + %n >= 0) {{\n{body}\n}}"
     text = f"""
