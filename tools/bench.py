@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,12 @@ def register(commands: Any) -> None:
         default=",".join(bench_peers.PEERS),
         metavar="PEER,…",
         help="the libraries to compare with (default: %(default)s, as far as they are installed)",
+    )
+    add(
+        "--before",
+        type=Path,
+        metavar="PYTHON",
+        help="the Python of another checkout of Stepwell, which takes turns too: what a change has gained",
     )
     add("--threads", type=int, default=1, metavar="N", help="threads, each on a core (default: 1)")
     add("--target", default="host", help="the CPU to compile ours for (default: host)")
@@ -101,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
     host, target = Target.host(), Target.parse(args.target)
     _check_target(target)
     _check_outputs(args, host)
+    _check_before(args.before)
     peers, skipped = _installed(bench_peers.peers_named(args.against))
     print(
         "\n".join([*_title(host, target, args), *_unprobed(host), *withheld(), *skipped]),
@@ -109,10 +117,12 @@ def run(args: argparse.Namespace) -> int:
     described = _described(peers, args.threads)
     peers = list(described)
     roofs = roofs_of(target, args.threads)
-    table = Table([request.program for request in wanted], peers)
+    table = Table(
+        [request.program for request in wanted], peers, with_before=args.before is not None
+    )
     print(table.heading(), flush=True)
     outcomes: list[Outcome] = []
-    with Contest(peers, args.seconds, args.threads) as contest:
+    with Contest(peers, args.seconds, args.threads, args.before) as contest:
         for request in wanted:
             outcome = contest.measure(request)
             outcomes.append(outcome)
@@ -183,6 +193,29 @@ def _check_outputs(args: argparse.Namespace, target: Any) -> None:
             raise StepwellError(
                 "found no such folder, expected one to write to; make it", where=str(path.parent)
             )
+
+
+def _check_before(python: Path | None) -> None:
+    """Raises StepwellError when it is no Python that has Stepwell: before anything else is measured."""
+    if python is None:
+        return
+    where = f"--before {python}"
+    try:
+        found = subprocess.run(
+            [str(python), "-c", "import stepwell"], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise StepwellError(
+            f"cannot run it: {error.strerror}, expected the Python of another checkout, as in "
+            "../other/.venv/bin/python; name that",
+            where=where,
+        ) from error
+    if found.returncode:
+        raise StepwellError(
+            "found no stepwell that it can import, expected the Python of another checkout; install that "
+            "checkout there with pip install --editable",
+            where=where,
+        )
 
 
 def _installed(peers: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -25,29 +25,37 @@ from ..runtime.measure import TakeTurn, Turn, interleaved
 from ..spelling import one_line
 from .bench_case import Request
 from .bench_environment import process_environment
-from .bench_peers import OURS
-from .bench_worker import Entry, Measure, Message, Outcome, Prepare
+from .bench_peers import BEFORE, OURS
+from .bench_worker import Entry, Measure, Message, Outcome, Prepare, difference, read_arrays
 
 _STOP_SECONDS = 0.1
 """How long to wait at most for a process to be stopped: somebody else may have sent it on meanwhile."""
 
 
 class Contest:
-    """Measures programs with these peers, for so many seconds each. The processes end with the context."""
+    """
+    Measures programs with these peers, for so many seconds each. The processes end with the context.
 
-    def __init__(self, peers: Sequence[str], seconds: float, threads: int):
+    `before` is the Python of another checkout of Stepwell, which takes turns too.
+    """
+
+    def __init__(
+        self, peers: Sequence[str], seconds: float, threads: int, before: Path | None = None
+    ):
         self._seconds = seconds
         self._threads = threads
         self._ours = Process(OURS, threads)
         self._peers = [Process(peer, threads) for peer in peers]
+        self._before = before and Process(OURS, threads, str(before))
         self._folder = TemporaryDirectory(prefix="stepwell-bench-")
         self._results = Path(self._folder.name) / "results.npz"
+        self._results_before = Path(self._folder.name) / "before.npz"
 
     def __enter__(self) -> Contest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in (self._ours, *self._peers):
+        for process in (self._ours, *self._peers, *([self._before] if self._before else [])):
             process.end()
         self._folder.cleanup()
 
@@ -69,11 +77,30 @@ class Contest:
                 outcome.notes.append(f"{peer.name} {entry.note}")
             if entry.is_ready:
                 contestants[peer.name] = _until_it_fails(peer, outcome.notes)
-        self._results.unlink(missing_ok=True)  # before it is written to a disk
+        if self._before:
+            entry = self._entry_before(self._before, request)
+            if entry.note:
+                outcome.notes.append(f"{BEFORE} {entry.note}")
+            if entry.is_ready:
+                contestants[BEFORE] = _until_it_fails(self._before, outcome.notes)
+        for path in (self._results, self._results_before):
+            path.unlink(missing_ok=True)  # so that it is not written to a disk
         timings = interleaved(contestants, seconds=self._seconds, threads=self._threads)
         outcome.samples = {name: list(timing.samples) for name, timing in timings.items()}
         outcome.interrupted = max(timing.interrupted for timing in timings.values())
         return outcome
+
+    def _entry_before(self, process: Process, request: Request) -> Entry:
+        """What the other checkout compiles writes its results as ours does: they are compared here."""
+        self._results_before.unlink(missing_ok=True)
+        try:
+            process.ask(Prepare(request, str(self._results_before)))
+        except StepwellError as error:
+            return Entry(False, _failure(error))
+        if not (self._results.exists() and self._results_before.exists()):
+            return Entry(True)
+        problem = difference(read_arrays(self._results_before), read_arrays(self._results))
+        return Entry(problem is None, problem or "")
 
 
 def _entry(peer: Process, task: Prepare) -> Entry:
@@ -104,9 +131,10 @@ class Process:
     native code has ended it.
     """
 
-    def __init__(self, name: str, threads: int):
+    def __init__(self, name: str, threads: int, python: str = sys.executable):
         self.name = name
         self._threads = threads
+        self._python = python
         self._process: subprocess.Popen[str] | None = None
 
     def take_turn(self, seconds: float) -> Turn:
@@ -154,7 +182,7 @@ class Process:
         # killed, the system lets stopped groups that nobody is left to wake go on, and they find their input
         # at its end.
         return subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.bench_worker", self.name, str(self._threads)],
+            [self._python, "-m", f"{__package__}.bench_worker", self.name, str(self._threads)],
             env=process_environment(self.name, self._threads),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -24,6 +24,8 @@ Results = Callable[[Any], list[Array]]
 """What a call gave, as NumPy's arrays."""
 
 OURS = "stepwell"
+BEFORE = "before"
+"""Another checkout of Stepwell."""
 
 
 def peers_named(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from ..runtime.measure import Timing, Work
 from ..runtime.roofline import Point
 from ..targets.target import Target
 from .bench_environment import Description, machine
-from .bench_peers import OURS
+from .bench_peers import BEFORE, OURS
 from .bench_roof import Roofs
 from .bench_worker import Outcome
 
@@ -29,6 +29,7 @@ _SHORT_SECONDS = 20e-6
 _BEHIND, _AT_THE_ROOF = 0.93, 0.95
 """A kernel is behind below this ratio to the best peer, unless it reaches this part of the roof."""
 _WORST = 10
+_FEW = 5
 _NAME_WIDTH, _NAME_HEIGHT = 2.5, 0.06
 """Of a name in the picture: powers of two of intensity, and of ten of FLOP/s."""
 
@@ -54,6 +55,8 @@ class Row:
     """the part of it in LLVM"""
     ratios: dict[str, float]
     """a peer's median over ours: above 1, we are faster"""
+    before: float | None = None
+    """the median of another checkout of ours over this one's"""
 
     @property
     def best_ratio(self) -> float | None:
@@ -87,24 +90,27 @@ def row(outcome: Outcome, roofs: Roofs) -> Row:
         {
             name: timing.median / ours.median
             for name, timing in timings.items()
-            if name != OURS and ours.median
+            if name not in (OURS, BEFORE) and ours.median
         },
+        timings[BEFORE].median / ours.median if BEFORE in timings and ours.median else None,
     )
 
 
 class Table:
     """Lines of a table that is printed while it is measured: every column has a width from the start."""
 
-    def __init__(self, names: Iterable[str], peers: Sequence[str]):
+    def __init__(self, names: Iterable[str], peers: Sequence[str], *, with_before: bool = False):
         self._peers = peers
+        self._with_before = with_before
         self._width = max([len("kernel"), *map(len, names)])
 
     def heading(self) -> str:
         ratios = "".join(f"{_HEADINGS.get(peer, peer):>10}" for peer in self._peers)
         best = f"{'best':>8}" if self._peers else ""
+        before = f"{BEFORE:>8}" if self._with_before else ""
         return (
             f"{'kernel':<{self._width}}{'median ms':>11}{'min ms':>10}{'GFLOP/s':>9}{'GB/s':>8}{'% roof':>8}"
-            f"  {'bound by':<8}{'compile s':>10}{ratios}{best}"
+            f"  {'bound by':<8}{'compile s':>10}{ratios}{best}{before}"
         )
 
     def line(self, row: Row) -> str:
@@ -112,10 +118,11 @@ class Table:
         part = _NONE if row.roof is None else f"{100 * row.roof:.0f}"
         ratios = "".join(f"{_ratio(row.ratios.get(peer)):>10}" for peer in self._peers)
         best = f"{_ratio(row.best_ratio):>8}" if self._peers else ""
+        before = f"{_ratio(row.before):>8}" if self._with_before else ""
         return (
             f"{row.name:<{self._width}}{_milliseconds(row.median):>11}{_milliseconds(row.least):>10}"
             f"{gflops:>9}{row.bytes_per_second / 1e9:>8.1f}{part:>8}  {row.bound or _NONE:<8}"
-            f"{row.compile_seconds:>10.2f}{ratios}{best}"
+            f"{row.compile_seconds:>10.2f}{ratios}{best}{before}"
         )
 
     def failure(self, name: str, message: str) -> str:
@@ -149,7 +156,17 @@ def summary(rows: Sequence[Row], peers: Sequence[str]) -> list[str]:
             lines.append(
                 f"{group or 'all'} ({len(within)}): geometric mean against {', '.join(means)}"
             )
-    return [*lines, *_worst(rows), _compile_times(rows)]
+    return [*lines, *_against_before(rows), *_worst(rows), _compile_times(rows)]
+
+
+def _against_before(rows: Sequence[Row]) -> list[str]:
+    """How another checkout compares, and the kernels that have become slower by most."""
+    compared = [(row.before, row.name) for row in rows if row.before is not None]
+    mean = geometric_mean([ratio for ratio, _ in compared])
+    if mean is None:
+        return []
+    slowest = ", ".join(f"{name} {_ratio(ratio)}" for ratio, name in sorted(compared)[:_FEW])
+    return [f"against the checkout before: geometric mean {mean:.2f}x; least: {slowest}"]
 
 
 def _worst(rows: Sequence[Row]) -> list[str]:

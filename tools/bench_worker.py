@@ -139,7 +139,7 @@ class Contestant:
         call, results = loaded
         found = results(call())
         # There are none of a function that works in place: running another after it would not be the same.
-        problem = _difference(found, _read(path)) if path.exists() else None
+        problem = difference(found, read_arrays(path)) if path.exists() else None
         if problem:  # a time for another result is not to be compared
             return Entry(False, problem)
         self._sampler = Sampler(call, self._threads)
@@ -157,7 +157,7 @@ def _write(path: Path, arrays: Sequence[npt.NDArray[Any]]) -> None:
         np.savez(file, *arrays)
 
 
-def _read(path: Path) -> list[npt.NDArray[Any]]:
+def read_arrays(path: Path) -> list[npt.NDArray[Any]]:
     with np.load(path) as stored:
         return list(stored.values())  # in the order they were written
 
@@ -179,7 +179,7 @@ def work_of(prepared: Prepared, signature: FunctionSignature) -> Work:
     return Work(count, read, written, "f64" if np.dtype(np.float64) in dtypes else "f32")
 
 
-def _difference(found: list[npt.NDArray[Any]], expected: list[npt.NDArray[Any]]) -> str | None:
+def difference(found: list[npt.NDArray[Any]], expected: list[npt.NDArray[Any]]) -> str | None:
     """What is wrong with a peer's results beside ours, None when nothing is."""
     if len(found) != len(expected):
         return f"gives {len(found)} results, expected {len(expected)}"

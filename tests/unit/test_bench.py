@@ -273,7 +273,7 @@ def test_kernels_of_the_suite_agree_with_their_peers(suite: ModuleType):
                 continue
             loaded = bench_peers.load(peer, prepared, 1)
             assert loaded is not None
-            problem = bench_worker._difference(loaded[1](loaded[0]()), ours)
+            problem = bench_worker.difference(loaded[1](loaded[0]()), ours)
             assert problem is None or "computes in" in problem, f"{case.name}: {peer} {problem}"
 
 
@@ -333,7 +333,7 @@ def test_arrays_are_always_the_same():
     ],
 )
 def test_results_are_compared(found: list, ours: list, problem: str | None):
-    said = bench_worker._difference(found, ours)
+    said = bench_worker.difference(found, ours)
     if problem is None:
         assert said is None
     else:

@@ -213,7 +213,7 @@ def test_processes_end_with_a_command_that_is_killed(tmp_path: Path):
 def test_results_keep_their_order_and_dtypes(tmp_path: Path):
     arrays = [np.arange(n, dtype="f8" if n % 2 else "u1") for n in range(12)]
     bench_worker._write(tmp_path / "x.npz", arrays)
-    for before, after in zip(arrays, bench_worker._read(tmp_path / "x.npz"), strict=True):
+    for before, after in zip(arrays, bench_worker.read_arrays(tmp_path / "x.npz"), strict=True):
         np.testing.assert_array_equal(before, after)
         assert before.dtype == after.dtype
 
@@ -228,3 +228,48 @@ def test_an_answer_that_is_an_error(suite: Path):
     finally:
         process.end()
     process.end()  # nothing is left to do
+
+
+def test_another_checkout_takes_turns(suite: Path, capsys: pytest.CaptureFixture[str]):
+    """Its time has a column of its own and is none of the peers'."""
+    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy"]
+    assert main(["bench", "lives", "looks", *options, "--before", sys.executable]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = (line for line in lines if line.startswith("kernel "))
+    assert heading.split()[-2:] == ["best", "before"]
+    (lives,) = (line for line in lines if line.startswith("lives "))
+    assert all(ratio.endswith("x") for ratio in lives.split()[-3:])
+    (summary,) = (line for line in lines if line.startswith("against the checkout before: "))
+    assert "geometric mean " in summary and "lives " in summary
+
+
+def test_another_checkout_with_other_results(suite: Path):
+    with Contest([], 0.001, 1, Path(sys.executable)) as contest:
+        before = contest._before
+        assert before is not None
+
+        def ask(message: bench_worker.Message) -> dict[str, object]:
+            answer = Process.ask(before, message)
+            if isinstance(message, bench_worker.Prepare):
+                with Path(message.results).open("wb") as file:
+                    np.savez(file, np.full(4, 7, np.float32))
+            return answer
+
+        before.ask = ask
+        outcome = contest.measure(request("lives", suite))
+    (note,) = outcome.notes
+    assert note.startswith("before gives another result: off by ")
+    assert list(outcome.samples) == ["stepwell"]
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("nowhere/python", "cannot run it: No such file or directory"),
+        ("/bin/false", "found no stepwell that it can import"),
+    ],
+)
+def test_no_other_checkout(python: str, said: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "softmax", "--before", python]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: --before {python}: {said}")

@@ -60,7 +60,7 @@ def test_layers_agree_with_their_peers(suite: ModuleType):
         for peer in ("torch", "onnxruntime", "openvino"):
             if not bench_peers.missing(peer):
                 call, results = bench_peers.load(peer, prepared, 1)
-                assert bench_worker._difference(results(call()), ours) is None, case.name
+                assert bench_worker.difference(results(call()), ours) is None, case.name
 
 
 def test_names_are_for_one_case_each(suite: ModuleType):
