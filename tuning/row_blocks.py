@@ -77,6 +77,7 @@ def _cut_rows(
 
 def _keep_near(s: Session, plan: RowBlocksPlan, chain: RowChain, blocks: Blocks) -> None:
     """Each buffer between the statements is of one block of rows, padded to whole tiles where it is used in tiles."""
+    apart = dict(plan.apart)
     for number in plan.near:
         sizes: dict[int, int] = {}
         for tile in plan.tiles:
@@ -91,6 +92,8 @@ def _keep_near(s: Session, plan: RowBlocksPlan, chain: RowChain, blocks: Blocks)
         into = f"{buffer.name}.rows"
         staged = s.stage(buffer, blocks.block, into=into, scope="arena", pads=pads)
         blocks.buffers[number] = staged.buffer
+        if number in apart:
+            s.storage_align(staged.buffer, axis=len(pads) - 1, factor=apart[number])
 
 
 def _row_by_row(s: Session, plan: RowBlocksPlan, blocks: Blocks) -> None:

@@ -183,6 +183,19 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     return max(sum(used[(first - n) % sets] for n in range(lines)) for first in used)
 
 
+def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:
+    """
+    The least distance of rows, in elements and at least `elements`, at which so many of them that are read side by
+    side leave a way of each set free. Whole lines are added; where none helps, `elements`.
+    """
+    line = max(cache.line_bytes // element_bytes, 1)
+    for lines in range(cache.way_bytes // cache.line_bytes):
+        distance = elements + lines * line
+        if most_in_a_set(cache, rows, distance * element_bytes) < cache.ways:
+            return distance
+    return elements
+
+
 def round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 

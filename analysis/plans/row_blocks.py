@@ -8,14 +8,22 @@ Not Need O(n^2) Memory", 2021, without their running maximum: a block of rows of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from heapq import nsmallest
 
 from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
-from .cost import RESOLUTION, Cost, balanced, ending_cycles, step_cycles
+from .cost import (
+    RESOLUTION,
+    Cost,
+    balanced,
+    ending_cycles,
+    round_up,
+    rows_apart,
+    step_cycles,
+)
 from .lanes import hiding_vectors
 from .row_blocks_cost import Model, RowBlocksPlan, TilePlan
 from .row_blocks_loops import lanes_outside_tiles, loops_on_threads
@@ -186,12 +194,27 @@ class _Maker:
             self.inlined,
             tuple(batched),
             chain.near(),
+            tuple(dict.fromkeys(self._apart(chain, tiles))),
             tuple(b for b in made if chain.is_scratch(b)) if chain.depth > 1 else (),
             groups,
             merged,
             lanes_outside_tiles(chain, groups, merged, ahead, self.target),
             (),
         )
+
+    def _apart(self, chain: RowChain, tiles: Sequence[TilePlan]) -> Iterator[tuple[int, int]]:
+        """The left operands that are kept near and whose rows collide, each with a distance at which they do not."""
+        columns = {chain.contraction(tile.number).result.buffer: tile.nr for tile in tiles}
+        near, level_1 = chain.near(), self.target.core.cache(1)
+        for c in chain.contractions:
+            buffer = c.left.buffer
+            row, extents = c.left.dimension_of(c.m[-1]), c.facts.buffers[buffer].shape
+            if buffer not in near or row != len(extents) - 2:
+                continue
+            dense = round_up(c.extent(c.k), columns.get(buffer, 1))
+            elements = rows_apart(level_1, self.mr, dense, c.left_bytes)
+            if elements != dense:
+                yield buffer, elements
 
     def _tile(self, chain: RowChain, c: Contraction) -> TilePlan:
         finish = reduced = None

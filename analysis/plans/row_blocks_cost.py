@@ -69,6 +69,11 @@ class RowBlocksPlan:
     """statements that make right operands: they run for an entry of the batch, in front of its blocks"""
     near: tuple[int, ...]
     """buffers of which there is one block of rows"""
+    apart: tuple[tuple[int, int], ...]
+    """
+    of these, left operands whose rows would evict each other from the first-level cache, and the elements from one row
+    to the next with which they do not
+    """
     kept: tuple[int, ...]
     """buffers made ahead, of which there is one entry of the batch"""
     groups: tuple[tuple[int, ...], ...]
@@ -91,6 +96,7 @@ class RowBlocksPlan:
                 how = "computes and packs B"
             words.append(f"tile {self.mr}x{tile.nr} {how}")
         words += [f"inlines {len(self.inlined)}"] if self.inlined else []
+        words += [f"rows of buffer {n} {elements} elements apart" for n, elements in self.apart]
         words += [f"statement {n} in blocks of {count} lanes" for n, count in self.lanes]
         words += [f"axis {axis} of statement {n} on threads" for n, axis in self.threads]
         return ", ".join(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,30 @@ def test_values_of_a_caller_cost_more_where_vectors_across_two_lines_take_longer
     assert cost(packed, kernel, slower) == cost(packed, kernel, ZEN4)
     assert cost(as_it_is, kernel, slower).seconds > cost(as_it_is, kernel, ZEN4).seconds
     assert first(kernel, slower).tiles[1].pack_right
+
+
+def test_rows_of_scores_that_would_evict_each_other_stand_apart() -> None:
+    """A row of 1024 scores takes a whole way of L1: all rows of a tile would be in one set."""
+    plan = first(facts(loops(rows=1024, columns=1024)))
+    ((_, distance),) = plan.apart
+    assert distance == 1024 + 16
+    assert f"{distance} elements apart" in str(plan)
+    assert not first(facts(loops(rows=1024, columns=1024 + 32))).apart
+    more_ways = ZEN4.with_core(
+        caches=(replace(ZEN4.core.cache(1), bytes=4096 * 16, ways=16), *ZEN4.core.caches[1:])
+    )
+    assert not first(facts(loops(rows=1024, columns=1024)), more_ways).apart
+
+
+def test_rows_that_stand_apart_compute_the_same() -> None:
+    generator = np.random.default_rng(0)
+    q, k, v = (generator.standard_normal((1, 1024, 64), np.float32) for _ in range(3))
+    low = sw.jit(attention, target="zen4").lower(q, k, v)
+    assert re.search(r"memref<1x\d+x1040xf32>", low.as_text("loop"))
+    scores = np.exp(q @ np.swapaxes(k, -1, -2) * np.float32(0.3))
+    expected = scores / scores.sum(axis=-1, keepdims=True) @ v
+    here = sw.Schedule(low, script=low.script()).lowered(target="host").compile(threads=1)
+    np.testing.assert_allclose(here(q, k, v), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_fewer_registers_give_smaller_tiles() -> None:
