@@ -107,23 +107,23 @@ class Store:
             os.utime(path)
         return contents
 
-    def write(self, kind: str, key: str, contents: bytes) -> None:
+    def write(self, kind: str, key: str, contents: _Contents) -> None:
         """Keep the contents, in the place of what there is."""
         path = self._path(kind, key)
-        data = _header(kind, key, contents) + contents
-        if len(data) > self.most_bytes:
+        size = HEADER_BYTES + len(contents)
+        if size > self.most_bytes:
             return
         new = path.with_name(f"{os.getpid()}-{os.urandom(8).hex()}{_NEW}")
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            _write_file(new, data)
+            _write_file(new, _header(kind, key, contents), contents)
             new.replace(path)
         except OSError:
             return
         finally:
             with suppress(OSError):
                 new.unlink()
-        self._written += len(data)
+        self._written += size
         if self._written > self.most_bytes // 16:
             self._trim()
 
@@ -189,11 +189,12 @@ def _own_file(path: Path, read: _Reader) -> tuple[bytes, _Contents] | None:
             return None
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def _write_file(path: Path, header: bytes, contents: _Contents) -> None:
     """A new file that only this user can read."""
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(number, "wb") as file:
-        file.write(data)
+        file.write(header)
+        file.write(contents)
 
 
 def _files(folder: Path) -> Iterator[Entry]:

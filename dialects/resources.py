@@ -33,9 +33,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from ..background import BackgroundThread
 from ..errors import StepwellError
 from ..targets.large_memory import Regions
-from .copies_later import CopyingThread
 from .dtypes import element_type, numpy_dtype
 from .leaf_operations import leaf
 from .resource_handles import decoded, forget, handle_of, remember, storage
@@ -55,7 +55,7 @@ _PART = 1 << 16
 _WORTH_A_THREAD = 1 << 20
 """Bytes that take longer to copy, to new pages, than a thread takes to start."""
 
-_COPYING = CopyingThread()
+_COPYING = BackgroundThread()
 _COPYING.ends_before_forks()
 
 _FACTORS = 2048
@@ -88,8 +88,8 @@ class _BlobText(str):
     It would take twice the memory of the bytes, and longer than all else that is done to a large constant.
     """
 
-    is_lent: bool
-    """whether the bytes belong to a `Loan`"""
+    loan: Loan | None
+    """whose bytes they are; None for those that are kept"""
     parts: tuple[str, ...]
     """what they are joined from, where they are: the names of other resources, and how"""
     _checksum: int | None
@@ -102,13 +102,13 @@ class _BlobText(str):
         raw: np.ndarray,
         checksum: int | None,
         *,
-        is_lent: bool = False,
+        loan: Loan | None = None,
         parts: tuple[str, ...] = (),
         copied: Event | None = None,
     ) -> _BlobText:
         blob = super().__new__(cls, "0x")
         blob._raw, blob._checksum, blob._copied = raw, checksum, copied
-        blob.is_lent, blob.parts = is_lent, parts
+        blob.loan, blob.parts = loan, parts
         return blob
 
     @property
@@ -152,6 +152,8 @@ class Loan:
     def __init__(self) -> None:
         self.names: list[str] = []
         """of the resources that share an array"""
+        self.readers: list[Event] = []
+        """each set when a thread that reads such arrays has done so"""
 
     def __enter__(self) -> Self:
         return self
@@ -162,13 +164,15 @@ class Loan:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for reader in self.readers:
+            reader.wait()
         for name in self.names:
-            if _is_lent(storage().lookup(name)):
+            if _loan_of(storage().lookup(name)) is not None:
                 forget(name)
 
 
-def _is_lent(blob: str | None) -> bool:
-    return isinstance(blob, _BlobText) and blob.is_lent
+def _loan_of(blob: str | None) -> Loan | None:
+    return blob.loan if isinstance(blob, _BlobText) else None
 
 
 def declare(
@@ -197,9 +201,9 @@ def declare(
         if known and not _are_equal(_bytes_of(name, known), raw):
             continue
         if not known and loan is not None:
-            table.parse_resource(name, _BlobText(_read_only(raw.view()), sum_, is_lent=True))
+            table.parse_resource(name, _BlobText(_read_only(raw.view()), sum_, loan=loan))
             loan.names.append(name)
-        elif not known or (loan is None and _is_lent(known)):
+        elif not known or (loan is None and _loan_of(known) is not None):
             table.parse_resource(name, _kept(raw, sum_, is_ours and can_be_read, copies_later))
         return handle
     raise StepwellError(
@@ -213,8 +217,8 @@ def joined_elements(
     """
     The attribute that holds resources one after the other along an axis: a thread joins them while the program goes on.
 
-    Its name is made from those of the parts. None where it is too little for a thread, or one lacks its bytes or has
-    them on loan.
+    Its name is made from those of the parts. A loan that has some of their bytes does not end before they are joined. None
+    where it is too little for a thread, or one lacks its bytes.
     """
     types = [_shaped(part.type) for part in parts]
     shape = list(types[0].get_shape())
@@ -224,7 +228,7 @@ def joined_elements(
     size = prod(shape) * dtype.itemsize
     table, names = storage(), [part.resource_handle.data for part in parts]
     blobs = [table.lookup(name) for name in names]
-    if size < _WORTH_A_THREAD or not all(blobs) or any(map(_is_lent, blobs)):
+    if size < _WORTH_A_THREAD or not all(blobs):
         return None
     made_of = (*names, *map(str, types), str(axis))
     name = f"{hint}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}"
@@ -235,6 +239,8 @@ def joined_elements(
         copy = _MEMORY.empty(size)
         sources = [partial(elements_to_numpy, part) for part in parts]
         joined = _COPYING.join(copy.view(dtype).reshape(shape), sources, axis)
+        for loan in {loan for loan in map(_loan_of, blobs) if loan is not None}:
+            loan.readers.append(joined)
         blob = _BlobText(_read_only(copy.view()), None, parts=made_of, copied=joined)
         table.parse_resource(name, blob)
     return DenseResourceAttr(handle, type_)
@@ -397,9 +403,9 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
 
 def is_lent(attr: ElementsAttr) -> bool:
     """Whether its contents are those of a `Loan`."""
-    return isinstance(attr, DenseResourceAttr) and _is_lent(
-        storage().lookup(attr.resource_handle.data)
-    )
+    if not isinstance(attr, DenseResourceAttr):
+        return False
+    return _loan_of(storage().lookup(attr.resource_handle.data)) is not None
 
 
 def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from opcode import opmap
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..cache.store import key_of
+from ..runtime.in_threads import in_threads
 from ..runtime.program_record import contents_digest
 
 _PACKAGE = __name__.partition(".")[0]
@@ -156,16 +157,40 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 _MOST_VALUES = 10_000
 
+_WORTH_THREADS = 1 << 20
+"""Bytes that take longer to hash than threads take to start."""
+
 
 class _UnknownError(Exception):
     """Something of which nothing can be said."""
 
 
-class Dependencies(NamedTuple):
-    """The digest of a function, and the arrays that it can reach, by the digests of their contents."""
+class Dependencies:
+    """
+    What tracing a function depends on: `structure` is a digest of all of it but for the contents of the `arrays` that it can
+    reach. To hash these may take as long as to read some of them from the disk: it is done when it is asked for.
+    """
 
-    digest: str
-    arrays: dict[str, np.ndarray]
+    def __init__(self, structure: str, arrays: Sequence[np.ndarray]) -> None:
+        self.structure = structure
+        self.arrays = arrays
+
+    @cached_property
+    def _contents(self) -> list[str]:
+        """The digests of the contents of the arrays."""
+        is_much = sum(array.nbytes for array in self.arrays) >= _WORTH_THREADS
+        digest_all = in_threads if is_much else map
+        return [*digest_all(contents_digest, self.arrays)]
+
+    @cached_property
+    def captured(self) -> dict[str, np.ndarray]:
+        """The arrays, by these digests."""
+        return dict(zip(self._contents, self.arrays, strict=True))
+
+    @property
+    def digest(self) -> str:
+        """Of all of it."""
+        return key_of(self.structure, *self._contents)
 
 
 def dependencies(function: Callable[..., Any]) -> Dependencies | None:
@@ -182,7 +207,7 @@ class _Reader:
     """Walks what a function reaches; each value in as many words as tell it from any other."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: list[np.ndarray] = []
         self._seen: dict[int, int] = {}
         self._kept: list[object] = []  # so that no identity is given to another
 
@@ -245,9 +270,8 @@ class _Reader:
     def _array(self, value: np.ndarray) -> Iterator[str]:
         if value.dtype.hasobject or value.dtype.names is not None:
             raise _UnknownError
-        digest = contents_digest(value)
-        self.arrays[digest] = value
-        yield f"{value.shape} {digest}"
+        self.arrays.append(value)
+        yield f"{value.shape} {value.dtype.name}"
 
     def _function(self, function: types.FunctionType) -> Iterator[str | bytes]:
         if _is_own(function):  # the compiler's version has it

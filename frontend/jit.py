@@ -20,12 +20,11 @@ from .calls import Call, flattened
 from .complex_arrays import is_complex_array, side_by_side
 from .lock import lowering_lock
 from .pickling import code_of, function_of, is_importable, named
-from .recall import keep_nesting, nesting_of, place_of
-from .structure import LEAF, Node, Structure, flatten, static_key, unflatten
+from .recall import FunctionPlace, place_of
+from .structure import LEAF, Node, Structure, as_said, flatten, static_key, unflatten
 
 if TYPE_CHECKING:
     from ..runtime.executable import Executable
-    from ..runtime.program_record import ProgramPlace
     from ..targets.target import Target
     from .debugging import AnyCallback
     from .lowered import Lowered
@@ -220,9 +219,9 @@ class JitFunction(Generic[P, R]):
         self._tracer.compilations.add(call.names, call.leaf_keys())
         return run
 
-    def _found(self, place: ProgramPlace, call: Call) -> Callable[..., Any] | None:
+    def _found(self, place: FunctionPlace, call: Call) -> Callable[..., Any] | None:
         """The program that another process has put there."""
-        results = nesting_of(place)
+        results = place.nesting()
         if results is None:
             return None
         run = place.find(self._options.target, quick=self._options.is_quick)
@@ -257,7 +256,7 @@ class JitFunction(Generic[P, R]):
 
         self._quick[key] = quick
 
-    def _compile(self, call: Call, place: ProgramPlace | None) -> Callable[..., Any]:
+    def _compile(self, call: Call, place: FunctionPlace | None) -> Callable[..., Any]:
         """
         The compiled function, which is kept in `place` unless it calls back or its results are in a user's containers.
 
@@ -267,9 +266,11 @@ class JitFunction(Generic[P, R]):
 
         with Loan() as loan:
             traced = self._tracer.lower(call, loan, with_callbacks=True)
-            if place is not None and (traced.callbacks or not keep_nesting(place, traced.results)):
-                place = None
+            nesting = as_said(traced.results)
+            place = None if traced.callbacks or nesting is None else place
             run = traced.lowered.compile(threads=self._threads, place=place)
+            if place is not None:
+                place.keep_nesting(nesting)
             return _nested(run, traced.results, traced.callbacks, call)
 
 

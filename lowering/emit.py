@@ -122,6 +122,7 @@ def emit_llvm(
         outside.buffers,
         names if is_bound else (),
         frozenset(until_loaded),
+        frozenset(outside.lent & until_loaded),
     )
 
 

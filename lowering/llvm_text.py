@@ -42,11 +42,13 @@ class LLVMText:
     """functions to run once, before any other; in code with its constants in it the system's loader runs them"""
     until_loaded: frozenset[str] = frozenset()
     """the external constants that only these read"""
+    lent: frozenset[str] = frozenset()
+    """those among them whose memory is somebody else's: see `Loan`"""
 
     def as_loaded(self) -> LLVMText:
         """The same without the constants that are read no more."""
         kept = {name: a for name, a in self.external.items() if name not in self.until_loaded}
-        return replace(self, external=kept)
+        return replace(self, external=kept, lent=frozenset[str]())
 
     @property
     def modules(self) -> list[str]:

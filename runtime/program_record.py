@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.call_signature import ArgSpec, FunctionSignature
+from ..background import BackgroundThread
 from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
 from ..targets.pages_ahead import PagesAhead
@@ -29,15 +31,35 @@ if TYPE_CHECKING:
 KIND = "programs"
 CONSTANTS_KIND = "constants"
 
+_WORTH_A_THREAD = 1 << 20
+"""Bytes of constants that take longer to hash, and to write, than a thread takes to start."""
+
+_KEEPING = BackgroundThread()
+_KEEPING.ends_before_forks()
+
 
 def contents_digest(array: np.ndarray) -> str:
     """What arrays of equal elements in C order have in common, whatever their shapes."""
     digest = sha256(array.dtype.name.encode())
-    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    digest.update(_bytes_of(array))
     return digest.hexdigest()
 
 
-class ProgramPlace(NamedTuple):
+def _bytes_of(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _place_of(array: np.ndarray) -> tuple[int, int, str]:
+    """Where the elements of an array in C order are: what arrays have in common that share all of them."""
+    return array.ctypes.data, array.nbytes, array.dtype.name
+
+
+def wait_until_kept() -> None:
+    """Wait until all programs are kept that this process has compiled so far."""
+    _KEEPING.wait()
+
+
+class ProgramPlace:
     """
     Where a program is kept: under a key that says all that it is made from.
 
@@ -45,18 +67,57 @@ class ProgramPlace(NamedTuple):
     program reads are kept beside it.
     """
 
-    store: Store
-    key: str
-    captured: Mapping[str, np.ndarray]
+    def __init__(self, store: Store, key: str, captured: Mapping[str, np.ndarray]) -> None:
+        self.store = store
+        self._key = key
+        self._captured = captured
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    @property
+    def captured(self) -> Mapping[str, np.ndarray]:
+        return self._captured
 
     def keep(self, signature: FunctionSignature, source: LLVMText) -> None:
-        """Keep a program, whose constants are all there still."""
-        constants: dict[str, Any] = {}
+        """
+        Keep a program, whose constants are all there still: where they are large a thread does, while the program is used.
+
+        What is lent may be changed then, and is kept now.
+        """
+        contiguous = [item for item in self.captured.items() if item[1].flags.c_contiguous]
+        known = {_place_of(array): digest for digest, array in contiguous}
+        digests: dict[str, str] = {}
         for name, array in source.external.items():
-            digest = contents_digest(array)
-            constants[name] = {"digest": digest, "dtype": array.dtype.name, "shape": array.shape}
-            if digest not in self.captured:
-                self.store.write(CONSTANTS_KIND, digest, array.tobytes())
+            digest = known.get(_place_of(array)) if array.flags.c_contiguous else None
+            if digest is not None:
+                digests[name] = digest
+            elif name in source.lent:
+                digests[name] = self._keep_constant(array)
+        left = sum(array.nbytes for name, array in source.external.items() if name not in digests)
+        work = partial(self._keep_program, self.key, signature, source, digests)
+        if left < _WORTH_A_THREAD:
+            work()
+        else:
+            _KEEPING.do(work)
+
+    def _keep_program(
+        self,
+        key: str,
+        signature: FunctionSignature,
+        source: LLVMText,
+        digests: Mapping[str, str],
+    ) -> None:
+        """Keep a program, and the constants of it whose digests are not known yet."""
+        constants = {
+            name: {
+                "digest": digests.get(name) or self._keep_constant(array),
+                "dtype": array.dtype.name,
+                "shape": array.shape,
+            }
+            for name, array in source.external.items()
+        }
         record = {
             "signature": asdict(signature),
             "text": source.text,
@@ -67,10 +128,18 @@ class ProgramPlace(NamedTuple):
             "load": source.load,
             "until_loaded": sorted(source.until_loaded),
         }
-        self.store.write(KIND, self.key, json.dumps(record, default=_plain).encode())
+        self.store.write(KIND, key, json.dumps(record, default=_plain).encode())
+
+    def _keep_constant(self, array: np.ndarray) -> str:
+        """Keep a constant that is not captured; its digest."""
+        digest = contents_digest(array)
+        if digest not in self.captured:
+            self.store.write(CONSTANTS_KIND, digest, _bytes_of(array))
+        return digest
 
     def find(self, target: str | Target, *, quick: bool = False) -> Executable | None:
         """The program; None where there is none, a constant of it is gone, or the target is another machine."""
+        wait_until_kept()
         data = self.store.read(KIND, self.key) if _runs_here(target) else None
         if data is None:
             return None

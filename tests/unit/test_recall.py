@@ -24,7 +24,7 @@ from stepwell.cache import folder
 from stepwell.cache.store import HEADER_BYTES, Store
 from stepwell.frontend.dependencies import dependencies
 from stepwell.lowering.llvm_text import LLVMText
-from stepwell.runtime.program_record import ProgramPlace
+from stepwell.runtime.program_record import ProgramPlace, contents_digest, wait_until_kept
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 WEIGHTS = {"w": np.ones((4, 4), np.float32), "scale": 2.0}
@@ -226,6 +226,27 @@ def test_arrays_are_copied_when_a_program_is_found(store: Store):
     assert "_tracer" not in vars(compiled)
 
 
+def test_large_arrays_may_change_once_the_function_has_returned(store: Store):
+    """Threads hash them while the function is compiled, and keep what is made of them while it is used."""
+    rng = np.random.default_rng(0)
+    captured, derived = (rng.standard_normal((600, 600)).astype(np.float32) for _ in range(2))
+    contents = captured.copy()
+
+    def product(x: Any) -> Any:
+        return x @ captured, x @ (derived + 1)
+
+    x = rng.standard_normal((2, 600)).astype(np.float32)
+    for is_first in (True, False):
+        traced, expected = traces(product, x)
+        captured[:] = 0
+        assert traced == is_first
+        np.testing.assert_allclose(expected[0], x @ contents, rtol=1e-3, atol=1e-3)
+        traced, (zero, kept) = traces(product, x)
+        captured[:] = contents
+        assert traced == is_first and not zero.any()
+        np.testing.assert_array_equal(kept, expected[1])
+
+
 def test_a_program_without_its_constants_is_traced(store: Store):
     derived = np.random.default_rng(1).standard_normal(200).astype(np.float32)
 
@@ -324,6 +345,20 @@ def test_a_second_process_loads_nothing_of_the_compiler(store: Store, tmp_path: 
     assert first[-1] == second[-1]
 
 
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_what_is_lent_to_a_program_is_kept_at_once(tmp_path: Path, size: int):
+    """Its owner may change it afterwards; of what is not, a thread may keep it."""
+    lent, ours = np.ones(size, np.float32), np.full(size, 2, np.float32)
+    source = LLVMText("", {"l": lent, "o": ours}, until_loaded=frozenset("l"), lent=frozenset("l"))
+    store, digests = Store(tmp_path), [*map(contents_digest, (lent, ours))]
+    ProgramPlace(store, "key", {}).keep(FunctionSignature("main", (), (), "marked"), source)
+    lent[:] = 0
+    wait_until_kept()
+    kept = [store.read("constants", digest) for digest in digests]
+    assert kept == [np.ones(size, np.float32).tobytes(), ours.tobytes()]
+    assert store.read("programs", "key") is not None
+
+
 def test_everything_that_a_program_is_linked_with_is_kept(tmp_path: Path):
     """A field of LLVMText that is not in the record would be missing in the next process."""
     source = LLVMText(
@@ -334,6 +369,7 @@ def test_everything_that_a_program_is_linked_with_is_kept(tmp_path: Path):
         {"b": 64},
         ("main",),
         frozenset(("d",)),
+        frozenset(("d",)),
     )
     assert all(getattr(source, f.name) or f.name == "imports" for f in fields(source))
     ProgramPlace(Store(tmp_path), "key", {}).keep(
@@ -342,5 +378,6 @@ def test_everything_that_a_program_is_linked_with_is_kept(tmp_path: Path):
     (entry,) = [e for e in Store(tmp_path).entries() if e.kind == "programs"]
     record = json.loads(entry.path.read_bytes()[HEADER_BYTES:])
     assert record.keys() - {"signature", "constants"} == {f.name for f in fields(source)} - {
-        "external"
+        "external",
+        "lent",
     }

@@ -10,8 +10,8 @@ from threading import Thread
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level, level_of
+from stepwell.background import BackgroundThread
 from stepwell.dialects import resources
-from stepwell.dialects.copies_later import CopyingThread
 from stepwell.dialects.dtypes import element_type
 from stepwell.dialects.resources import (
     INLINE_LIMIT,
@@ -254,7 +254,7 @@ def test_an_array_may_change_once_it_was_asked_whether_it_has(bytes_: int):
 
 
 def test_a_thread_copies_what_comes_while_it_is_there_and_after_it_has_ended():
-    copying = CopyingThread()
+    copying = BackgroundThread()
     sources = [np.full(1 << 16, number, np.uint8) for number in range(20)]
     for several in (sources[:15], sources[15:]):
         targets = [np.zeros_like(source) for source in several]
@@ -264,11 +264,20 @@ def test_a_thread_copies_what_comes_while_it_is_there_and_after_it_has_ended():
         np.testing.assert_array_equal(targets, several)
 
 
+def test_work_that_fails_is_said_and_the_rest_is_done(monkeypatch: pytest.MonkeyPatch):
+    said: list[type[BaseException]] = []
+    monkeypatch.setattr("threading.excepthook", lambda about: said.append(about.exc_type))
+    thread, target = BackgroundThread(), np.zeros(8)
+    assert thread.do(lambda: np.zeros(8)[9]).wait(10)
+    assert thread.copy(target, np.ones(8)).wait(10)
+    assert said == [IndexError] and target.all()
+
+
 def test_what_no_thread_can_be_started_for_is_copied_at_once(monkeypatch: pytest.MonkeyPatch):
     def fail(_: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    copying, source, target = CopyingThread(), np.ones(8), np.zeros(8)
+    copying, source, target = BackgroundThread(), np.ones(8), np.zeros(8)
     with monkeypatch.context() as patch:
         patch.setattr(Thread, "start", fail)
         assert copying.copy(target, source).is_set()
@@ -307,10 +316,20 @@ def test_large_resources_are_joined_by_a_thread_under_one_name_each():
     np.testing.assert_array_equal(elements_to_numpy(joined), np.concatenate(arrays, axis=1))
 
 
-def test_small_resources_and_those_on_loan_are_not_joined_by_a_thread():
-    small = tensor_elements(np.arange(200.0))
-    large = np.arange(1 << 18, dtype=np.float64)
+def test_small_resources_are_not_joined_by_a_thread():
+    part = tensor_elements(np.arange(200.0))
+    assert isinstance(part, DenseResourceAttr)
+    assert joined_elements([part, part], 0) is None
+
+
+def test_a_loan_ends_when_its_arrays_are_joined():
+    """Afterwards their owner may change them."""
+    array = np.arange(1 << 20, dtype=np.float64)
+    expected = np.concatenate([array, array])
     with Loan() as loan:
-        for part in (small, tensor_elements(large, loan=loan)):
-            assert isinstance(part, DenseResourceAttr)
-            assert joined_elements([part, part], 0) is None
+        part = tensor_elements(array, "lent", loan)
+        assert isinstance(part, DenseResourceAttr)
+        joined = joined_elements([part, part], 0)
+        assert joined is not None and len(loan.readers) == 1
+    array[:] = 0
+    np.testing.assert_array_equal(elements_to_numpy(joined), expected)

@@ -1,8 +1,10 @@
-"""Large arrays that a thread copies or joins, one after the other, while the program goes on."""
+"""Work that a thread does while the program goes on: copying large arrays, and keeping them on the disk."""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
@@ -10,12 +12,12 @@ from threading import Event, Lock, Thread
 import numpy as np
 
 
-class CopyingThread:
+class BackgroundThread:
     """
-    A thread that is there as long as there is something to copy.
+    A thread that is there as long as there is something to do, one after the other; the process ends after it.
 
-    To start one for each array would let the program wait for each: Python's lock goes to a thread that starts. A copy of
-    the process has no threads but the one that made it: what is left is copied before.
+    To start one for each piece of work would let the program wait for each: Python's lock goes to a thread that starts. A
+    copy of the process has no threads but the one that made it: what is left is done before.
     """
 
     def __init__(self) -> None:
@@ -35,7 +37,7 @@ class CopyingThread:
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
         """Copy an array into another one of its size, which is done when the event is set."""
-        return self._later(lambda: np.copyto(target, source))
+        return self.do(lambda: np.copyto(target, source))
 
     def join(
         self, target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int
@@ -45,11 +47,10 @@ class CopyingThread:
 
         Each is asked for then: what was to be copied before is there.
         """
-        return self._later(
-            lambda: np.concatenate([source() for source in sources], axis, out=target)
-        )
+        return self.do(lambda: np.concatenate([source() for source in sources], axis, out=target))
 
-    def _later(self, work: Callable[[], object]) -> Event:
+    def do(self, work: Callable[[], object]) -> Event:
+        """Do this after all that is left; the event is set when it is done, or has failed."""
         done = Event()
         with self._lock:
             self._left.append((work, done))
@@ -62,6 +63,11 @@ class CopyingThread:
                 self._work()
         return done
 
+    def wait(self) -> None:
+        """Wait for what is left now."""
+        if self._last is not None:
+            self._last.wait()
+
     def _work(self) -> None:
         while True:
             with self._lock:
@@ -71,8 +77,14 @@ class CopyingThread:
                 work, done = self._left.popleft()
             try:
                 work()
+            except (
+                Exception
+            ):  # a fault in it: said as threads do, and the rest is done all the same
+                about = threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread()))
+                threading.excepthook(about)
             finally:
                 done.set()
+            del work
 
     def _finish(self) -> None:
         """Wait for what is left, and let nothing be added until the lock is released."""
