@@ -207,14 +207,15 @@ def _thread_functions() -> Mapping[str, int]:
 
 
 def link_for_good(
-    text: str, symbols: Mapping[str, int], exported: Sequence[str]
+    text: str, symbols: Mapping[str, int], exported: Sequence[str], *, quick: bool = False
 ) -> Mapping[str, int]:
     """
     Put LLVM IR of our own into this process, where it stays: the addresses of what it exports.
 
-    `symbols` are those of what it declares. Its object code is kept for the next process.
+    `symbols` are those of what it declares, and `quick` is as for `CodeGenerator`. Its object code is kept for the next
+    process.
     """
-    objects = objects_of([text], CodeGenerator.of("host"), compiled_store())
+    objects = objects_of([text], CodeGenerator.of("host", quick=quick), compiled_store())
     code = _linked(objects, symbols, exported)
     _kept.append(code)
     return code.addresses

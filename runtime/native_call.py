@@ -132,7 +132,9 @@ def _method(inputs: int, arena_bytes: int, is_large: bool) -> _MethodDef | None:
     if symbols is None:
         return None
     text = _text(inputs, arena_bytes, is_large)
-    return _MethodDef(b"call", link_for_good(text, symbols, ("call",))["call"], METH_FASTCALL, None)
+    # All of LLVM's passes take ten milliseconds, as long as for many a kernel, and calls are no faster.
+    addresses = link_for_good(text, symbols, ("call",), quick=True)
+    return _MethodDef(b"call", addresses["call"], METH_FASTCALL, None)
 
 
 @cache
