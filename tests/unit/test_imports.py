@@ -16,7 +16,7 @@ FLOORS = (
     ("dialects",),
     ("targets",),
     ("cache",),
-    ("errors", "frozen", "spelling", "universe", "_version"),
+    ("background", "errors", "frozen", "spelling", "universe", "_version"),
 )
 """From the top down. Each imports from its own floor and from those below."""
 

