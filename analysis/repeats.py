@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.builder import Builder
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
@@ -26,6 +28,7 @@ from ..dialects.graph import (
 from ..dialects.graph.base import splat_number
 from ..dialects.graph.expressions import Decomposable, Expr
 from ..dialects.graph.movement import MovementOp
+from ..dialects.shaped import shape_of
 from ..errors import StepwellError
 from ..frozen import frozen
 
@@ -185,13 +188,22 @@ def is_element_wise(op: Operation) -> bool:
 Product: TypeAlias = MatmulOp | ConvOp | ConvTransposeOp
 
 
+def _is_as_large(one: SSAValue, other: SSAValue) -> bool:
+    """Whether a tensor is known to have as many elements as another one, or more."""
+    shapes = shape_of(one), shape_of(other)
+    if any(DYNAMIC_INDEX in shape for shape in shapes):
+        return False
+    return prod(shapes[0]) >= prod(shapes[1])
+
+
 class _Cuts:
     """
     Where a block may be cut between operations without a kernel that would have been over both sides.
 
-    What passes the cut is a product of matrices or a convolution, finished element by element, and is stored anyway: another
-    product needs it, or is done before all of what needs it. No element-wise operation behind the cut could have
-    finished it more, as each has an operand that is yet to be reduced.
+    What passes the cut is stored anyway. Either it is a product of matrices or a convolution, finished element by element,
+    and another product needs it, or is done before all of what needs it; or both a product and something after that need
+    it, as the result of a normalisation between two layers. No element-wise operation behind the cut could have finished
+    it more, as each has an operand that is yet to be reduced.
     """
 
     def __init__(self, block: Block, ops: Sequence[Operation]):
@@ -239,7 +251,8 @@ class _Cuts:
 
     def _is_allowed(self, passing: Sequence[SSAValue], cut: int, period: int) -> bool:
         if not all(
-            self._is_finished_product(value, cut - period) and self._is_stored(value, cut)
+            (self._is_finished_product(value, cut - period) and self._is_stored(value, cut))
+            or self._is_needed_later(value, cut)
             for value in passing
         ):
             return False
@@ -281,6 +294,18 @@ class _Cuts:
             isinstance(made, Product)
             for user in users
             for made in (user, *self._makers(user.operands, cut, lambda _: True))
+        )
+
+    def _is_needed_later(self, value: SSAValue, cut: int) -> bool:
+        """
+        Whether products need a value and something else does, too, so that no product computes it as an operand of its own,
+        nor goes on with its rows: blocks of rows would read weights of at least its size again, to save reading it once.
+        """
+        users = [self.ops[place] for place in self._users(value) if place >= cut]
+        products = [op for op in users if isinstance(op, Product)]
+        return 0 < len(products) < len(users) and all(
+            any(_is_as_large(other, value) for other in op.operands if other is not value)
+            for op in products
         )
 
     def _makers(

@@ -5,6 +5,7 @@
 
 // REMARK: 3 times the same 3 operations: decided about once
 // REMARK: 3 times the same 3 operations: decided about once
+// REMARK: 3 times the same 4 operations: decided about once
 // REMARK-NOT: times the same
 
 // A short program is left as it is.
@@ -116,6 +117,49 @@ func.func @normalized(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %c: tensor<4xf32
   %n3 = graph.batch_norm %p3, %c, %c, %c, %c axis = 1 epsilon = 1.000000e-05 : tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   %t3 = graph.tanh %n3 : tensor<4x4xf32>
   func.return %t3 : tensor<4x4xf32>
+}
+
+// What a layer normalises at its end is stored, as a product and the sum after it need it, and these begin the next layer.
+// CHECK-LABEL: func.func private @normalized_last.part0
+// CHECK-NEXT:    %[[P:.*]] = graph.matmul
+// CHECK-NEXT:    %[[R:.*]] = graph.add %[[P]]
+// CHECK-NEXT:    %[[S:.*]] = graph.sum %[[R]]
+// CHECK-NEXT:    %[[D:.*]] = graph.div %[[R]], %[[S]]
+// CHECK-NEXT:    func.return %[[D]]
+func.func @normalized_last(%d0: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %p1 = graph.matmul %d0, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %r1 = graph.add %p1, %d0 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s1 = graph.sum %r1 axes = [1] keepdims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %d1 = graph.div %r1, %s1 : tensor<4x4xf32>, tensor<4x1xf32> -> tensor<4x4xf32>
+  %p2 = graph.matmul %d1, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %r2 = graph.add %p2, %d1 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s2 = graph.sum %r2 axes = [1] keepdims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %d2 = graph.div %r2, %s2 : tensor<4x4xf32>, tensor<4x1xf32> -> tensor<4x4xf32>
+  %p3 = graph.matmul %d2, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %r3 = graph.add %p3, %d2 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %s3 = graph.sum %r3 axes = [1] keepdims : tensor<4x4xf32> -> tensor<4x1xf32>
+  %d3 = graph.div %r3, %s3 : tensor<4x4xf32>, tensor<4x1xf32> -> tensor<4x4xf32>
+  func.return %d3 : tensor<4x4xf32>
+}
+
+// Weights that are smaller than the rows could be read again for each block of these: a kernel might go on over the cut.
+// CHECK-LABEL: func.func @many_rows
+// CHECK-NOT:     call
+// CHECK:         func.return
+func.func @many_rows(%d0: tensor<64x4xf32>, %w: tensor<4x4xf32>) -> tensor<64x4xf32> {
+  %p1 = graph.matmul %d0, %w : tensor<64x4xf32>, tensor<4x4xf32> -> tensor<64x4xf32>
+  %r1 = graph.add %p1, %d0 : tensor<64x4xf32>, tensor<64x4xf32> -> tensor<64x4xf32>
+  %s1 = graph.sum %r1 axes = [1] keepdims : tensor<64x4xf32> -> tensor<64x1xf32>
+  %d1 = graph.div %r1, %s1 : tensor<64x4xf32>, tensor<64x1xf32> -> tensor<64x4xf32>
+  %p2 = graph.matmul %d1, %w : tensor<64x4xf32>, tensor<4x4xf32> -> tensor<64x4xf32>
+  %r2 = graph.add %p2, %d1 : tensor<64x4xf32>, tensor<64x4xf32> -> tensor<64x4xf32>
+  %s2 = graph.sum %r2 axes = [1] keepdims : tensor<64x4xf32> -> tensor<64x1xf32>
+  %d2 = graph.div %r2, %s2 : tensor<64x4xf32>, tensor<64x1xf32> -> tensor<64x4xf32>
+  %p3 = graph.matmul %d2, %w : tensor<64x4xf32>, tensor<4x4xf32> -> tensor<64x4xf32>
+  %r3 = graph.add %p3, %d2 : tensor<64x4xf32>, tensor<64x4xf32> -> tensor<64x4xf32>
+  %s3 = graph.sum %r3 axes = [1] keepdims : tensor<64x4xf32> -> tensor<64x1xf32>
+  %d3 = graph.div %r3, %s3 : tensor<64x4xf32>, tensor<64x1xf32> -> tensor<64x4xf32>
+  func.return %d3 : tensor<64x4xf32>
 }
 
 {-#
