@@ -36,7 +36,7 @@ from .binary import (
     XorOp,
 )
 from .binning import MAX_BINS, EqualBinsOp
-from .blocked_convolution import BlockedConvOp
+from .blocked_convolution import BlockedConvOp, BlockedDepthwiseConvOp, BlockedWindowOp
 from .channel_normalization import BatchNormOp, GroupNormOp
 from .constants import ConstantOp, GraphConstantMaterialization, IotaOp
 from .contraction import MatmulOp

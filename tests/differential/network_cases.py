@@ -44,6 +44,13 @@ def blocked_conv(op: Any, element: Attribute) -> list[Case]:
     ]
 
 
+def blocked_depthwise_conv(op: Any, element: Attribute) -> list[Case]:
+    shapes = ((1, 2, 5, 4, 3), (2, 2, 1, 3)), ((2, 1, 7, 2), (1, 3, 2)), ((1, 3, 4, 1), (3, 2, 1))
+    return [
+        case(op, image, weights, numbers=_numbers(len(weights) - 2)) for image, weights in shapes
+    ]
+
+
 def _numbers(rank: int) -> dict[str, Shape]:
     return {
         "strides": (2, 1)[:rank],

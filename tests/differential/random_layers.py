@@ -47,10 +47,26 @@ def blocked_conv(pool: Pool) -> GraphOp:
     counts = rng.randint(1, 2) * blocks.result, rng.randint(1, 2) * blocks.image
     image = rng.randint(1, 2), counts[1], *(rng.randint(2, 5) for _ in range(rank))
     weights = split_weights((*counts, *(rng.randint(1, 2) for _ in range(rank))), blocks)
-    names = {"strides": (1, 2), "dilations": (1,), "before": (0, 1), "after": (0, 2)}
-    numbers = {name: [rng.choice(few) for _ in range(rank)] for name, few in names.items()}
+    numbers = _numbers(pool, rank)
     x = pool.fresh(element, blocked_shape(image, blocks.image) if blocks.image > 1 else image)
     return graph.BlockedConvOp(x, pool.fresh(element, weights), numbers, blocks)
+
+
+def blocked_depthwise_conv(pool: Pool) -> GraphOp:
+    """Of a new image, with few channels in a block."""
+    rng = pool.rng
+    element, rank = rng.choice([e for e in FLOATS if e not in STORED]), rng.randint(1, 2)
+    blocks, block = rng.randint(1, 2), rng.randint(1, 3)
+    image = rng.randint(1, 2), blocks, *(rng.randint(2, 5) for _ in range(rank)), block
+    weights = blocks, *(rng.randint(1, 2) for _ in range(rank)), block
+    x, w = pool.fresh(element, image), pool.fresh(element, weights)
+    return graph.BlockedDepthwiseConvOp(x, w, _numbers(pool, rank))
+
+
+def _numbers(pool: Pool, rank: int) -> dict[str, list[int]]:
+    """Strides, dilations and pads for each axis of a window."""
+    names = {"strides": (1, 2), "dilations": (1,), "before": (0, 1), "after": (0, 2)}
+    return {name: [pool.rng.choice(few) for _ in range(rank)] for name, few in names.items()}
 
 
 def winograd_input(pool: Pool) -> GraphOp:

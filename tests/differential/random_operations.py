@@ -22,6 +22,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from .random_layers import (
     batch_norm,
     blocked_conv,
+    blocked_depthwise_conv,
     conv,
     group_norm,
     layer_norm,
@@ -434,6 +435,7 @@ MAKERS: dict[type[Operation], Maker] = {
     graph.ConstantOp: _constant,
     graph.ConvOp: conv,
     graph.BlockedConvOp: blocked_conv,
+    graph.BlockedDepthwiseConvOp: blocked_depthwise_conv,
     graph.ConvTransposeOp: conv,
     graph.WinogradInputOp: winograd_input,
     graph.WinogradOutputOp: winograd_output,

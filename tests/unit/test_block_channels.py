@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.dialects.graph import BlockedConvOp, ConvOp
+from stepwell.dialects.graph import BlockedConvOp, BlockedDepthwiseConvOp, ConvOp
 from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.lowered import Lowered
@@ -20,15 +20,17 @@ def weights(*shape):
 
 
 def network(channels, image):
-    """With all that images in blocks go through: a residual, windows, a gate for each channel, numbers, and sums."""
+    """With all that images in blocks go through: windows, of each channel too, a residual, a gate, numbers, and sums."""
     w = [weights(channels, 3, 3, 3), weights(2 * channels, channels, 1, 1)]
     w += [weights(2 * channels, 2 * channels, 3, 3), weights(5, 2 * channels, 3, 1)]
+    alone = weights(2 * channels, 1, 3, 2)
     bias, scale = weights(channels, 1, 1), weights(1, 2 * channels, 1, 1)
 
     def function(x):
         a = sw.nn.relu(sw.conv(x, w[0], stride=2, padding=1) + bias)
         a = sw.max_pool(a, 3, stride=1, padding=1) + sw.average_pool(a, 3, stride=1, padding=1)
         b = sw.conv(a, w[1]) * scale
+        b = sw.conv(b, alone, padding=((1, 1), (1, 0)), groups=2 * channels) + b
         gate = 1 / (1 + sw.exp(-sw.mean(b, axis=(2, 3), keepdims=True)))
         c = sw.conv(b * gate * 0.5, w[2], padding=1) + b
         return sw.conv(c, w[3], padding=((0, 2), (0, 0))), sw.max(c, axis=(2, 3))
@@ -51,6 +53,7 @@ def in_blocks(module, channels):
         *[(1, channels), (channels, channels)],
         *[(channels, channels), (channels, 1)],
     ]
+    assert sum(isinstance(op, BlockedDepthwiseConvOp) for op in module.walk()) == 1
     return module
 
 

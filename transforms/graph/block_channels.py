@@ -21,6 +21,8 @@ from ...analysis.plans.operation_cost import predicted_alone
 from ...dialects.dtypes import bit_width, is_float
 from ...dialects.graph import (
     BlockedConvOp,
+    BlockedDepthwiseConvOp,
+    BlockedWindowOp,
     ConcatOp,
     ConvOp,
     GraphOp,
@@ -45,6 +47,7 @@ from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import is_listening, remark
 from ..stepwell_pass import StepwellPass
 from .constant_operands import is_known, known_array, new_constant
+from .pad_images import why_not_written_inside, with_border
 
 Shape = tuple[int, ...]
 
@@ -60,6 +63,12 @@ class Images:
     """operations for which a block of channels is as good as channels"""
     obstacle: str = ""
     """why channels stay as they are"""
+
+    @property
+    def convolutions(self) -> list[ConvOp]:
+        """All that read or write them."""
+        between = [op for op in self.between if isinstance(op, ConvOp)]
+        return [*self.writers, *self.readers, *between]
 
 
 class _Joined:
@@ -79,12 +88,23 @@ class _Joined:
 
 def is_direct(op: Operation) -> bool:
     """Whether it is a convolution whose image or result may have its channels in blocks."""
+    return isinstance(op, ConvOp) and op.groups.value.data == 1 and _is_definite(op)
+
+
+def is_depthwise(op: Operation) -> bool:
+    """Whether it is a convolution of each channel alone, which takes and makes images with their channels in blocks."""
+    if not isinstance(op, ConvOp) or not _is_definite(op):
+        return False
+    alone = {op.groups.value.data, shape_of(op.image)[CHANNELS], shape_of(op.result)[CHANNELS]}
+    return len(alone) == 1 and is_image(op.image) and is_image(op.result)
+
+
+def _is_definite(conv: ConvOp) -> bool:
+    """Whether it adds up floats, and weights and all extents are known."""
     return (
-        isinstance(op, ConvOp)
-        and op.groups.value.data == 1
-        and is_known(op.weights)
-        and is_float(tensor_type(op.result).get_element_type())
-        and DYNAMIC_INDEX not in (*shape_of(op.image), *shape_of(op.weights))
+        is_known(conv.weights)
+        and is_float(tensor_type(conv.result).get_element_type())
+        and DYNAMIC_INDEX not in (*shape_of(conv.image), *shape_of(conv.weights))
     )
 
 
@@ -107,6 +127,8 @@ def carried(op: Operation) -> Sequence[SSAValue] | None:
     The operands and results of an operation that have their channels in blocks together, where it does the same to each
     channel, or joins or cuts images; None for other operations.
     """
+    if isinstance(op, ConvOp):
+        return (op.image, op.result) if is_depthwise(op) else None
     if isinstance(op, PoolOp):
         alone = {n for each in (op.window, op.strides) for n in each.get_values()[: CHANNELS + 1]}
         return (op.operand, op.result) if alone == {1} else None
@@ -207,6 +229,17 @@ class _Blocking:
         else:
             conv.result.replace_all_uses_with(made.result)
 
+    def depthwise(self, conv: ConvOp) -> None:
+        """conv(x, w) → blocked_depthwise_conv(x', w')"""
+        builder = built_before(conv)
+        taps = np.moveaxis(known_array(conv.weights), 1, 0)
+        array = np.ascontiguousarray(blocked(taps, self.channels)[0])
+        weights = new_constant(array, conv.weights.name_hint or "weights", builder).value
+        image = self.values[conv.image]
+        made = builder.insert(BlockedDepthwiseConvOp(image, weights, numbers_of(conv)))
+        made.result.name_hint = conv.result.name_hint
+        self.values[conv.result] = made.result
+
     def joined(self, op: ConcatOp | SplitOp) -> None:
         """concat(x, y) → concat(x', y') along the same axis, and so for parts; of channels it has blocks"""
         builder, axis = built_before(op), op.axis.value.data
@@ -283,6 +316,10 @@ def numbers_of(conv: ConvOp) -> dict[str, tuple[int, ...]]:
     return dict(zip(names, zip(*conv.window, strict=True), strict=True))
 
 
+def _pads(conv: ConvOp) -> bool:
+    return any(low or high for _, _, low, high in conv.window)
+
+
 def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
     """Put the channels of these images into blocks."""
     values = {value for images in chosen for value in images.values}
@@ -291,7 +328,10 @@ def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
     convolutions = {op for images in chosen for op in (*images.writers, *images.readers)}
     old = [op for op in block.ops if op in convolutions or op in between]
     for op in old:
-        if isinstance(op, ConvOp):
+        if is_depthwise(op):
+            assert isinstance(op, ConvOp)
+            blocking.depthwise(op)
+        elif isinstance(op, ConvOp):
             blocking.convolution(op, op.result in values)
         elif isinstance(op, ConcatOp | SplitOp):
             blocking.joined(op)
@@ -329,22 +369,35 @@ class _Times:
 
     def _of_equal(self, conv: ConvOp, reads: bool, writes: bool) -> float:
         types = (conv.image.type, conv.weights.type, conv.result.type)
-        key = (reads, writes, *types, *conv.properties.values())
+        has_border = reads and _pads(conv) and why_not_written_inside(conv) is None
+        key = (reads, writes, has_border, *types, *conv.properties.values())
         if key not in self.known:
             op = self._made(conv, reads, writes) if reads or writes else conv
-            cost = predicted_alone(op, {1}, self.target)
-            self.known[key] = inf if cost is None else cost.seconds
+            self.known[key] = self._alone(op)
+            if has_border:  # `graph-pad-images` takes the better one
+                assert isinstance(op, BlockedWindowOp)
+                self.known[key] = min(self.known[key], self._alone(with_border(op)))
         return self.known[key]
 
-    def _made(self, conv: ConvOp, reads: bool, writes: bool) -> BlockedConvOp:
+    def _alone(self, op: GraphOp) -> float:
+        cost = predicted_alone(op, {1}, self.target)
+        return inf if cost is None else cost.seconds
+
+    def _made(self, conv: ConvOp, reads: bool, writes: bool) -> BlockedWindowOp:
         image, shape = tensor_type(conv.image), shape_of(conv.image)
         blocks = Blocks(self.channels if reads else 1, self.channels if writes else 1)
-        element = image.get_element_type()
+        element, weights = image.get_element_type(), shape_of(conv.weights)
+        if is_depthwise(conv):
+            split = blocked_shape((1, weights[0], *weights[2:]), self.channels)[1:]
+        else:
+            split = split_weights(weights, blocks)
         types = [
             TensorType(element, blocked_shape(shape, self.channels) if reads else shape),
-            TensorType(element, split_weights(shape_of(conv.weights), blocks)),
+            TensorType(element, split),
         ]
         x, w = Block(arg_types=types).args
+        if is_depthwise(conv):
+            return BlockedDepthwiseConvOp(x, w, numbers_of(conv))
         return BlockedConvOp(x, w, numbers_of(conv), blocks)
 
 
@@ -354,7 +407,7 @@ def choose(found: Sequence[Images], channels: int, target: Target) -> tuple[list
     other is left out where all take less without it.
     """
     times = _Times(channels, target)
-    every = list(dict.fromkeys(c for one in found for c in (*one.writers, *one.readers)))
+    every = list(dict.fromkeys(c for one in found for c in one.convolutions))
     chosen = list(found)
     least = times.of_all(every, chosen)
     for images in found:

@@ -15,8 +15,9 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
-from ...dialects.graph import BlockedConvOp, GraphOp, PadOp
+from ...dialects.graph import BlockedConvOp, BlockedWindowOp, GraphOp, PadOp
 from ...dialects.graph.blocked_convolution import whole_weights
+from ...dialects.graph.convolution import SlidingWindowOp
 from ...dialects.graph.expressions import built_before
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
@@ -37,12 +38,13 @@ class Borders:
     seconds: dict[object, float] = field(default_factory=dict[object, float])
     """by the types and the window"""
 
-    def pad(self, conv: BlockedConvOp) -> None:
+    def pad(self, conv: BlockedWindowOp) -> None:
         """conv(x) with pads → conv(pad(x)) without, where the two kernels are predicted to take less time so"""
         before, after = conv.numbers["before"], conv.numbers["after"]
         if not any((*before, *after)):
             return
-        reason = _why_not(conv) or self._why_slower(conv)
+        reason = "its channels are not in blocks" if conv.blocks.image == 1 else None
+        reason = reason or why_not_written_inside(conv) or self._why_slower(conv)
         if reason is not None:
             remark(conv, f"the image is copied into its border: {reason}", missed=True)
             return
@@ -54,12 +56,12 @@ class Borders:
         conv.before = conv.after = DenseArrayBase.from_list(i64, [0] * len(before))
         remark(conv, "what computes the image writes it inside of its border")
 
-    def _why_slower(self, conv: BlockedConvOp) -> str | None:
+    def _why_slower(self, conv: BlockedWindowOp) -> str | None:
         """
         Why two kernels would take longer with a border between them, or None. The convolution's saves a copy. A producer
         that is a product for each pixel loses that all pixels are one axis: where rows have a border, tiles end with each.
         """
-        before, after = self._seconds(conv), self._seconds(_bordered(conv))
+        before, after = self._seconds(conv), self._seconds(with_border(conv))
         writer = _producer(conv.image)
         if writer is not None and _is_of_pixels(writer):
             before += self._seconds(_with_pixels_as_one_axis(writer))
@@ -68,18 +70,16 @@ class Borders:
             return None
         return f"with one already there they are predicted to take {time_text(after)}, and else {time_text(before)}"
 
-    def _seconds(self, conv: BlockedConvOp) -> float:
-        key = (conv.image.type, conv.weights.type, *conv.properties.values())
+    def _seconds(self, conv: BlockedWindowOp) -> float:
+        key = (conv.name, conv.image.type, conv.weights.type, *conv.properties.values())
         if key not in self.seconds:
             cost = predicted_alone(conv, {1}, self.target)
             self.seconds[key] = inf if cost is None else cost.seconds
         return self.seconds[key]
 
 
-def _why_not(conv: BlockedConvOp) -> str | None:
+def why_not_written_inside(conv: SlidingWindowOp) -> str | None:
     """Why what makes an image cannot write it with its rows apart from each other, or None."""
-    if conv.blocks.image == 1:
-        return "its channels are not in blocks"
     if min(*conv.numbers["before"], *conv.numbers["after"]) < 0:
         return "a pad cuts off"
     if not conv.image.has_one_use():
@@ -108,7 +108,7 @@ def _is_of_pixels(conv: BlockedConvOp) -> bool:
     return conv.blocks.image > 1 and set(sizes) == {1} and set(conv.window) == {(1, 1, 0, 0)}
 
 
-def _bordered(conv: BlockedConvOp) -> BlockedConvOp:
+def with_border(conv: BlockedWindowOp) -> BlockedWindowOp:
     """A convolution of an image that has its border, to be looked at."""
     n, c, *_, block = shape_of(conv.image)
     extents = shape_of(conv.image)[SPACE]
@@ -119,7 +119,7 @@ def _bordered(conv: BlockedConvOp) -> BlockedConvOp:
     return _with(conv, (n, c, *space, block), conv.numbers | {"before": none, "after": none})
 
 
-def _with_pixels_as_one_axis(conv: BlockedConvOp) -> BlockedConvOp:
+def _with_pixels_as_one_axis(conv: BlockedConvOp) -> BlockedWindowOp:
     """A product for each pixel, to be looked at, of an image that is one row."""
     n, c, *_, block = shape_of(conv.image)
     extents = shape_of(conv.image)[SPACE]
@@ -127,11 +127,11 @@ def _with_pixels_as_one_axis(conv: BlockedConvOp) -> BlockedConvOp:
 
 
 def _with(
-    conv: BlockedConvOp, shape: Sequence[int], numbers: Mapping[str, tuple[int, ...]]
-) -> BlockedConvOp:
+    conv: BlockedWindowOp, shape: Sequence[int], numbers: Mapping[str, tuple[int, ...]]
+) -> BlockedWindowOp:
     element = tensor_type(conv.image).get_element_type()
     image, weights = Block(arg_types=(TensorType(element, shape), conv.weights.type)).args
-    return BlockedConvOp(image, weights, numbers, conv.blocks)
+    return conv.of(image, weights, numbers)
 
 
 @frozen
@@ -155,5 +155,5 @@ class GraphPadImagesPass(StepwellPass):
         if self.opt == "quick":
             return
         borders = Borders(Target.of(self.target))
-        for conv in [inner for inner in operations_in(op) if isinstance(inner, BlockedConvOp)]:
+        for conv in [inner for inner in operations_in(op) if isinstance(inner, BlockedWindowOp)]:
             borders.pad(conv)

@@ -43,7 +43,7 @@ func.func @transposed(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xf32>, te
   func.return %b, %t : tensor<1x64x56x56xf32>, tensor<1x56x56x64xf32>
 }
 
-// Channels of groups are alone, and weights that are not known would be put into blocks in each call.
+// Channels of groups of several are not told apart by blocks, and weights that are not known would be put into blocks in each call.
 // REMARK: channels are as they are: 40 are no whole blocks of 16
 // REMARK: channels are as they are: graph.conv needs them so
 // CHECK-LABEL: func.func @others
@@ -52,10 +52,10 @@ func.func @others(%x: tensor<1x64x28x28xf32>, %u: tensor<64x64x1x1xf32>) -> (ten
   %w = graph.constant dense<0.5> : tensor<40x64x1x1xf32>
   %v = graph.constant dense<0.5> : tensor<64x40x1x1xf32>
   %h = graph.constant dense<0.5> : tensor<64x64x1x1xf32>
-  %g = graph.constant dense<0.5> : tensor<64x1x3x3xf32>
+  %g = graph.constant dense<0.5> : tensor<64x2x3x3xf32>
   %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<40x64x1x1xf32> -> tensor<1x40x28x28xf32>
   %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x40x28x28xf32>, tensor<64x40x1x1xf32> -> tensor<1x64x28x28xf32>
-  %c = graph.conv %b, %g strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 64 : tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32> -> tensor<1x64x28x28xf32>
+  %c = graph.conv %b, %g strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 32 : tensor<1x64x28x28xf32>, tensor<64x2x3x3xf32> -> tensor<1x64x28x28xf32>
   %f = graph.conv %b, %h strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
   %d = graph.conv %x, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
   %e = graph.conv %d, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
@@ -110,4 +110,23 @@ func.func @joined(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xf32>, tensor
   %l = graph.conv %g, %t strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x256x56x56xf32>, tensor<64x256x1x1xf32> -> tensor<1x64x56x56xf32>
   %s = graph.add %i, %l : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32> -> tensor<1x64x56x56xf32>
   func.return %f, %h, %s : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32>
+}
+
+// A convolution of each channel alone takes and makes images with their channels in blocks. That it is quicker so, with a border
+// which what computes its image writes, makes up for what the others may lose.
+// CHECK-LABEL: func.func @depthwise
+// CHECK:         %a = graph.blocked_conv %x, %{{.*}} blocks = 1, 16 : tensor<1x24x28x28xf32>, tensor<9x16x24x1x1xf32> -> tensor<1x9x28x28x16xf32>
+// CHECK-NEXT:    %r = graph.relu %a
+// CHECK-NEXT:    %{{.*}} = graph.constant
+// CHECK-NEXT:    %b = graph.blocked_depthwise_conv %r, %{{.*}} strides = [2, 2] dilations = [1, 1] pad = [1, 1], [1, 1] : tensor<1x9x28x28x16xf32>, tensor<9x3x3x16xf32> -> tensor<1x9x14x14x16xf32>
+// CHECK:         %c = graph.blocked_conv %b, %{{.*}} blocks = 16, 1
+func.func @depthwise(%x: tensor<1x24x28x28xf32>) -> tensor<1x32x14x14xf32> {
+  %u = graph.constant dense<0.5> : tensor<144x24x1x1xf32>
+  %v = graph.constant dense<0.5> : tensor<144x1x3x3xf32>
+  %w = graph.constant dense<0.5> : tensor<32x144x1x1xf32>
+  %a = graph.conv %x, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x24x28x28xf32>, tensor<144x24x1x1xf32> -> tensor<1x144x28x28xf32>
+  %r = graph.relu %a : tensor<1x144x28x28xf32>
+  %b = graph.conv %r, %v strides = [2, 2] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 144 : tensor<1x144x28x28xf32>, tensor<144x1x3x3xf32> -> tensor<1x144x14x14xf32>
+  %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x144x14x14xf32>, tensor<32x144x1x1xf32> -> tensor<1x32x14x14xf32>
+  func.return %c : tensor<1x32x14x14xf32>
 }
