@@ -1,9 +1,11 @@
 ; The thread pool of runtime/thread_pool.py, which says how it works and fills in what begins with a dollar sign.
 
-%region = type { i32, i32, ptr, ptr, [104 x i8], [64 x i8], [64 x i8] }  ; state, -, body, data, -, semaphore, -
+; state, where a worker has come in last, body, data, -, semaphore, -
+%region = type { i32, i32, ptr, ptr, [104 x i8], [64 x i8], [64 x i8] }
 
 @regions = internal global [$regions x %region] zeroinitializer, align 128
 @announced = internal global i32 0, align 128  ; counts the regions that were opened
+@caller = internal global i32 -1, align 128    ; the processor on which the last one was
 @sleepers = internal global i32 0, align 128   ; workers that sleep, without those for which the alarm is posted
 @alarm = internal global [64 x i8] zeroinitializer, align 128
 @$workers = global i32 0, align 128  ; threads of the pool
@@ -19,6 +21,7 @@ declare i32 @pthread_detach(ptr)
 declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific($key_type)
 declare i32 @pthread_setspecific($key_type, ptr)
+declare i32 @sched_yield()
 
 define i32 @$max_threads() {
   ret i32 $default_threads
@@ -81,6 +84,8 @@ open:
   %data_place = getelementptr %region, ptr %region, i32 0, i32 3
   store ptr %body, ptr %body_place
   store ptr %data, ptr %data_place
+  %here = call i32 @processor()
+  store atomic i32 %here, ptr @caller monotonic, align 4
   %opened = or i32 %workers, $taken
   store atomic i32 %opened, ptr %region release, align 4
   atomicrmw add ptr @announced, i32 1 seq_cst
@@ -193,7 +198,8 @@ look:
   %is_empty = icmp eq i32 %inside, 0
   br i1 %is_empty, label %done, label %pause
 pause:
-  %long = call i1 @pause_since(i64 %start)
+  %worker_place = getelementptr %region, ptr %region, i32 0, i32 1
+  %long = call i1 @pause_since(i64 %start, ptr %worker_place)
   br i1 %long, label %sleep, label %look
 sleep:
   %before = atomicrmw or ptr %region, i32 $asleep acq_rel
@@ -226,7 +232,7 @@ listen:
   %is_new = icmp ne i32 %now, %seen
   br i1 %is_new, label %look, label %pause
 pause:
-  %long = call i1 @pause_since(i64 %start)
+  %long = call i1 @pause_since(i64 %start, ptr @caller)
   br i1 %long, label %sleep, label %listen
 sleep:
   call void @sleep_since(i32 %seen)
@@ -250,6 +256,9 @@ enter:
   %is_in = extractvalue { i32, i1 } %pair, 1
   br i1 %is_in, label %work, label %each
 work:
+  %here = call i32 @processor()
+  %worker_place = getelementptr %region, ptr %region, i32 0, i32 1
+  store atomic i32 %here, ptr %worker_place monotonic, align 4
   %others = sub i32 %places, 1
   call void @wake(i32 %others)
   %body_place = getelementptr %region, ptr %region, i32 0, i32 2
@@ -310,9 +319,20 @@ define internal i64 @now() {
   ret i64 %sum
 }
 
-; One turn of a loop that waits; whether it has waited for long enough.
-define internal i1 @pause_since(i64 %start) {
+; One turn of a loop that waits for who runs on a processor; whether it has waited for long enough. Where that is this processor,
+; the other one may have it.
+define internal i1 @pause_since(i64 %start, ptr %processor) {
   $relax
+  %there = load atomic i32, ptr %processor monotonic, align 4
+  %here = call i32 @processor()
+  %is_same = icmp eq i32 %here, %there
+  %is_known = icmp sge i32 %here, 0
+  %is_here = and i1 %is_same, %is_known
+  br i1 %is_here, label %yield, label %done
+yield:
+  call i32 @sched_yield()
+  br label %done
+done:
   %now = call i64 @now()
   %passed = sub i64 %now, %start
   %is_long = icmp ugt i64 %passed, $spin

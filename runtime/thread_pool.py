@@ -19,6 +19,9 @@ reads what to run after it has taken a place, so one that comes late touches not
 
 Threads sleep on semaphores, which count: who wakes a sleeper takes it off their number first, and so calls the system
 neither for workers that look for work nor for those that have been woken but have no core yet.
+
+Beside a program that keeps another processor busy, the system lets a caller and its worker share one. Who looks for work or
+waits there keeps the other from going on, and so each leaves the processor to the other where that was on the same one.
 """
 
 from __future__ import annotations
@@ -59,14 +62,24 @@ class System:
     """`CLOCK_MONOTONIC`"""
     semaphores: str
     """LLVM IR that defines @new_semaphore, @post and @wait on a slot of 64 bytes"""
+    processor: str
+    """LLVM IR that defines @processor: the number of that on which a thread runs, negative where it is not known"""
     functions: tuple[str, ...]
-    """what that calls"""
+    """what these call"""
 
 
 _POSIX = System(
     key_type="i32",
     monotonic_clock=1,
-    functions=("sem_init", "sem_post", "sem_wait"),
+    functions=("sem_init", "sem_post", "sem_wait", "sched_getcpu"),
+    processor="""
+declare i32 @sched_getcpu()
+
+define internal i32 @processor() {
+  %number = call i32 @sched_getcpu()
+  ret i32 %number
+}
+""",
     semaphores="""
 declare i32 @sem_init(ptr, i32, i32)
 declare i32 @sem_post(ptr)
@@ -96,6 +109,11 @@ _DARWIN = System(
     key_type="i64",
     monotonic_clock=6,
     functions=("dispatch_semaphore_create", "dispatch_semaphore_signal", "dispatch_semaphore_wait"),
+    processor="""
+define internal i32 @processor() {
+  ret i32 -1
+}
+""",
     semaphores="""
 declare ptr @dispatch_semaphore_create(i64)
 declare i64 @dispatch_semaphore_signal(ptr)
@@ -129,6 +147,7 @@ _COMMON_FUNCTIONS = (
     "pthread_getspecific",
     "pthread_key_create",
     "pthread_setspecific",
+    "sched_yield",
 )
 
 
@@ -181,4 +200,4 @@ def pool(of: System, default_threads: int) -> str:
         inside_or_asleep=_ALL_INSIDE | _ASLEEP,
         last_and_asleep=_INSIDE | _ASLEEP,
     )
-    return text + of.semaphores
+    return text + of.semaphores + of.processor

@@ -146,6 +146,24 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @needs_threads
+@pytest.mark.parametrize("number", [0, -1])
+def test_threads_that_share_a_processor_and_threads_that_do_not_know(number: int) -> None:
+    code = f"""
+from dataclasses import replace
+from stepwell.runtime import threads
+known = threads.system()
+always = "define internal i32 @processor() {{ ret i32 {number} }}"
+threads.system = lambda: replace(known, processor=always)
+for count in COUNTS:
+    executable = lowered(running_sums(str(count))).compile(threads=3)
+    for _ in range(20):
+        check_sums(executable, numbers(count))
+print("done")
+"""
+    assert run_python(code).stdout == "done\n"
+
+
+@needs_threads
 @needs_fork
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """
