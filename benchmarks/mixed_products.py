@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -68,15 +68,15 @@ def measured(calls: Sequence[Call], rounds: int) -> list[list[float]]:
     return found
 
 
-def report(m: int, n: int, k: int, rounds: int) -> None:
-    names = kinds(m, n, k)
-    found = measured([compiled(*operands) for operands in names.values()], rounds)
-    base = found[0]
-    for name, record in zip(names, found, strict=True):
+def report(m: int, n: int, k: int, calls: Mapping[str, Call], rounds: int) -> None:
+    """A line for each of the calls, which compute a product of this size: how fast it is, and beside the first one."""
+    found = measured(list(calls.values()), rounds)
+    first, base = next(iter(calls)), found[0]
+    for name, record in zip(calls, found, strict=True):
         rate = 2 * m * n * k / min(record) / 1e9
         fastest = min(base) / min(record)
         median = statistics.median(one / other for one, other in zip(base, record, strict=True))
-        print(f"{m}x{n}x{k} {name:12} {rate:7.1f} GFLOP/s  {fastest:5.2f} {median:5.2f} of f32")
+        print(f"{m}x{n}x{k} {name:16} {rate:7.1f} GFLOP/s  {fastest:5.2f} {median:5.2f} of {first}")
 
 
 def size(text: str) -> tuple[int, int, int]:
@@ -113,7 +113,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=rounds, default=31)
     args = parser.parse_args()
     for m, n, k in args.sizes:
-        report(m, n, k, args.rounds)
+        calls = {name: compiled(*operands) for name, operands in kinds(m, n, k).items()}
+        report(m, n, k, calls, args.rounds)
 
 
 if __name__ == "__main__":

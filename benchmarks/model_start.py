@@ -26,8 +26,8 @@ from typing import Any
 
 HEADER = f"{'cold s':>8}{'CPU s':>8}{'cached s':>10}{'CPU s':>8}{'kernels':>9}{'distinct':>10}{'copies':>8}{'memory':>8}"
 
-_ROOT = Path(__file__).resolve().parent.parent
-_NOT_INSTALLED = re.compile(rf"{re.escape(str(_ROOT))}/(\.|build|dist|docs|examples|tests)")
+ROOT = Path(__file__).resolve().parent.parent
+NOT_INSTALLED = re.compile(rf"{re.escape(str(ROOT))}/(\.|build|dist|docs|examples|tests)")
 
 
 def starts(model: str, threads: int) -> str:
@@ -68,10 +68,11 @@ def first_result(name: str, threads: int) -> dict[str, Any]:
         "cpu": sum(os.times()[:4]),
         "is_cached": lowered.timings[0][0] == "cache",
     }
-    return found if found["is_cached"] else {**found, **_counts(lowered)}
+    return found if found["is_cached"] else {**found, **counts_of(lowered)}
 
 
-def _counts(lowered: Any) -> dict[str, Any]:
+def counts_of(lowered: Any) -> dict[str, Any]:
+    """The kernels of a program, those of them that differ and that only copy, and its memory over the least that it needs."""
     from xdsl.dialects import arith, func, math
 
     module = lowered.unscheduled()
@@ -105,7 +106,7 @@ def main() -> None:
         return
     from real_models import MODELS  # late: its imports are part of what a child measures
 
-    compileall.compile_dir(_ROOT, quiet=1, rx=_NOT_INSTALLED)
+    compileall.compile_dir(ROOT, quiet=1, rx=NOT_INSTALLED)
     names = [model.name for model in MODELS if model.path.exists()]
     for name in args.models:
         if name not in names:
