@@ -23,6 +23,7 @@ from .cost import (
     cost_of,
     cycles_per_second,
     ending_cycles,
+    half_part,
     kept_bytes,
     lost_part,
     most_in_a_set,
@@ -57,7 +58,7 @@ class Model:
         self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
         self.steps = TileSteps.of(target)
-        self.unhidden = self.steps.unhidden
+        self.unhidden, self.half = self.steps.unhidden, half_part(target)
         self.waiting_left = self._waiting_left()
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
@@ -133,8 +134,10 @@ class Model:
             vectors = -(-columns // self.lanes)
             extended = rows * extending[0] + vectors * extending[1]
             bytes_ = fetched[0], self.lanes * fetched[1]
-            step = self.steps.cycles(rows, vectors, bytes_, split, extended)
-            cycles += count * (self.problem.k * step + ending_cycles(self.core, rows, vectors))
+            part = self.half if 2 * columns <= self.lanes else 1.0
+            step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+            ending = ending_cycles(self.core, rows, part * vectors)
+            cycles += count * (self.problem.k * step + ending)
         return cycles / self.clock
 
     def cost(self, plan: ContractionPlan) -> Cost:

@@ -48,7 +48,7 @@ class Bound:
         self.left, self.right = (
             model.loads_of_one(access, (axis, self.inside), packs) for access in (c.left, c.right)
         )
-        self.vectors = -(-self.inside // model.lanes)
+        self.vectors, self.part = -(-self.inside // model.lanes), model.part(self.inside)
 
     def counted(self, sizes: Numbers) -> Counted:
         """Of tiles of these sizes: a row for each tile, a column for each axis beside that in lanes."""
@@ -85,12 +85,14 @@ class Bound:
         if self.packs and model.weights_are_far:
             lines = lines + counted.right
         step = np.maximum(
-            (rows * self.vectors + shuffles) / core.fma_ports, core.loading_cycles(loads, lines)
+            self.part * (rows * self.vectors + shuffles) / core.fma_ports,
+            core.loading_cycles(self.part * loads, lines),
         )
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
         leaving = 0.0 if model.is_along[self.lanes[0]] else log2(max(model.lanes, 2))
-        ending = ending_cycles(core, rows, self.vectors) + rows * self.vectors * leaving
+        ending = ending_cycles(core, rows, self.part * self.vectors)
+        ending = ending + rows * self.vectors * leaving
         return model.terms * step + ending
 
     def _read_from_l2(self, sizes: Numbers) -> Numbers:

@@ -22,6 +22,7 @@ from .cost import (
     cost_of,
     cycles_per_second,
     ending_cycles,
+    half_part,
     kept_bytes,
     lost_part,
     unhidden_part,
@@ -65,6 +66,7 @@ class Model:
         self.clock = cycles_per_second(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
+        self.half = half_part(target)
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._steps: dict[tuple[object, ...], int] = {}
@@ -85,6 +87,10 @@ class Model:
         finishing = sum(count * name_cost(name) for name, count in counted)
         self.leaving = finishing / self.core.fma_ports + 1 / self.core.store_ports
         """cycles in which a vector is finished and stored"""
+
+    def part(self, wide: int) -> float:
+        """What an instruction on so many lanes takes of the time of one on a full vector; of several, each is full."""
+        return self.half if 2 * wide <= self.lanes else 1.0
 
     def vectors(self, plan: ConvolutionPlan) -> int:
         """Along the axis in lanes."""
@@ -208,11 +214,12 @@ class Model:
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + (right.vectors if plan.prefetch_weights else 0)
         lines = from_l2 / self.terms / self.line + hints
-        loading = core.loading_cycles(loads, lines)
-        step = max((rows * vectors + shuffles) / core.fma_ports, loading)
+        instruction = self.part(sizes[lanes])
+        loading = core.loading_cycles(instruction * loads, lines)
+        step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
-        ending = ending_cycles(core, rows, vectors)
+        ending = ending_cycles(core, rows, instruction * vectors)
         if self.is_along[plan.lanes]:
             return self.terms * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.

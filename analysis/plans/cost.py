@@ -53,17 +53,18 @@ def cycles_per_second(target: Target) -> float:
     return target.rates.fma_f32.core / target.core.flops_per_cycle(4)
 
 
-def step_cycles(core: Core, rows: int, vectors: float) -> float:
+def step_cycles(core: Core, rows: int, vectors: float, part: float = 1) -> float:
     """
     Cycles of one term of the sum in a register tile: multiply-adds, loads, or the latency of one accumulator.
 
     A term has a multiply-add for each accumulator, a load for each vector of B and a broadcast load for
     each row of A. An accumulator's next multiply-add begins a cycle after the last one ended, rather than in
-    the same: other multiply-adds that are ready have taken the port.
+    the same: other multiply-adds that are ready have taken the port. An instruction takes a `part` of the time of
+    one on full vectors.
     """
     return max(
-        rows * vectors / core.fma_ports,
-        (rows + vectors) / core.load_ports,
+        part * rows * vectors / core.fma_ports,
+        part * (rows + vectors) / core.load_ports,
         core.fma_latency + 1,
     )
 
@@ -76,6 +77,17 @@ def unhidden_part(target: Target) -> float:
     probed = 2 * rows * vectors * lanes * clock / target.rates.tile_near.core
     fetching = 4 * (rows + vectors * lanes) * clock / target.rates.read_l2.core
     return max(probed - step_cycles(core, rows, vectors), 0.0) / fetching
+
+
+def half_part(target: Target) -> float:
+    """
+    The part of the time of an instruction on full vectors that one on half of their lanes takes: half of it on a core that
+    executes full vectors as two halves, and all of it where the other half of a unit is idle.
+    """
+    rates = target.rates
+    if target.core.vector_bits <= 256:
+        return 1.0
+    return min(rates.fma_f32.core / rates.fma_f32_narrow.core * 256 / target.core.vector_bits, 1.0)
 
 
 def split_part(core: Core) -> float:
@@ -105,19 +117,20 @@ class TileSteps:
         fetched: tuple[float, float],
         split: float = 0,
         extending: float = 0,
+        part: float = 1,
     ) -> float:
         """
         Cycles of one term of a tile of so many rows and vectors, which brings so many bytes from L2 for each row
         and for each vector. A part of the vectors is `split` between lines. `extending` are the instructions before
-        the multiply-adds.
+        the multiply-adds. An instruction on vectors takes a `part` of the time of one on full ones.
         """
         core = self.core
         bytes_ = rows * fetched[0] + vectors * fetched[1]
         # While L1 takes a line from L2, it gives nothing at one of its ports.
         lines = bytes_ / core.cache(1).line_bytes
-        loading = (rows + vectors * (1 + split) + lines) / core.load_ports
+        loading = (part * (rows + vectors * (1 + split)) + lines) / core.load_ports
         loading += vectors * split * core.split_load if fetched[1] else 0
-        step = max(step_cycles(core, rows, vectors), loading)
+        step = max(step_cycles(core, rows, vectors, part), loading)
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 

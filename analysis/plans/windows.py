@@ -19,6 +19,7 @@ from .cost import (
     Cost,
     cost_of,
     cycles_per_second,
+    half_part,
     kept_bytes,
     most_in_a_set,
     round_up,
@@ -109,7 +110,7 @@ class _Model:
         self.width = self.core.lanes(found.facts.element_bytes(found.result))
         self.clock = cycles_per_second(target)
         self.terms = found.extent(*found.window)
-        self.unhidden = unhidden_part(target)
+        self.unhidden, self.half = unhidden_part(target), half_part(target)
 
     def registers(self, plan: WindowsPlan) -> int:
         """Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row."""
@@ -169,10 +170,11 @@ class _Model:
         loads = each * read * vectors * self._loads(r.image, plan)
         loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
         loads += self._misses(plan, read, vectors) * each
-        busy = max(self.terms * rows * vectors / core.fma_ports, loads / core.load_ports)
+        part = self.half if 2 * plan.lanes[1] <= self.width else 1.0
+        busy = max(self.terms * rows * vectors / core.fma_ports, loads / core.load_ports) * part
         # Rows do not wait for each other, the terms of one do.
         latency = self.terms * (core.fma_latency + 1)
-        ending = rows * vectors / core.store_ports + core.fma_latency
+        ending = part * rows * vectors / core.store_ports + core.fma_latency
         return max(busy, latency) + ending
 
     def _loads(self, access: Access, plan: WindowsPlan) -> float:

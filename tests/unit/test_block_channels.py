@@ -9,7 +9,8 @@ from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
-from stepwell.transforms.graph.block_channels import images_of, rewrite
+from stepwell.transforms.graph.block_channels import rewrite
+from stepwell.transforms.graph.blocked_images import images_of
 from xdsl.dialects.func import FuncOp
 
 RNG = np.random.default_rng(14)
@@ -43,9 +44,9 @@ def in_blocks(module, channels):
     """The program with all images in blocks that may be, whatever that takes."""
     module = module.clone()
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
-    found = images_of(function.body.block, channels)
+    found = images_of(function.body.block, (channels,))
     assert not any(images.obstacle for images in found)
-    rewrite(function.body.block, found, channels)
+    rewrite(function.body.block, found)
     module.verify()
     assert not any(isinstance(op, ConvOp) for op in module.walk())
     convolutions = [op.blocks for op in module.walk() if isinstance(op, BlockedConvOp)]
@@ -95,9 +96,9 @@ def test_images_are_joined_and_cut_in_blocks(axis, sizes):
     module = sw.jit(function).lower(x).module("graph")
     expected = interpret(module, [x])
     (block,) = (op.body.block for op in module.walk() if isinstance(op, FuncOp))
-    found = images_of(block, 2)
+    found = images_of(block, (2,))
     assert len(found) == 1
-    rewrite(block, found, 2)
+    rewrite(block, found)
     module.verify()
     assert not any(isinstance(op, ConvOp) for op in module.walk())
     check(interpret(module, [x]), expected)

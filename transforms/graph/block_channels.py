@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import inf
 from typing import ClassVar
 
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp, TensorType, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i64
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
 from ...analysis.operations import blocks_in
-from ...analysis.plans.cost import time_text
+from ...analysis.plans.cost import half_part, time_text
 from ...analysis.plans.operation_cost import predicted_alone
 from ...dialects.dtypes import bit_width, is_float
 from ...dialects.graph import (
@@ -39,165 +39,23 @@ from ...dialects.graph.blocked_convolution import (
     split_weights,
 )
 from ...dialects.graph.expressions import built_before
-from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
 from ...frozen import frozen
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, NumericalEffect, fp_contract
 from ..remarks import is_listening, remark
 from ..stepwell_pass import StepwellPass
+from .blocked_images import Images, images_of, is_depthwise
 from .constant_operands import is_known, known_array, new_constant
 from .pad_images import why_not_written_inside, with_border
 
 Shape = tuple[int, ...]
 
-
-@dataclass(eq=False)
-class Images:
-    """Values of a block that have their channels in blocks together, or not at all: what stands between them needs that."""
-
-    values: list[SSAValue] = field(default_factory=list[SSAValue])
-    writers: list[ConvOp] = field(default_factory=list[ConvOp])
-    readers: list[ConvOp] = field(default_factory=list[ConvOp])
-    between: list[GraphOp] = field(default_factory=list[GraphOp])
-    """operations for which a block of channels is as good as channels"""
-    obstacle: str = ""
-    """why channels stay as they are"""
-
-    @property
-    def convolutions(self) -> list[ConvOp]:
-        """All that read or write them."""
-        between = [op for op in self.between if isinstance(op, ConvOp)]
-        return [*self.writers, *self.readers, *between]
-
-
-class _Joined:
-    """Values by the set that they are in, of which one is the first."""
-
-    def __init__(self) -> None:
-        self._first: dict[SSAValue, SSAValue] = {}
-
-    def first(self, value: SSAValue) -> SSAValue:
-        while (other := self._first.get(value, value)) is not value:
-            value = other
-        return value
-
-    def join(self, one: SSAValue, other: SSAValue) -> None:
-        self._first[self.first(other)] = self.first(one)
-
-
-def is_direct(op: Operation) -> bool:
-    """Whether it is a convolution whose image or result may have its channels in blocks."""
-    return isinstance(op, ConvOp) and op.groups.value.data == 1 and _is_definite(op)
-
-
-def is_depthwise(op: Operation) -> bool:
-    """Whether it is a convolution of each channel alone, which takes and makes images with their channels in blocks."""
-    if not isinstance(op, ConvOp) or not _is_definite(op):
-        return False
-    alone = {op.groups.value.data, shape_of(op.image)[CHANNELS], shape_of(op.result)[CHANNELS]}
-    return len(alone) == 1 and is_image(op.image) and is_image(op.result)
-
-
-def _is_definite(conv: ConvOp) -> bool:
-    """Whether it adds up floats, and weights and all extents are known."""
-    return (
-        is_known(conv.weights)
-        and is_float(tensor_type(conv.result).get_element_type())
-        and DYNAMIC_INDEX not in (*shape_of(conv.image), *shape_of(conv.weights))
-    )
-
-
-def is_image(value: SSAValue) -> bool:
-    """
-    Whether a value has a batch, channels and more than one element of each, all extents being known: single elements are
-    near together as they are.
-    """
-    type_ = value.type
-    if not isinstance(type_, TensorType):
-        return False
-    shape = shape_of(value)
-    if len(shape) < 3 or DYNAMIC_INDEX in shape:
-        return False
-    return shape[CHANNELS] > 1 and prod(shape[CHANNELS + 1 :]) > 1
-
-
-def carried(op: Operation) -> Sequence[SSAValue] | None:
-    """
-    The operands and results of an operation that have their channels in blocks together, where it does the same to each
-    channel, or joins or cuts images; None for other operations.
-    """
-    if isinstance(op, ConvOp):
-        return (op.image, op.result) if is_depthwise(op) else None
-    if isinstance(op, PoolOp):
-        alone = {n for each in (op.window, op.strides) for n in each.get_values()[: CHANNELS + 1]}
-        return (op.operand, op.result) if alone == {1} else None
-    if isinstance(op, ConcatOp | SplitOp):
-        values = (*op.operands, *op.results)
-        return None if any(is_known(v) or not is_image(v) for v in values) else values
-    if isinstance(op, ReductionOp):
-        behind = range(2, len(shape_of(op.operand)))
-        return (op.operand,) if tuple(op.axes.get_values()) == tuple(behind) else None
-    if not isinstance(op, Elementwise) or not isinstance(op, GraphOp) or len(op.results) != 1:
-        return None
-    (result,) = op.results
-    images = [value for value in op.operands if shape_of(value) == shape_of(result)]
-    others = [value for value in op.operands if shape_of(value) != shape_of(result)]
-    is_said = all(is_alike(value, shape_of(result)) for value in others)
-    return (*(v for v in images if not is_known(v)), result) if images and is_said else None
-
-
-def is_alike(value: SSAValue, shape: Sequence[int]) -> bool:
-    """Whether it is broadcast to an image along all axes behind the channels, or is a constant."""
-    own = (*[1] * (len(shape) - len(shape_of(value))), *shape_of(value))
-    return is_known(value) or all(extent == 1 for extent in own[CHANNELS + 1 :])
-
-
-def images_of(block: Block, channels: int) -> list[Images]:
-    """The images of a block that convolutions make, whose channels are blocks of so many."""
-    joined = _Joined()
-    values = (v for op in block.ops for v in (*op.operands, *op.results))
-    images = [v for v in dict.fromkeys(values) if is_image(v)]
-    for op in block.ops:
-        if not is_direct(op):
-            first, *others = [v for v in carried(op) or () if is_image(v)] or [None]
-            for other in others:
-                assert first is not None and other is not None
-                joined.join(first, other)
-    found: dict[SSAValue, Images] = {}
-    for value in images:
-        one = found.setdefault(joined.first(value), Images())
-        one.values.append(value)
-        _describe(one, value, block, channels)
-    for one in found.values():
-        one.between = list(dict.fromkeys(one.between))
-    return [one for one in found.values() if one.writers and one.readers]
-
-
-def _describe(images: Images, value: SSAValue, block: Block, channels: int) -> None:
-    """Add what makes and what reads one of the values that are used in a block."""
-    writer = value.owner
-    count = shape_of(value)[CHANNELS]
-    if count % channels:
-        images.obstacle = f"{count} are no whole blocks of {channels}"
-    if isinstance(writer, Block) or writer.parent is not block:
-        images.obstacle = "an argument has them so"
-    elif is_direct(writer):
-        assert isinstance(writer, ConvOp)
-        images.writers.append(writer)
-    elif value in (carried(writer) or ()) and isinstance(writer, GraphOp):
-        images.between.append(writer)
-    else:
-        images.obstacle = f"{writer.name} needs them so"
-    for use in value.uses:
-        reader = use.operation
-        if is_direct(reader) and use.index == 0:
-            assert isinstance(reader, ConvOp)
-            images.readers.append(reader)
-        elif value in (carried(reader) or ()) and isinstance(reader, GraphOp):
-            images.between.append(reader)
-        else:
-            images.obstacle = f"{reader.name} needs them so"
+HALF_AS_GOOD = 3 / 4
+"""
+The part of the time of full vectors' instructions from which on that of half ones is rather all of it: it is a half or
+all, and was measured.
+"""
 
 
 # The rewrite.
@@ -207,24 +65,22 @@ def _describe(images: Images, value: SSAValue, block: Block, channels: int) -> N
 class _Blocking:
     """What is known while operations get images with their channels in blocks."""
 
-    channels: int
+    channels: Mapping[SSAValue, int]
+    """of values whose channels are to be in blocks, how many are in one"""
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """of what has its channels in blocks now, by what it was"""
 
-    def convolution(self, conv: ConvOp, is_blocked: bool) -> None:
+    def convolution(self, conv: ConvOp) -> None:
         """conv(x, w) → blocked_conv(x', w), the result in blocks where that is asked for"""
         builder = built_before(conv)
         image = self.values.get(conv.image, conv.image)
-        in_blocks, plain = self.channels, 1
-        blocks = Blocks(
-            in_blocks if conv.image in self.values else plain, in_blocks if is_blocked else plain
-        )
+        blocks = Blocks(*(self.channels.get(value, 1) for value in (conv.image, conv.result)))
         shape = split_weights(shape_of(conv.weights), blocks)
         array = known_array(conv.weights).reshape(shape)
         weights = new_constant(array, conv.weights.name_hint or "weights", builder).value
         made = builder.insert(BlockedConvOp(image, weights, numbers_of(conv), blocks))
         made.result.name_hint = conv.result.name_hint
-        if is_blocked:
+        if blocks.result > 1:
             self.values[conv.result] = made.result
         else:
             conv.result.replace_all_uses_with(made.result)
@@ -233,7 +89,7 @@ class _Blocking:
         """conv(x, w) → blocked_depthwise_conv(x', w')"""
         builder = built_before(conv)
         taps = np.moveaxis(known_array(conv.weights), 1, 0)
-        array = np.ascontiguousarray(blocked(taps, self.channels)[0])
+        array = np.ascontiguousarray(blocked(taps, self.channels[conv.image])[0])
         weights = new_constant(array, conv.weights.name_hint or "weights", builder).value
         image = self.values[conv.image]
         made = builder.insert(BlockedDepthwiseConvOp(image, weights, numbers_of(conv)))
@@ -247,7 +103,7 @@ class _Blocking:
         if isinstance(op, ConcatOp):
             made = builder.insert(ConcatOp(images, axis))
         else:
-            one = self.channels if axis == CHANNELS else 1
+            one = self.channels[op.operands[0]] if axis == CHANNELS else 1
             made = builder.insert(
                 SplitOp(images[0], [n // one for n in op.sizes.get_values()], axis)
             )
@@ -265,10 +121,12 @@ class _Blocking:
                 numbers = (*getattr(op, name).get_values(), 0 if name in ("low", "high") else 1)
                 properties[name] = DenseArrayBase.from_list(i64, numbers)
         rank = len(shape_of(result))
-        operands = [self._operand(builder, value, rank) for value in op.operands]
-        shape = blocked_shape(shape_of(result), self.channels)
+        channels = next(self.channels[v] for v in (*op.operands, result) if v in self.channels)
+        operands = [self._operand(builder, value, rank, channels) for value in op.operands]
         if isinstance(op, ReductionOp):
-            shape = self._reduced(op)
+            shape = _reduced(op, channels)
+        else:
+            shape = blocked_shape(shape_of(result), channels)
         element = tensor_type(result).get_element_type()
         made = builder.insert(
             type(op).create(
@@ -286,12 +144,7 @@ class _Blocking:
         plain = builder.insert(ReshapeOp(made.results[0], shape_of(result)))
         result.replace_all_uses_with(plain.result)
 
-    def _reduced(self, op: ReductionOp) -> Shape:
-        n, c, *behind = shape_of(op.operand)
-        ones = [1] * len(behind) if op.keepdims is not None else []
-        return (n, c // self.channels, *ones, self.channels)
-
-    def _operand(self, builder: Builder, value: SSAValue, rank: int) -> SSAValue:
+    def _operand(self, builder: Builder, value: SSAValue, rank: int, channels: int) -> SSAValue:
         """An operand with its channels in blocks; numbers, and what is the same for all channels, as they are."""
         if value in self.values:
             return self.values[value]
@@ -302,12 +155,18 @@ class _Blocking:
         if is_known(value):
             array = known_array(value).reshape(whole)
             if whole[CHANNELS] > 1:
-                array = np.ascontiguousarray(blocked(array, self.channels))
+                array = np.ascontiguousarray(blocked(array, channels))
             else:
                 array = array.reshape(*whole, 1)
             return new_constant(array, value.name_hint or "constant", builder).value
-        own = self.channels if whole[CHANNELS] > 1 else 1
+        own = channels if whole[CHANNELS] > 1 else 1
         return builder.insert(ReshapeOp(value, blocked_shape(whole, own))).result
+
+
+def _reduced(op: ReductionOp, channels: int) -> Shape:
+    n, c, *behind = shape_of(op.operand)
+    ones = [1] * len(behind) if op.keepdims is not None else []
+    return (n, c // channels, *ones, channels)
 
 
 def numbers_of(conv: ConvOp) -> dict[str, tuple[int, ...]]:
@@ -316,14 +175,18 @@ def numbers_of(conv: ConvOp) -> dict[str, tuple[int, ...]]:
     return dict(zip(names, zip(*conv.window, strict=True), strict=True))
 
 
+def _channels_of(chosen: Sequence[Images]) -> dict[SSAValue, int]:
+    """How many channels are in a block, of each value of these images."""
+    return {value: images.channels for images in chosen for value in images.values}
+
+
 def _pads(conv: ConvOp) -> bool:
     return any(low or high for _, _, low, high in conv.window)
 
 
-def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
+def rewrite(block: Block, chosen: Sequence[Images]) -> None:
     """Put the channels of these images into blocks."""
-    values = {value for images in chosen for value in images.values}
-    blocking = _Blocking(channels)
+    blocking = _Blocking(_channels_of(chosen))
     between = {op for images in chosen for op in images.between}
     convolutions = {op for images in chosen for op in (*images.writers, *images.readers)}
     old = [op for op in block.ops if op in convolutions or op in between]
@@ -332,7 +195,7 @@ def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
             assert isinstance(op, ConvOp)
             blocking.depthwise(op)
         elif isinstance(op, ConvOp):
-            blocking.convolution(op, op.result in values)
+            blocking.convolution(op)
         elif isinstance(op, ConcatOp | SplitOp):
             blocking.joined(op)
         else:
@@ -349,7 +212,6 @@ def rewrite(block: Block, chosen: Sequence[Images], channels: int) -> None:
 class _Times:
     """Predicted times of convolutions by themselves, by the blocks of their images and results; of equal ones once."""
 
-    channels: int
     target: Target
     known: dict[object, float] = field(default_factory=dict[object, float])
     """by the types and the window"""
@@ -358,21 +220,25 @@ class _Times:
 
     def of_all(self, convolutions: Sequence[ConvOp], chosen: Sequence[Images]) -> float:
         """The seconds of some convolutions where the channels of the chosen images are in blocks."""
-        values = {value for images in chosen for value in images.values}
-        return sum(self._of(c, c.image in values, c.result in values) for c in convolutions)
+        channels = _channels_of(chosen)
+        return sum(
+            self._of(c, Blocks(channels.get(c.image, 1), channels.get(c.result, 1)))
+            for c in convolutions
+        )
 
-    def _of(self, conv: ConvOp, reads: bool, writes: bool) -> float:
-        one = (conv, reads, writes)
+    def _of(self, conv: ConvOp, blocks: Blocks) -> float:
+        one = (conv, blocks)
         if one not in self.found:
-            self.found[one] = self._of_equal(conv, reads, writes)
+            self.found[one] = self._of_equal(conv, blocks)
         return self.found[one]
 
-    def _of_equal(self, conv: ConvOp, reads: bool, writes: bool) -> float:
+    def _of_equal(self, conv: ConvOp, blocks: Blocks) -> float:
         types = (conv.image.type, conv.weights.type, conv.result.type)
+        reads = blocks.image > 1
         has_border = reads and _pads(conv) and why_not_written_inside(conv) is None
-        key = (reads, writes, has_border, *types, *conv.properties.values())
+        key = (blocks, has_border, *types, *conv.properties.values())
         if key not in self.known:
-            op = self._made(conv, reads, writes) if reads or writes else conv
+            op = _made(conv, blocks) if reads or blocks.result > 1 else conv
             self.known[key] = self._alone(op)
             if has_border:  # `graph-pad-images` takes the better one
                 assert isinstance(op, BlockedWindowOp)
@@ -383,30 +249,28 @@ class _Times:
         cost = predicted_alone(op, {1}, self.target)
         return inf if cost is None else cost.seconds
 
-    def _made(self, conv: ConvOp, reads: bool, writes: bool) -> BlockedWindowOp:
-        image, shape = tensor_type(conv.image), shape_of(conv.image)
-        blocks = Blocks(self.channels if reads else 1, self.channels if writes else 1)
-        element, weights = image.get_element_type(), shape_of(conv.weights)
-        if is_depthwise(conv):
-            split = blocked_shape((1, weights[0], *weights[2:]), self.channels)[1:]
-        else:
-            split = split_weights(weights, blocks)
-        types = [
-            TensorType(element, blocked_shape(shape, self.channels) if reads else shape),
-            TensorType(element, split),
-        ]
-        x, w = Block(arg_types=types).args
-        if is_depthwise(conv):
-            return BlockedDepthwiseConvOp(x, w, numbers_of(conv))
-        return BlockedConvOp(x, w, numbers_of(conv), blocks)
+
+def _made(conv: ConvOp, blocks: Blocks) -> BlockedWindowOp:
+    """A convolution of an image and to a result that have their channels in blocks, to be looked at."""
+    shape, weights = shape_of(conv.image), shape_of(conv.weights)
+    element = tensor_type(conv.image).get_element_type()
+    if is_depthwise(conv):
+        split = blocked_shape((1, weights[0], *weights[2:]), blocks.image)[1:]
+    else:
+        split = split_weights(weights, blocks)
+    image = blocked_shape(shape, blocks.image) if blocks.image > 1 else shape
+    x, w = Block(arg_types=[TensorType(element, image), TensorType(element, split)]).args
+    if is_depthwise(conv):
+        return BlockedDepthwiseConvOp(x, w, numbers_of(conv))
+    return BlockedConvOp(x, w, numbers_of(conv), blocks)
 
 
-def choose(found: Sequence[Images], channels: int, target: Target) -> tuple[list[Images], str]:
+def choose(found: Sequence[Images], target: Target) -> tuple[list[Images], str]:
     """
     The images whose convolutions are predicted to take less time with channels in blocks; and the times. One after the
     other is left out where all take less without it.
     """
-    times = _Times(channels, target)
+    times = _Times(target)
     every = list(dict.fromkeys(c for one in found for c in one.convolutions))
     chosen = list(found)
     least = times.of_all(every, chosen)
@@ -454,10 +318,10 @@ def _block_channels(block: Block, target: Target) -> None:
     for element in dict.fromkeys(tensor_type(op.result).get_element_type() for op in convolutions):
         if not is_float(element):
             continue
-        channels = target.core.lanes(bit_width(element) // 8)
+        sizes = _block_sizes(bit_width(element) // 8, target)
         found = [
             images
-            for images in images_of(block, channels)
+            for images in images_of(block, sizes)
             if tensor_type(images.values[0]).get_element_type() == element
         ]
         for images in found:
@@ -467,12 +331,19 @@ def _block_channels(block: Block, target: Target) -> None:
         able = [images for images in found if not images.obstacle]
         if not able:
             continue
-        chosen, text = choose(able, channels, target)
+        chosen, text = choose(able, target)
         for images in able:
             if images not in chosen:
                 message = "channels are as they are: in blocks no less time is predicted"
                 remark(images.writers[0], message, missed=True)
         if chosen:
-            message = f"channels of {len(chosen)} of {len(able)} images in blocks of {channels}: convolutions are {text}"
+            counts = " and ".join(str(n) for n in sizes if n in {one.channels for one in chosen})
+            message = f"channels of {len(chosen)} of {len(able)} images in blocks of {counts}: convolutions are {text}"
             remark(chosen[0].writers[0], message)
-            rewrite(block, chosen, channels)
+            rewrite(block, chosen)
+
+
+def _block_sizes(element_bytes: int, target: Target) -> list[int]:
+    """A vector, and a half of one where a core takes half of the time for that: more numbers of channels have whole ones."""
+    lanes = target.core.lanes(element_bytes)
+    return [lanes, lanes // 2] if half_part(target) < HALF_AS_GOOD else [lanes]

@@ -44,17 +44,17 @@ func.func @transposed(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xf32>, te
 }
 
 // Channels of groups of several are not told apart by blocks, and weights that are not known would be put into blocks in each call.
-// REMARK: channels are as they are: 40 are no whole blocks of 16
+// REMARK: channels are as they are: 36 are no whole blocks of 8
 // REMARK: channels are as they are: graph.conv needs them so
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:   graph.blocked_conv
 func.func @others(%x: tensor<1x64x28x28xf32>, %u: tensor<64x64x1x1xf32>) -> (tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>) {
-  %w = graph.constant dense<0.5> : tensor<40x64x1x1xf32>
-  %v = graph.constant dense<0.5> : tensor<64x40x1x1xf32>
+  %w = graph.constant dense<0.5> : tensor<36x64x1x1xf32>
+  %v = graph.constant dense<0.5> : tensor<64x36x1x1xf32>
   %h = graph.constant dense<0.5> : tensor<64x64x1x1xf32>
   %g = graph.constant dense<0.5> : tensor<64x2x3x3xf32>
-  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<40x64x1x1xf32> -> tensor<1x40x28x28xf32>
-  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x40x28x28xf32>, tensor<64x40x1x1xf32> -> tensor<1x64x28x28xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<36x64x1x1xf32> -> tensor<1x36x28x28xf32>
+  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x36x28x28xf32>, tensor<64x36x1x1xf32> -> tensor<1x64x28x28xf32>
   %c = graph.conv %b, %g strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 32 : tensor<1x64x28x28xf32>, tensor<64x2x3x3xf32> -> tensor<1x64x28x28xf32>
   %f = graph.conv %b, %h strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
   %d = graph.conv %x, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x64x28x28xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x28x28xf32>
@@ -65,12 +65,12 @@ func.func @others(%x: tensor<1x64x28x28xf32>, %u: tensor<64x64x1x1xf32>) -> (ten
 // REMARK: channels are as they are: in blocks no less time is predicted
 // CHECK-LABEL: func.func @small
 // CHECK-NOT:   graph.blocked_conv
-func.func @small(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
+func.func @small(%x: tensor<1x1x1x16xf32>) -> tensor<1x1x1x16xf32> {
   %w = graph.constant dense<0.5> : tensor<16x1x1x1xf32>
   %v = graph.constant dense<0.5> : tensor<1x16x1x1xf32>
-  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x1x3x3xf32>, tensor<16x1x1x1xf32> -> tensor<1x16x3x3xf32>
-  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x16x3x3xf32>, tensor<1x16x1x1xf32> -> tensor<1x1x3x3xf32>
-  func.return %b : tensor<1x1x3x3xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x1x1x16xf32>, tensor<16x1x1x1xf32> -> tensor<1x16x1x16xf32>
+  %b = graph.conv %a, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x16x1x16xf32>, tensor<1x16x1x1xf32> -> tensor<1x1x1x16xf32>
+  func.return %b : tensor<1x1x1x16xf32>
 }
 
 // An argument that is added to an image would have to be put into blocks first.
@@ -128,5 +128,22 @@ func.func @depthwise(%x: tensor<1x24x28x28xf32>) -> tensor<1x32x14x14xf32> {
   %r = graph.relu %a : tensor<1x144x28x28xf32>
   %b = graph.conv %r, %v strides = [2, 2] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 144 : tensor<1x144x28x28xf32>, tensor<144x1x3x3xf32> -> tensor<1x144x14x14xf32>
   %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x144x14x14xf32>, tensor<32x144x1x1xf32> -> tensor<1x32x14x14xf32>
+  func.return %c : tensor<1x32x14x14xf32>
+}
+
+// 72 channels are whole blocks of half a vector, which takes half of a full one's time here.
+// REMARK: channels of 1 of 1 images in blocks of 8: convolutions are predicted to take
+// CHECK-LABEL: func.func @halves
+// CHECK:         graph.blocked_conv %x, %{{.*}} blocks = 1, 8 : tensor<1x24x28x28xf32>, tensor<9x8x24x1x1xf32> -> tensor<1x9x28x28x8xf32>
+// CHECK:         graph.blocked_depthwise_conv %{{.*}} : tensor<1x9x28x28x8xf32>, tensor<9x3x3x8xf32> -> tensor<1x9x14x14x8xf32>
+// CHECK:         graph.blocked_conv %{{.*}} blocks = 8, 1 : tensor<1x9x14x14x8xf32>, tensor<32x9x8x1x1xf32> -> tensor<1x32x14x14xf32>
+func.func @halves(%x: tensor<1x24x28x28xf32>) -> tensor<1x32x14x14xf32> {
+  %u = graph.constant dense<0.5> : tensor<72x24x1x1xf32>
+  %v = graph.constant dense<0.5> : tensor<72x1x3x3xf32>
+  %w = graph.constant dense<0.5> : tensor<32x72x1x1xf32>
+  %a = graph.conv %x, %u strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x24x28x28xf32>, tensor<72x24x1x1xf32> -> tensor<1x72x28x28xf32>
+  %r = graph.relu %a : tensor<1x72x28x28xf32>
+  %b = graph.conv %r, %v strides = [2, 2] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 72 : tensor<1x72x28x28xf32>, tensor<72x1x3x3xf32> -> tensor<1x72x14x14xf32>
+  %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x72x14x14xf32>, tensor<32x72x1x1xf32> -> tensor<1x32x14x14xf32>
   func.return %c : tensor<1x32x14x14xf32>
 }
