@@ -1,20 +1,23 @@
 """
 Operations of level 4, appended to a block. Of computations without effects none is there twice, and none in a loop
-that does not depend on it: no later pass has to look for them.
+that does not depend on it; nor is an element loaded again that nothing has stored to since. No later pass has to look
+for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import NoMemoryEffect
 
+from ..analysis.alias import Aliases
 from ..analysis.operations import block_of
 from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
 
@@ -26,6 +29,13 @@ CoreLoop = scf.ForOp | scf.ParallelOp
 
 NONE: Properties = MappingProxyType({})
 
+_BUFFER_OF_STORE: dict[type[Operation], int] = {
+    memref.StoreOp: 1,
+    vector.StoreOp: 1,
+    vector.MaskedStoreOp: 0,
+}
+"""The operand that is the buffer."""
+
 
 class CoreBuilder:
     """
@@ -36,18 +46,26 @@ class CoreBuilder:
     """
 
     def __init__(
-        self, block: Block, around: CoreBuilder | None = None, loop: CoreLoop | None = None
+        self,
+        block: Block,
+        around: CoreBuilder | None = None,
+        loop: CoreLoop | None = None,
+        aliases: Aliases | None = None,
     ) -> None:
         """
         `around` appends to the block in which an operation stands, or is to stand, that has this block inside.
 
-        `loop` is this operation where it is a loop.
+        `loop` is this operation where it is a loop. `aliases` are those of the function, by default as for `around`; of
+        a function without them every load stays.
         """
         self.block = block
         self._around = around
         self._loop = loop
+        self._aliases = around._aliases if around is not None and aliases is None else aliases
         self._shared: dict[tuple[Hashable, ...], SSAValue] = {}
         self._loaded: dict[tuple[Hashable, ...], SSAValue] = {}
+        self._read: dict[SSAValue, dict[tuple[Hashable, ...], SSAValue]] = {}
+        """what is known of memory here: by the buffer, views seen through, and by what has loaded it"""
 
     def inside(self, block: Block) -> CoreBuilder:
         """For a block of the operation that comes next."""
@@ -59,6 +77,8 @@ class CoreBuilder:
 
     def insert(self, op: OpT) -> OpT:
         self.block.add_op(op)
+        if not op.regions and not _has_no_effect(type(op)):
+            self._forget(None)  # what stands in regions has been appended by the builders of these
         return op
 
     def append(
@@ -66,6 +86,8 @@ class CoreBuilder:
     ) -> None:
         """An operation without results."""
         append_leaf(self.block, leaf(kind, operands, (), properties))
+        if kind in _BUFFER_OF_STORE:
+            self._forget(operands[_BUFFER_OF_STORE[kind]])
 
     def emit(
         self,
@@ -123,7 +145,7 @@ class CoreBuilder:
         """
         home, loop = self._home(operands, may_leave)
         if loop is None:
-            return self.emit(memref.LoadOp, operands, result)
+            return self.read(memref.LoadOp, operands, result)
         key = (loop, *operands)
         known = home._loaded.get(key)
         if known is None:
@@ -131,6 +153,41 @@ class CoreBuilder:
             insert_leaf_before(home.block, new, loop)
             known = home._loaded[key] = new.results[0]
         return known
+
+    def read(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        *,
+        mark: Hashable = None,
+    ) -> SSAValue:
+        """
+        As `emit`, of a load, or what an equal one has loaded before in the block when nothing may have stored there since.
+
+        The buffer is the first operand. `mark` tells apart results of different types.
+        """
+        aliases = self._aliases
+        if aliases is None:
+            return self.emit(kind, operands, result)
+        known = self._read.setdefault(aliases.root(operands[0]), {})
+        key = (kind, *operands, mark)
+        value = known.get(key)
+        if value is None:
+            value = known[key] = self.emit(kind, operands, result)
+        return value
+
+    def _forget(self, stored: SSAValue | None) -> None:
+        """Something stores to a buffer here; None is any of them."""
+        builder: CoreBuilder | None = self
+        while builder is not None:
+            read, aliases = builder._read, builder._aliases
+            if read and aliases is not None:
+                root = None if stored is None else aliases.root(stored)
+                for buffer in tuple(read):
+                    if root is None or aliases.may_alias(buffer, root):
+                        del read[buffer]
+            builder = builder._around
 
     def is_invariant(self, value: SSAValue) -> bool:
         """Whether it does not depend on the loop whose body the block is."""
@@ -150,6 +207,11 @@ class CoreBuilder:
             assert builder._around is not None
             builder, loop = builder._around, builder._loop
         return builder, loop
+
+
+@cache
+def _has_no_effect(kind: type[Operation]) -> bool:
+    return kind.has_trait(NoMemoryEffect)
 
 
 # Properties that many operations have. Operations copy them.

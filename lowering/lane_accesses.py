@@ -66,9 +66,9 @@ class LaneAccesses:
         element = memref_type(buffer).element_type
         type_ = self.values.type_of(element)
         if mask is None:
-            return builder.emit(vector.LoadOp, (buffer, *indices), type_)
+            return builder.read(vector.LoadOp, (buffer, *indices), type_, mark=self.values.lanes)
         masked = (buffer, *indices, mask, self.values.zero(element))
-        return builder.emit(vector.MaskedLoadOp, masked, type_)
+        return builder.read(vector.MaskedLoadOp, masked, type_)
 
     def _guarded_load(self, op: loop.LoadOp, builder: CoreBuilder, lane: int) -> SSAValue:
         """A scalar load where the lane runs, else zero."""

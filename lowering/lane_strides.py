@@ -237,9 +237,9 @@ def _load(
     type_ = vector_type(element, width)
     operands = (place.buffer, *_indices(place, offset, values, builder))
     if mask is None:
-        return builder.emit(vector.LoadOp, operands, type_)
+        return builder.read(vector.LoadOp, operands, type_, mark=width)
     zeros = values.dense(type_, [0.0 if is_float(element) else 0])
-    return builder.emit(vector.MaskedLoadOp, (*operands, mask, zeros), type_)
+    return builder.read(vector.MaskedLoadOp, (*operands, mask, zeros), type_)
 
 
 def _indices(

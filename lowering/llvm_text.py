@@ -63,11 +63,11 @@ SCALAR_LOOPS = "; a loop without others inside is on scalars"
 """A comment in a module: LLVM may find vectors there."""
 
 
-def has_vectors(text: str) -> bool:
-    """Whether a module works on vectors: a schedule has made them."""
-    return VECTOR.search(text) is not None
+def needs_few_passes(text: str) -> bool:
+    """Whether LLVM need not look for vectors in a module: every loop works on some already, or there is no branch."""
+    return SCALAR_LOOPS not in text and (
+        VECTOR.search(text) is not None or not _BRANCH.search(text)
+    )
 
 
-def is_on_vectors(text: str) -> bool:
-    """Whether every loop of a module works on vectors, so that LLVM need not look for any."""
-    return has_vectors(text) and SCALAR_LOOPS not in text
+_BRANCH = re.compile(r"\b(br|switch) ")

@@ -76,6 +76,8 @@ class FunctionConverter:
     """the running reductions of its vector loops"""
     stores: LaneStores = field(default_factory=LaneStores)
     """what is known of the stores of its vector loops; needed where it has any"""
+    aliases: Aliases | None = None
+    """of the function at core level; None where control flows from block to block"""
     writes: LoopWrites | None = None
     """what its loops store to; None where it has none"""
     _sources: dict[CoreLoop, loop.ForOp] = field(default_factory=dict[CoreLoop, loop.ForOp])
@@ -131,7 +133,7 @@ class FunctionConverter:
                 self._named(old_arg, new_arg)
         # Definitions come before uses; blocks that nothing leads to come last.
         for block in dict.fromkeys((*reachable_order(old), *old.blocks)):
-            self.convert(block, CoreBuilder(self.blocks[block], around))
+            self.convert(block, CoreBuilder(self.blocks[block], around, aliases=self.aliases))
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -450,7 +452,8 @@ def _convert_function(function: func.FuncOp) -> None:
     running = _running_reductions(function) if has_lanes else {}
     _check_lanes(function, updates, running)
     stores = lane_stores(function) if has_lanes else LaneStores()
-    writes = LoopWrites(function) if len(function.body.blocks) == 1 else None
+    is_structured = len(function.body.blocks) == 1
+    writes = LoopWrites(function) if is_structured else None
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
@@ -459,6 +462,7 @@ def _convert_function(function: func.FuncOp) -> None:
         updates=updates,
         running=running,
         stores=stores,
+        aliases=Aliases(function) if is_structured else None,
         writes=writes,
     )
     converter.convert_region(old, new)

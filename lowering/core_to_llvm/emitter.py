@@ -5,7 +5,8 @@ folds what is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.float_ranges import FloatRanges
+from ...analysis.operations import operations_of
 from ...dialects.leaf_operations import append_leaf, leaf
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
@@ -33,6 +35,7 @@ from .types import (
     Index,
     MemRefValue,
     checked,
+    element_bytes,
     layout_of,
     memory_type,
 )
@@ -79,6 +82,12 @@ class Symbols:
             )
 
 
+class Scope:
+    """Operations that one after the other are lowered, until all are: what is computed here is known until then."""
+
+    is_open = True
+
+
 class Emitter:
     """Builds the body of one `llvm.func`: handlers read the old operations and append new ones."""
 
@@ -109,6 +118,9 @@ class Emitter:
         self._constants: dict[tuple[int, Attribute], SSAValue] = {}
         self._undefined: dict[Attribute, SSAValue] = {}
         self._prologue: list[Operation] = []
+        self._scope = Scope()
+        self._addresses: dict[tuple[object, ...], tuple[SSAValue, Scope]] = {}
+        """addresses of elements, and where these are computed"""
 
     # Values of the old function.
 
@@ -236,8 +248,20 @@ class Emitter:
 
     def lower_block(self, block: Block) -> None:
         """Lower every operation of `block` at the current place."""
+        with self.scope():
+            self._lower_operations(block)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Inside, addresses are computed that need not be known afterwards: control may go around."""
+        around, self._scope = self._scope, Scope()
+        yield
+        self._scope.is_open = False
+        self._scope = around
+
+    def _lower_operations(self, block: Block) -> None:
         handlers = self.handlers
-        for op in block.ops:
+        for op in operations_of(block):
             handler = handlers.get(type(op))
             if handler is None:
                 raise unsupported(op)
@@ -397,16 +421,27 @@ class Emitter:
         properties = element_address(tuple(raw), element, inbounds=inbounds)
         return self.emit(llvm.GEPOp, (pointer, *dynamic), POINTER, properties)
 
-    def element_pointer(self, memref: MemRefValue, indices: Sequence[Index]) -> SSAValue:
-        """The address of an element."""
-        if all(index == 0 for index in indices):
+    def element_pointer(
+        self, memref: MemRefValue, indices: Sequence[Index], *, inbounds: bool = True
+    ) -> SSAValue:
+        """The address of an element, which is computed once where it is certain to be known later."""
+        if inbounds and all(index == 0 for index in indices):
             return memref.pointer
-        if memref.nested is not None:
-            return self.pointer_at(memref.pointer, indices, memref.nested)
-        position: Index = 0
-        for index, stride in zip(indices, memref.strides, strict=True):
-            position = self.add(position, self.mul(index, stride))
-        return self.pointer_at(memref.pointer, (position,), memory_type(memref.type.element_type))
+        element = memref.type.element_type
+        key = (memref.pointer, element_bytes(element), memref.strides, inbounds, *indices)
+        known = self._addresses.get(key)
+        if known is not None and known[1].is_open:
+            return known[0]
+        if memref.nested is not None and inbounds:
+            pointer = self.pointer_at(memref.pointer, indices, memref.nested)
+        else:
+            position: Index = 0
+            for index, stride in zip(indices, memref.strides, strict=True):
+                position = self.add(position, self.mul(index, stride))
+            stored = memory_type(element)
+            pointer = self.pointer_at(memref.pointer, (position,), stored, inbounds=inbounds)
+        self._addresses[key] = pointer, self._scope
+        return pointer
 
     def load(self, pointer: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
         return self.emit(llvm.LoadOp, (pointer,), type_, aligned(alignment))

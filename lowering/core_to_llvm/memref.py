@@ -252,7 +252,8 @@ def _copy_elements(
     counter = header.args[0]
     e.branch_if(e.compare("slt", counter, e.ssa(sizes[len(indices)]), i1), inside, after)
     e.start(inside)
-    _copy_elements(e, source, target, sizes, [*indices, counter])
+    with e.scope():
+        _copy_elements(e, source, target, sizes, [*indices, counter])
     following = e.emit(llvm.AddOp, (counter, e.constant(1)), i64, {"overflowFlags": NSW})
     e.branch(header, (following,))
     e.start(after)
@@ -261,12 +262,8 @@ def _copy_elements(
 def _convert_prefetch(e: Emitter, op: Operation) -> None:
     """`llvm.prefetch` of an address that may be outside of the buffer."""
     assert isinstance(op, PrefetchOp)
-    source = e.memref(op.memref)
-    position: Index = 0
-    for index, stride in zip(e.indices(op.indices), source.strides, strict=True):
-        position = e.add(position, e.mul(index, stride))
-    stored = memory_type(source.type.element_type)
-    pointer = e.pointer_at(source.pointer, (position,), stored, inbounds=False)
+    buffer, *indices = op.operands
+    pointer = e.element_pointer(e.memref(buffer), e.indices(indices), inbounds=False)
     hints = (
         bool(op.isWrite.value.data),
         op.localityHint.value.data,
