@@ -47,6 +47,9 @@ class Aliases:
 
     function: func.FuncOp
     _separate: set[SSAValue] = field(init=False)
+    _answers: dict[tuple[SSAValue, SSAValue], bool] = field(
+        default_factory=dict[tuple[SSAValue, SSAValue], bool], init=False
+    )
 
     def __post_init__(self) -> None:
         args = self.function.body.block.args
@@ -80,6 +83,12 @@ class Aliases:
 
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
         """Whether two different root buffers may share memory."""
+        known = self._answers.get((a, b))
+        if known is None:
+            known = self._answers[a, b] = self._found(a, b)
+        return known
+
+    def _found(self, a: SSAValue, b: SSAValue) -> bool:
         if a is b or not (self._is_known(a) and self._is_known(b)):
             return True
         if isinstance(a.owner, memref.GetGlobalOp) and isinstance(b.owner, memref.GetGlobalOp):

@@ -33,7 +33,7 @@ class LaneAccesses:
         forwarded = self.values.loop.stores.forwarded
         stored = forwarded.get(op) if forwarded else None
         if stored is not None:
-            self.values.bind(op.result, self.values.vector(builder, stored.value))
+            self.values.bind(op.results[0], self.values.vector(builder, stored.value))
             return
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
@@ -42,18 +42,18 @@ class LaneAccesses:
             if mask is not None and self._is_private(op):
                 mask = None
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
-            self.values.bind(op.result, new)
+            self.values.bind(op.results[0], new)
             return
         place = strided_place(op, self.values, builder)
         if place is not None:
-            self.values.bind(op.result, load_strided(place, self.values, builder))
+            self.values.bind(op.results[0], load_strided(place, self.values, builder))
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
             with self.values.in_lane(builder, lane, access.operands):
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
-        self.values.bind(op.result, result)
+        self.values.bind(op.results[0], result)
 
     def _vector(
         self,
@@ -82,7 +82,7 @@ class LaneAccesses:
             if self.values.mask is None or self.values.scalar.is_inside(op)
             else any_lane(builder, self.values.mask)
         )
-        self.values.bind(op.result, self._load_where(op, builder, condition))
+        self.values.bind(op.results[0], self._load_where(op, builder, condition))
 
     def _load_where(
         self, op: loop.LoadOp, builder: CoreBuilder, condition: SSAValue | None

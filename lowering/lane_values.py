@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
@@ -76,9 +76,12 @@ class LaneValues:
         self.mask: SSAValue | None = None
         """the lanes that run; None when all do"""
         low = self.loop.low + skipped * self.step if skipped else self.loop.low
-        operands = [scalar.values[v] for v in self.loop.low_operands]
-        self.first = scalar.expander.expand(builder, low, operands)
-        scalar.expander.ranges[self.first] = scalar.expander.range_of(low, operands)
+        if isinstance(low, AffineConstantExpr):
+            self.first = scalar.expander.constant(low.value)
+        else:
+            operands = [scalar.values[v] for v in self.loop.low_operands]
+            self.first = scalar.expander.expand(builder, low, operands)
+            scalar.expander.ranges[self.first] = scalar.expander.range_of(low, operands)
         scalar.values[self.variable] = self.first
 
     def varies(self, value: SSAValue) -> bool:
