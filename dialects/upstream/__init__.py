@@ -7,7 +7,5 @@ What upstream MLIR's dialects have and xDSL's lack, in upstream's syntax: a file
 from xdsl.dialects.arith import ExtSIOp
 from xdsl.traits import Pure
 
-from . import identity as identity
-
 # xDSL says so of `extui` and `trunci` only, and what may have effects is neither moved nor run in lanes.
 ExtSIOp.traits.add_trait(Pure())
