@@ -155,6 +155,13 @@ def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
     return rates
 
 
+def _past_caches(target: Target, cores: int) -> dict[str, Rate]:
+    kernel = probe_jobs.past_kernel(target)
+    *_, (_, alone, shared) = probe_jobs.working_sets(target.caches, cores)
+    jobs = [probe_jobs.stream_job(kernel, "copy", size) for size in (alone, shared)]
+    return {"copy_past": _on_all(jobs[0], jobs[1], cores, _best)}
+
+
 def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
     """The slowest size at a low quantile: a plan that relies on more stalls when it does not get it."""
     sizes = [times * target.cache(2).bytes for times in _BEYOND_L2]
@@ -196,6 +203,7 @@ _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
     "fma_f32": fma_rates,
     "read_l1": _stream_rates,
     "beyond_l2": _beyond_l2,
+    "copy_past": _past_caches,
     "tile_near": _tile_rates,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ..frozen import frozen
-from ..targets.core import Cache
+from ..targets.core import LINE_BYTES, Cache
 from ..targets.rates import ROWS_IN_TURNS, Kind
 from ..targets.target import Target
 from ..universe import make_context
@@ -93,6 +93,11 @@ def fma_job(target: Target, element: str, vector_bits: int) -> Job:
 def stream_kernel(target: Target, kind: Kind) -> Executable:
     lanes = target.lanes(4)
     return compiled(read_kernel(lanes) if kind == "read" else copy_kernel(lanes), target)
+
+
+def past_kernel(target: Target) -> Executable:
+    """Copies past the caches, which are written to by whole lines."""
+    return compiled(copy_kernel(max(target.lanes(4), LINE_BYTES // 4), is_past=True), target)
 
 
 def stream_job(kernel: Executable, kind: Kind, size: int) -> Job:

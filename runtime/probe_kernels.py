@@ -102,12 +102,13 @@ def read_rows_kernel(lanes: int, rows: int, piece: int) -> str:
     return "\n".join(lines)
 
 
-def copy_kernel(lanes: int) -> str:
-    """`rounds` times `y = x`, for sizes that are multiples of `UNROLL * lanes`."""
+def copy_kernel(lanes: int, *, is_past: bool = False) -> str:
+    """`rounds` times `y = x`, for sizes that are multiples of `UNROLL * lanes`; `is_past` the caches, by whole lines."""
     vector = f"vector<{lanes}xf32>"
+    hint = " {nontemporal = true}" if is_past else ""
     body = [
         *_each(lambda n: f"%x{n} = vector.load %x[%i{n}] : memref<?xf32>, {vector}"),
-        *_each(lambda n: f"vector.store %x{n}, %y[%i{n}] : memref<?xf32>, {vector}"),
+        *_each(lambda n: f"vector.store %x{n}, %y[%i{n}]{hint} : memref<?xf32>, {vector}"),
     ]
     return _stream("copy", ("x", "y"), (), body, lanes)
 

@@ -193,6 +193,13 @@ def _copy(level: str) -> _Estimate:
     return _Estimate(formula, (f"read_{level}",), level in ("l3", "memory"))
 
 
+def _copy_past(core: Core, known: Mapping[str, float]) -> float:
+    """As a copy, without reading the line before; but what is written takes no less than what is read."""
+    read = 1 / known["read_memory"]
+    writing = 2 / known["copy_memory"] - read
+    return 2 / (read + max(writing - read, read))
+
+
 def _beyond_l2(core: Core, known: Mapping[str, float]) -> float:
     """L3's where it holds eight times L2 for this core, otherwise memory's."""
     last = core.cache(3)
@@ -284,6 +291,7 @@ _ESTIMATES: dict[str, _Estimate] = {
     "copy_l2": _copy("l2"),
     "copy_l3": _copy("l3"),
     "copy_memory": _copy("memory"),
+    "copy_past": _Estimate(_copy_past, ("copy_memory",), is_shared=True),
     "beyond_l2": _Estimate(_beyond_l2, ("read_l3",), is_shared=True),
     # Which of the two is faster differs from one core to the next.
     "rows_beyond_l2": _Estimate(

@@ -53,7 +53,7 @@ class Rates:
     Bytes/s that reach the registers or leave them, from working sets that half fill a level: `read_*` by loads
     alone, `copy_*` counting what is read and what is written. (As STREAM does: a written line that is read
     first counts once. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers",
-    IEEE TCCA Newsletter, 1995.) `beyond_l2` is of sequential reads of 2, 4 and 8 times L2, the slowest of them:
+    IEEE TCCA Newsletter, 1995.) `copy_past` is of the arrays of `copy_memory`, stored past the caches. `beyond_l2` is of sequential reads of 2, 4 and 8 times L2, the slowest of them:
     just beyond L2 some machines are far slower than half an L3 suggests. `rows_beyond_l2` is of the same bytes, read as
     eight rows in turns, 256 bytes of each: prefetchers follow several rows at once on some cores, and on others lose
     them.
@@ -84,6 +84,7 @@ class Rates:
     copy_l2: Rate
     copy_l3: Rate
     copy_memory: Rate
+    copy_past: Rate
     beyond_l2: Rate
     rows_beyond_l2: Rate
     pack_near: Rate

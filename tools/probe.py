@@ -144,6 +144,7 @@ def table(target: Target) -> str:
         [words, *cells(name), *("" for _ in threads)]
         for words, name in (("beyond L2", "beyond_l2"), ("8 rows in turns", "rows_beyond_l2"))
     ]
+    past = ["past caches", *("" for _ in threads), *cells("copy_past")]
     of_all = [_cores(n) for n in threads]
     strided = [rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
     rows, vectors = core.probe_tile
@@ -156,7 +157,7 @@ def table(target: Target) -> str:
             *_aligned([["FMA GFLOP/s", *of_all], *([w, *cells(n)] for w, n in _FMAS.items())]),
             "",
             *_aligned(
-                [["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, *beyond]
+                [["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, past, *beyond]
             ),
             "",
             *_aligned(

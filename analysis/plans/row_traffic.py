@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from ...targets.core import LINE_BYTES
 from ...targets.target import Target
+from ..cost import name_cost
 from ..facts import Access, Home, KernelFacts
+from .cost import kept_bytes
 from .row_nests import Nest
 from .rows_plan import Fetch, NestPlan, RowsPlan
-
-SHARE_OF_FETCHED = 8
-"""The part of L1 that what is fetched ahead may take, beside the row that is worked on."""
 
 
 def traffic(facts: KernelFacts) -> int:
@@ -84,30 +83,43 @@ def fetched_ahead(
     facts: KernelFacts, nests: Sequence[Nest], plan: RowsPlan, target: Target
 ) -> tuple[Fetch, ...]:
     """
-    Ask for the next rows of arrays in the first nest that reads this one, where others read it again.
+    Ask for the next rows of arrays that several nests read.
 
-    The hardware fetches along a row by itself, but stops while the row in the caches is worked on.
+    The hardware fetches along a row by itself, but stops while the row in the caches is worked on. A core has no more than
+    a few lines under way, and waits when it asks for others: so the nest that asks is the one that has most to compute
+    meanwhile, and of those that store no results, which need such lines as well, if there is one.
     """
     found: list[Fetch] = []
     for buffer in _arguments(facts):
         readers = [n for n, nest in enumerate(nests) if any(r.buffer == buffer for r in nest.reads)]
         if len(readers) < 2 or (facts.buffers[buffer].bytes or 0) <= target.core.cache(2).bytes:
             continue
-        nest, own = nests[readers[0]], plan.nests[readers[0]]
-        read = next(read for read in nest.reads if read.buffer == buffer)
-        distance = _distance(nest, own, read, own.order[plan.fused - 1], target)
-        if distance:
-            found.append(Fetch(buffer, readers[0], distance))
+        asking = [
+            Fetch(buffer, n, distance)
+            for n in readers
+            if (distance := _distance(nests[n], plan.nests[n], buffer, plan.fused, target))
+        ]
+        if asking:
+            found.append(max(asking, key=lambda fetch: _leisure(facts, nests[fetch.nest])))
     return tuple(found)
 
 
-def _distance(nest: Nest, plan: NestPlan, read: Access, row: int, target: Target) -> int:
-    """How many blocks ahead: a row, or as much as part of L1 holds. 0 where the nest is not in blocks of a row."""
-    axis = plan.order[-1]
+def _leisure(facts: KernelFacts, nest: Nest) -> tuple[bool, float]:
+    """How well lines come while a nest computes: whether it stores none itself, and the arithmetic of one element."""
+    outside = _arguments(facts)
+    stores = any(write.buffer in outside for write in nest.writes)
+    return not stores, sum(count * name_cost(name) for name, count in nest.operations.items())
+
+
+def _distance(nest: Nest, plan: NestPlan, buffer: int, fused: int, target: Target) -> int:
+    """How many blocks a row is. 0 where the nest is not in blocks of a row, or two rows leave L2 together."""
+    read = next(read for read in nest.reads if read.buffer == buffer)
+    axis, row = plan.order[-1], plan.order[fused - 1]
     if not plan.lanes or nest.extent(axis) <= plan.lanes or read.is_guarded or axis == row:
         return 0
     length, step = nest.stride(read, row), (nest.stride(read, axis) or 0) * plan.lanes
     if not length or step <= 0 or length < 2 * step:
         return 0
-    most = target.core.cache(1).bytes // SHARE_OF_FETCHED // nest.facts.element_bytes(read)
-    return min(length, max(most, step)) // step
+    if 2 * length * nest.facts.element_bytes(read) > kept_bytes(target.core.cache(2)):
+        return 0
+    return length // step

@@ -36,15 +36,14 @@ via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are
 @frozen
 class _Times:
     """
-    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of its data, and of those data that
-    are asked for ahead; and how many instructions it is.
+    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, and of its data, those that it asks for
+    ahead included; and how many instructions it is.
     """
 
     computing: float
     accessing: float
     chained: float
     moving: float
-    ahead: float
     issued: float
 
     @property
@@ -86,12 +85,11 @@ class Model(RowInstructions):
         kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
         times = [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
         waited = self._share_waited(times, plan)
-        # Rows that are under way together do arithmetic while others load, and what is fetched ahead comes meanwhile.
+        # Rows that are under way together do arithmetic while others load.
         total = max(
             sum(each.computing for each in times),
             sum(each.accessing + each.moving for each in times),
             waited * sum(each.total for each in times),
-            sum(each.ahead for each in times),
         )
         instructions = min(sum(each.instructions for each in times), total)
         chained = waited * sum(max(each.instructions, each.chained) for each in times)
@@ -103,7 +101,7 @@ class Model(RowInstructions):
                 ("waiting for data", max(0.0, total - instructions - latency)),
             ]
         )
-        return cost, sum(each.moving + each.ahead for each in times)
+        return cost, sum(each.moving for each in times)
 
     def _times(
         self,
@@ -115,16 +113,15 @@ class Model(RowInstructions):
         """What one nest takes, beside the others as they are: `fused` are their fused loops, `kept` the buffers of blocks."""
         nest, own = self.nests[number], plan.nests[number]
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
-        past = tuple(write.buffer in plan.nontemporal for write in nest.writes)
         kept |= self.held(self.nests, plan, number)
-        key = (number, own, fused, fetched, past, kept)
+        key = (number, own, fused, plan.fetched, plan.nontemporal, kept)
         if key not in self._known:
             computing, accessing, issued = self.instructions(nest, own, kept)
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             chained = self.chained(nest, own, plan.fused > 0 and self._is_awaited(number))
-            ahead = sum(self._fetching(number, plan, fetch) for fetch in fetched)
             moving = self._reading(number, plan) + self._writing(number, plan)
-            self._known[key] = _Times(computing, accessing, chained, moving, ahead, issued)
+            moving += sum(self._fetching(plan, fetch) for fetch in fetched)
+            self._known[key] = _Times(computing, accessing, chained, moving, issued)
         return self._known[key]
 
     # What the ports do.
@@ -173,11 +170,12 @@ class Model(RowInstructions):
 
     def _past_caches(self, distance: float) -> float:
         """
-        Seconds for each byte stored past the caches: as `_writing_seconds`, without reading the line before. Whoever
-        reads it next finds it in memory, and not where it would be otherwise.
+        Seconds for each byte stored past the caches: as `_writing_seconds`. Whoever reads it next finds it in memory,
+        and not where it would be otherwise.
         """
-        read, copy = self.rates.bandwidth("memory"), self.rates.bandwidth("memory", "copy")
-        return max(2 / copy - 2 / read, 1 / read) + 1 / read - 1 / self._reading_rate(distance)
+        read, copy = self.rates.bandwidth("memory"), self.rates.copy_past.core
+        writing = max(2 / copy - 1 / read, 1 / (2 * read))
+        return writing + 1 / read - 1 / self._reading_rate(distance)
 
     def _distance(self, number: int, plan: RowsPlan, access: Access) -> float:
         """The bytes between a use of an element that is read, and the one before."""
@@ -185,7 +183,13 @@ class Model(RowInstructions):
         is_known = access.buffer in self.touched[number] or buffer.home is Home.SCRATCH
         # What all iterations read is there from the one before.
         moves = any(access.moves_along(axis) for axis in plan.nests[number].order[: plan.fused])
-        return self._row_bytes(plan) if plan.fused and (is_known or not moves) else self.all_bytes
+        is_near = plan.fused and (is_known or not moves)
+        return self._row_bytes(plan) if is_near else self._bytes_of_a_call(plan)
+
+    def _bytes_of_a_call(self, plan: RowsPlan) -> float:
+        """What goes through the caches in a call: not what is stored past them, nor more than a row of what is kept for one."""
+        without = {*plan.nontemporal, *(number for number, _ in plan.staged)}
+        return self.all_bytes - sum(self.facts.buffers[number].bytes or 0 for number in without)
 
     def _row_bytes(self, plan: RowsPlan) -> float:
         """What one iteration of the fused loops touches: its part of what moves along them, and all of the rest."""
@@ -207,7 +211,7 @@ class Model(RowInstructions):
     def _reading(self, number: int, plan: RowsPlan) -> float:
         """Seconds for what is read. Each array comes once, and again where what lies between uses is too much."""
         nest, own = self.nests[number], plan.nests[number]
-        fetched = {fetch.buffer for fetch in plan.fetched if fetch.nest == number}
+        fetched = {fetch.buffer for fetch in plan.fetched} - self.touched[number]
         seconds = 0.0
         for access in self._come[number]:
             size = self._size(access)
@@ -265,10 +269,13 @@ class Model(RowInstructions):
         """The bytes of the buffer that is accessed."""
         return self.facts.buffers[access.buffer].bytes or 0
 
-    def _fetching(self, number: int, plan: RowsPlan, fetch: Fetch) -> float:
-        """Seconds in which a buffer comes that is asked for ahead."""
-        read = next(read for read in self.nests[number].reads if read.buffer == fetch.buffer)
-        return self._size(read) / self._reading_rate(self._distance(number, plan, read))
+    def _fetching(self, plan: RowsPlan, fetch: Fetch) -> float:
+        """
+        Seconds in which a buffer comes that is asked for ahead: as if it was read where it is asked for, since a core has as
+        few lines under way of those as of others.
+        """
+        size = self.facts.buffers[fetch.buffer].bytes or 0
+        return size / self._reading_rate(self._bytes_of_a_call(plan))
 
     def _asking(self, nest: Nest, plan: RowsPlan, fetch: Fetch) -> float:
         """
@@ -331,9 +338,9 @@ class Model(RowInstructions):
             buffer = self.facts.buffers[write.buffer]
             size = (buffer.bytes or 0) * (1 if own.square else self._line_share(nest, own, write))
             is_near = buffer.home is Home.SCRATCH and plan.fused
-            distance = self._row_bytes(plan) if is_near else self.all_bytes
+            distance = self._row_bytes(plan) if is_near else self._bytes_of_a_call(plan)
             if write.buffer in plan.nontemporal:
-                seconds += size * self._past_caches(distance)
+                seconds += size * self._past_caches(distance + size)
             else:
                 seconds += size * self._writing_seconds(distance)
                 seconds += size * self._restarting(nest, own, write, distance)

@@ -81,6 +81,10 @@ def test_read_kernel():
 def test_copy_kernel():
     x, y = arrays({"x": (64,), "y": (64,)})
     np.testing.assert_array_equal(both(probe_kernels.copy_kernel(4), 2, [x, y])[1], x)
+    x, y = arrays({"x": (256,), "y": (256,)})
+    past = probe_kernels.copy_kernel(16, is_past=True)
+    assert past.count("nontemporal") == probe_kernels.UNROLL
+    np.testing.assert_array_equal(both(past, 2, [x, y])[1], x)
 
 
 def test_fma_kernel_has_nothing_else_in_its_loop():

@@ -155,6 +155,13 @@ def test_what_the_last_cache_loses_is_stored_past_it():
     assert first("softmax", shape).nontemporal and not first("softmax", shape, huge).nontemporal
 
 
+def test_what_is_stored_past_the_caches_leaves_the_rest_there():
+    """Where that is slow to be stored, the other array is still there from the call before; not where it is very slow."""
+    shape = (4096, 1024)
+    slower = (Target.parse(f"zen4:copy_past={rate}") for rate in (36e9, 9e9))
+    assert [bool(first("softmax", shape, target).nontemporal) for target in slower] == [True, False]
+
+
 def test_a_smaller_first_cache_keeps_fewer_results_of_a_sum():
     smaller = ZEN.with_core(caches=(Cache(1, 16 << 10), *ZEN.core.caches[1:]))
     results = [first("sum of columns", (64, 100_000), t).nests[-1].results for t in (ZEN, smaller)]
@@ -165,6 +172,17 @@ def test_a_row_that_leaves_the_caches_is_asked_for():
     near, far = (first("softmax", (rows_, 1024)) for rows_ in (16, 8192))
     assert far.fetched and not near.fetched
     assert far.fused == near.fused == 1
+
+
+def test_rows_are_asked_for_where_most_is_computed_meanwhile():
+    """All of the next row, by the nest of the exponentials, and by that of the variance, which stores no results."""
+    ones = np.ones(512, np.float32)
+    norm = sw.jit(lambda x: sw.layer_norm(x, ones, ones)).lower(np.zeros((16384, 512), np.float32))
+    (kernel,) = kernels(norm.unscheduled())
+    facts = facts_of("softmax", (16384, 512)), facts_of_loops(kernel).facts
+    for plan, nest in zip((rows.propose(each, ZEN)[0] for each in facts), (2, 4), strict=True):
+        (fetch,) = plan.fetched
+        assert fetch.nest == nest and fetch.distance * plan.nests[nest].lanes == 512
 
 
 def test_the_model_prefers_what_is_known_to_be_faster():
