@@ -19,6 +19,7 @@ from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .alias import Aliases
+from .operations import operations_in, operations_within
 
 MOST_APART = 8
 """
@@ -55,10 +56,12 @@ def lane_stores(function: func.FuncOp) -> LaneStores:
     """What is known of the stores of a function's vector loops."""
     found = LaneStores()
     aliases = Aliases(function)
-    for op in function.walk():
+    for op in operations_in(function):
         if not isinstance(op, loop.ForOp) or op.mode != loop.RunModeAttr(loop.RunMode.VECTOR):
             continue
-        inner = [b for i in op.body.walk() for region in i.regions for b in region.blocks]
+        inner = [
+            b for i in operations_within(op.body) for region in i.regions for b in region.blocks
+        ]
         for block in (op.body.block, *inner):
             for group in _groups(block, op, aliases):
                 found.groups.update(dict.fromkeys(group.stores, group))

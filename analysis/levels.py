@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.shaped import Tensor
 from .level import Level
+from .operations import operations_in
 
 _LEVEL_OF_DIALECT = {
     "graph": Level.GRAPH,
@@ -28,7 +29,7 @@ def level_of(module: ModuleOp) -> Level:
     at graph when it has unsigned elements, which lower levels do not know, and else at te.
     """
     found: set[Level] = set()
-    for op in module.walk():
+    for op in (module, *operations_in(module)):
         level = _level_of_kind(type(op)) or _level_of_types(op)
         if level is Level.GRAPH:
             return Level.GRAPH

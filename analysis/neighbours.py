@@ -23,6 +23,7 @@ from ..dialects.dtypes import bit_width
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .floored_division import FlooredDivision, floored_division
+from .operations import operands_of, operations_within
 
 LINE = 64
 """
@@ -74,8 +75,8 @@ def chosen_loads(for_op: loop.ForOp) -> dict[memref.LoadOp, ChosenLoad] | None:
     """
     varying: set[SSAValue] = {for_op.induction_variable}
     found: dict[memref.LoadOp, ChosenLoad] = {}
-    for op in for_op.body.walk():
-        if not any(v in varying for v in op.operands):
+    for op in operations_within(for_op.body):
+        if varying.isdisjoint(operands_of(op)):
             continue
         if isinstance(op, loop.ForOp):
             return None

@@ -9,6 +9,7 @@ What looks at every operation reads the private links between them: xDSL's prope
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -104,7 +105,7 @@ def may_trap(op: Operation) -> bool:
 def block_of(value: SSAValue) -> Block | None:
     """The block that a value is an argument of, or is computed in."""
     owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
+    return owner if type(owner) is Block else cast(Operation, owner).parent
 
 
 def is_before(value: SSAValue, op: Operation) -> bool:

@@ -10,7 +10,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from .dependence import Dependences
-from .operations import operations_in
+from .operations import operations_in, operations_within
 
 _Element = tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]]
 """The block of a load or store, its buffer and its subscripts."""
@@ -39,7 +39,7 @@ def recurrences(
     varying = varying_values(for_op)
     loads: dict[_Element, loop.LoadOp] = {}
     stores: dict[_Element, loop.StoreOp] = {}
-    for op in for_op.body.walk():
+    for op in operations_within(for_op.body):
         if not isinstance(op, loop.LoadOp | loop.StoreOp) or op in reductions:
             continue
         if op.buffer in varying or any(value in varying for value in op.operands_):

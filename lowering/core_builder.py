@@ -77,7 +77,7 @@ class CoreBuilder:
 
     def insert(self, op: OpT) -> OpT:
         self.block.add_op(op)
-        if not op.regions and not _has_no_effect(type(op)):
+        if not op.regions and not has_no_effect(type(op)):
             self._forget(None)  # what stands in regions has been appended by the builders of these
         return op
 
@@ -99,7 +99,8 @@ class CoreBuilder:
         """The result of an operation that has one."""
         op = leaf(kind, operands, (result,), properties)
         append_leaf(self.block, op)
-        return op.results[0]
+        (value,) = op.results
+        return value
 
     def shared(
         self,
@@ -129,7 +130,8 @@ class CoreBuilder:
             append_leaf(home.block, new)
         else:
             insert_leaf_before(home.block, new, loop)
-        made = home._shared[key] = new.results[0]
+        (made,) = new.results
+        home._shared[key] = made
         return made
 
     def load(
@@ -210,7 +212,8 @@ class CoreBuilder:
 
 
 @cache
-def _has_no_effect(kind: type[Operation]) -> bool:
+def has_no_effect(kind: type[Operation]) -> bool:
+    """Whether operations of a kind do nothing but compute their results."""
     return kind.has_trait(NoMemoryEffect)
 
 

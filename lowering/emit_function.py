@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import LLVMTranslationException
 
 from ..analysis.dominance import reachable_order
 from ..analysis.natural_loops import innermost_loops
+from ..analysis.operations import operands_of
 from ..analysis.scalar_loops import has_no_vectors
 from .emit_values import symbol, type_text, untranslatable
 from .llvm_text import GOMP_PARALLEL, VECTOR
@@ -182,7 +183,7 @@ class FunctionWriter:
 
     def operands(self, op: Operation) -> list[str]:
         known = self._operands
-        return [known[value] for value in op.operands]
+        return [known[value] for value in operands_of(op)]
 
     def line(self, text: str) -> None:
         """Append an instruction without a result."""

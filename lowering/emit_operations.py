@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
+from ..analysis.operations import operands_of
 from ..dialects.upstream.llvm import (
     AtomicRMWOp,
     ExtractElementOp,
@@ -39,7 +40,7 @@ def _binary(word: str) -> Handler:
     """`add nsw i64 %a, %b`"""
 
     def write(w: FunctionWriter, op: Operation) -> None:
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
         w.define(
             op.results[0], f"{word} {_arithmetic_flags(op)}{w.operand(lhs)}, {w.reference(rhs)}"
         )

@@ -108,12 +108,11 @@ class LaneValues:
         return builder.shared(arith.AddiOp, (self.spread(builder, first), offsets), type_)
 
     def zero(self, element: Attribute) -> SSAValue:
-        return self.dense(self.type_of(element), [0.0 if is_float(element) else 0])
+        return self.scalar.expander.constant_of(_zeros(element, self.lanes))
 
     def dense(self, type_: VectorType[Attribute], values: Sequence[int | float]) -> SSAValue:
         """The vector of these numbers, or of one number in every lane."""
-        elements = DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
-        return self.scalar.expander.constant_of(elements)  # pyright: ignore[reportUnknownArgumentType]
+        return self.scalar.expander.constant_of(_elements(type_, values))
 
     @contextmanager
     def in_lane(
@@ -177,6 +176,17 @@ class LaneValues:
 def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
     """Types are compared by content, and take long to make."""
     return VectorType(element, (lanes,))
+
+
+@lru_cache(maxsize=256)
+def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
+    return _elements(vector_type(element, lanes), [0.0 if is_float(element) else 0])
+
+
+def _elements(
+    type_: VectorType[Attribute], values: Sequence[int | float]
+) -> DenseIntOrFPElementsAttr:
+    return DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
 def extract(builder: CoreBuilder, value: SSAValue, lane: int) -> SSAValue:

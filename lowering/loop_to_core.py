@@ -217,9 +217,10 @@ class FunctionConverter:
         assert isinstance(low, AffineConstantExpr)
         operands = [self.values[v] for v in op.upper_operands]
         limits = [e for e in op.upper_map.data.results if not isinstance(e, AffineConstantExpr)]
+        variable = op.induction_variable
         for number in range(count):
             value = low.value + number * step
-            self.values[op.induction_variable] = self.expander.constant(value)
+            self.values[variable] = self.expander.constant(value)
             if not limits:
                 yield builder
                 continue

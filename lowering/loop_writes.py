@@ -9,6 +9,7 @@ from xdsl.traits import is_side_effect_free
 from ..analysis.alias import Aliases
 from ..analysis.operations import operands_of, operations_in
 from ..dialects import loop
+from .core_builder import has_no_effect
 
 
 class LoopWrites:
@@ -29,7 +30,9 @@ class LoopWrites:
                 root = aliases.root(operands_of(op)[1])
                 for around in _loops_around(op):
                     stored.setdefault(around, set()).add(root)
-            elif kind not in _HARMLESS and not op.regions and not is_side_effect_free(op):
+            elif not (
+                kind in _HARMLESS or has_no_effect(kind) or op.regions or is_side_effect_free(op)
+            ):
                 opaque.update(_loops_around(op))
         self._unchanged = {
             (around, buffer)

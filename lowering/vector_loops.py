@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import LaneStores
 from ..analysis.neighbours import ChosenLoad, chosen_loads
+from ..analysis.operations import operations_within
 from ..analysis.recurrences import varying_values
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
@@ -82,7 +83,7 @@ def _reductions(
         return {}
     varying = varying_values(for_op)
     found: dict[Operation, ReductionUpdate] = {}
-    for op in for_op.body.walk():
+    for op in operations_within(for_op.body):
         update = updates.get(op)
         if update is None or op is not update.load:
             continue

@@ -27,6 +27,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
+from ...analysis.operations import operands_of
+from ...dialects.type_memo import remembered
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
 from ...dialects.upstream.llvm import (
@@ -45,9 +47,11 @@ _OVERFLOW_BITS = {arith.IntegerOverflowFlag.NSW: 1, arith.IntegerOverflowFlag.NU
 
 def result_type(op: Operation) -> Attribute:
     """The LLVM type of an operation's first result, a scalar or vector."""
-    return checked(op.results[0].type, op)[0]
+    (result,) = op.results
+    return checked(result.type, op)[0]
 
 
+@remembered
 def mangled(type_: Attribute) -> str:
     """The suffix of an overloaded intrinsic's name for a type: `f32`, `i64`, `v8f32`."""
     match type_:
@@ -133,22 +137,27 @@ def _wrapping(kind: type[Operation]) -> Handler:
 
     def convert(e: Emitter, op: Operation) -> None:
         properties = {"overflowFlags": _overflow(op)}
-        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op), properties))
+        e.bind(op.results[0], e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
 
     return convert
 
 
 def _integer(kind: type[Operation]) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
-        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op)))
+        e.bind(op.results[0], e.emit(kind, e.values(operands_of(op)), result_type(op)))
 
     return convert
 
 
+@remembered
+def _is_bf16(type_: Attribute) -> bool:
+    return isinstance(get_element_type_or_self(type_), BFloat16Type)
+
+
 def check_floats(op: Operation) -> None:
     """Raise the error of an operation that computes with bf16, which is only bits here."""
-    for value in (*op.operands, *op.results):
-        if isinstance(get_element_type_or_self(value.type), BFloat16Type):
+    for value in (*operands_of(op), *op.results):
+        if _is_bf16(value.type):
             raise StepwellError(
                 f"found '{op.name}' on {value.type}, expected no arithmetic on bf16 at this level; run "
                 "core-expand-narrow-floats before",
@@ -160,7 +169,7 @@ def _floating(kind: type[Operation]) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
         check_floats(op)
         properties = {"fastmathFlags": fastmath_of(op)}
-        e.bind(op.results[0], e.emit(kind, e.values(op.operands), result_type(op), properties))
+        e.bind(op.results[0], e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
 
     return convert
 
@@ -171,7 +180,7 @@ def intrinsic(name: str) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
         type_ = result_type(op)
         result = e.call_intrinsic(
-            f"{name}.{mangled(type_)}", e.values(op.operands), type_, fastmath_of(op)
+            f"{name}.{mangled(type_)}", e.values(operands_of(op)), type_, fastmath_of(op)
         )
         assert result is not None
         e.bind(op.results[0], result)
@@ -187,7 +196,9 @@ def _extreme(name: str) -> Handler:
         flags = fastmath_of(op)
         if FastMathFlag.NO_NANS not in flags.data and e.ranges.of(op.results[0]) is not None:
             flags = llvm.FastMathAttr([*flags.data, FastMathFlag.NO_NANS])
-        result = e.call_intrinsic(f"{name}.{mangled(type_)}", e.values(op.operands), type_, flags)
+        result = e.call_intrinsic(
+            f"{name}.{mangled(type_)}", e.values(operands_of(op)), type_, flags
+        )
         assert result is not None
         e.bind(op.results[0], result)
 
@@ -197,7 +208,7 @@ def _extreme(name: str) -> Handler:
 def _convert_cmpi(e: Emitter, op: Operation) -> None:
     assert isinstance(op, arith.CmpiOp | VectorCmpiOp)
     properties = {"predicate": op.predicate}
-    e.bind(op.result, e.emit(llvm.ICmpOp, e.values(op.operands), result_type(op), properties))
+    e.bind(op.result, e.emit(llvm.ICmpOp, e.values(operands_of(op)), result_type(op), properties))
 
 
 def _convert_cmpf(e: Emitter, op: Operation) -> None:
@@ -205,7 +216,7 @@ def _convert_cmpf(e: Emitter, op: Operation) -> None:
     assert isinstance(op, arith.CmpfOp | VectorCmpfOp)
     check_floats(op)
     properties = {"predicate": op.predicate, "fastmathFlags": NO_FASTMATH}
-    a, b = e.values(op.operands)
+    a, b = e.values(operands_of(op))
     compare = VectorFCmpOp if is_vector(a.type) else llvm.FCmpOp
     e.bind(op.result, e.emit(compare, (a, b), result_type(op), properties))
 
@@ -305,7 +316,7 @@ def add_flag(e: Emitter, value: SSAValue, flag: SSAValue, extension: type[Operat
 
 
 def _convert_addui_extended(e: Emitter, op: Operation) -> None:
-    a, b = e.values(op.operands)
+    a, b = e.values(operands_of(op))
     total = e.emit(llvm.AddOp, (a, b), a.type, {"overflowFlags": NO_OVERFLOW})
     e.bind(op.results[0], total)
     e.bind(op.results[1], e.compare("ult", total, a, with_element(a.type, i1)))
@@ -315,7 +326,7 @@ def _extended_product(extension: type[Operation]) -> Handler:
     """The low and high halves of a product, made in twice the width."""
 
     def convert(e: Emitter, op: Operation) -> None:
-        a, b = e.values(op.operands)
+        a, b = e.values(operands_of(op))
         bits = bits_of(a.type)
         wide = with_element(a.type, IntegerType(2 * bits))
         product = e.emit(

@@ -226,7 +226,8 @@ class Emitter:
         """Append an operation with one result."""
         op = leaf(kind, operands, (result,), properties, location=self.location)
         append_leaf(self.block, op)
-        return op.results[0]
+        (value,) = op.results
+        return value
 
     def append(self, op: Operation) -> None:
         self.block.add_op(op)

@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.type_memo import remembered
+
 NO_OVERFLOW = IntegerAttr(0, i32)
 NSW = IntegerAttr(1, i32)
 NO_FASTMATH = llvm.FastMathAttr(None)
@@ -89,10 +91,9 @@ def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:
     if flags is None:
         return NO_FASTMATH
     assert isinstance(flags, FastMathAttrBase)
-    known = _FASTMATH.get(flags)
-    if known is None:
-        known = _FASTMATH[flags] = llvm.FastMathAttr(flags.data)
-    return known
+    return _flags(flags)
 
 
-_FASTMATH: dict[FastMathAttrBase, llvm.FastMathAttr] = {}
+@remembered
+def _flags(flags: FastMathAttrBase) -> llvm.FastMathAttr:
+    return llvm.FastMathAttr(flags.data)

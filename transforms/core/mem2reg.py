@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.frames import constant_value
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in, operations_of
+from ...analysis.operations import operands_of, operations_in, operations_of
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
 from ...dialects.upstream.arith import VectorSelectOp
@@ -46,7 +46,16 @@ MOST_FOLLOWED = 256
 _LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 _STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 _MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
-_ACCESSES = frozenset((*_LOADS, *_STORES))
+_SUBSCRIPTS: dict[type[Operation], slice] = {
+    memref.LoadOp: slice(1, None),
+    memref.StoreOp: slice(2, None),
+    vector.LoadOp: slice(1, None),
+    vector.StoreOp: slice(2, None),
+    vector.MaskedLoadOp: slice(1, -2),
+    vector.MaskedStoreOp: slice(1, -2),
+}
+"""Which operands of an access are its subscripts: what there is most of is looked up without xDSL's accessors."""
+_RELEVANT = frozenset((*_SUBSCRIPTS, scf.ForOp, scf.IfOp))
 
 
 @frozen
@@ -128,10 +137,10 @@ def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
 
 def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
     """What an operation uses of the buffer of this type; None when that is not known."""
-    if type(op) not in _ACCESSES:  # sooner known than what kind of access it is
+    place = _SUBSCRIPTS.get(type(op))
+    if place is None:
         return None
-    assert isinstance(op, (*_LOADS, *_STORES))
-    indices = [constant_value(value) for value in op.indices]
+    indices = [constant_value(value) for value in operands_of(op)[place]]
     value_type = op.results[0].type if op.results else _stored(op).type
     row = column = 0
     for index, size in zip(indices, type_.get_shape(), strict=True):
@@ -212,6 +221,7 @@ class _Promotion:
         self._unmasked = self._slots_seen_through_one_mask()
         self._around = self._operations_around()
         self._effects: dict[Block, Effects] = {}
+        self._known_steps: dict[Block, list[Operation]] = {}
         self._undefined: dict[Attribute, SSAValue] = {}
 
     def _operations_around(self) -> set[Operation]:
@@ -245,7 +255,14 @@ class _Promotion:
     # What is read and written.
 
     def _steps(self, block: Block) -> list[Operation]:
-        return [op for op in operations_of(block) if op in self._slot_of or op in self._around]
+        known = self._known_steps.get(block)
+        if known is None:
+            known = self._known_steps[block] = [
+                op
+                for op in operations_of(block)
+                if type(op) in _RELEVANT and (op in self._slot_of or op in self._around)
+            ]
+        return known
 
     def _look_at(self, block: Block) -> Effects:
         total = Effects()
