@@ -224,7 +224,32 @@ class Model(RowInstructions):
                 seconds += size * self._restarting(nest, own, access, distance)
             again = self._again(nest, own, access)
             seconds += size * again / self._moving_rate(self._between(nest, own, size))
+            rows = self._rows_beside(nest, own, access)
+            if rows > 1:
+                seconds += size * (rows - 1) / self._moving_rate(self._bytes_of_rows(number, plan))
         return seconds
+
+    def _rows_beside(self, nest: Nest, own: NestPlan, access: Access) -> float:
+        """How often all of an array is read that lies along the innermost loop alone: beside each group of rows."""
+        if len(own.order) < 2 or own.square is not None or access in nest.writes:
+            return 1.0
+        if not access.moves_along(own.order[-1]) or own.results:
+            return 1.0
+        if any(access.moves_along(axis) for axis in own.order[:-1]):
+            return 1.0
+        return prod(nest.extent(axis) for axis in own.order[:-1]) / max(own.rows, own.jam)
+
+    def _bytes_of_rows(self, number: int, plan: RowsPlan) -> float:
+        """What is used for one iteration of the loops around the innermost one, or for rows side by side."""
+        nest, own = self.nests[number], plan.nests[number]
+        if plan.fused:
+            return self._row_bytes(plan)
+        size = 0.0
+        for access in nest.distinct:
+            rows = own.rows if self.is_of_rows(own, access) else 1
+            along = nest.extent(own.order[-1]) if access.moves_along(own.order[-1]) else 1
+            size += rows * along * self.facts.element_bytes(access)
+        return size
 
     def _restarting(self, nest: Nest, own: NestPlan, access: Access, distance: float) -> float:
         """

@@ -253,6 +253,20 @@ def test_results_beyond_l2_are_summed_from_one_row_at_a_time():
     assert near > far == 1
 
 
+def test_a_vector_beside_rows_comes_again_for_each_unless_l1_holds_it():
+    """And for each group of rows that are summed up side by side."""
+    low = sw.jit(lambda a, x: a @ x).lower(*(np.zeros(s, np.float32) for s in ((800, 8192), 8192)))
+    (kernel,) = kernels(low.unscheduled())
+    facts = facts_of_loops(kernel).facts
+    larger = ZEN.with_core(caches=(Cache(1, 1 << 20, 8), *ZEN.core.caches[1:]))
+    plans = rows.propose(facts, ZEN, 100)
+    for count in (1, 8):
+        plan = next(each for each in plans if [n.rows for n in each.nests] == [1, count])
+        near, far = (rows_cost.model(facts, t).cost_and_moving(plan)[1] for t in (larger, ZEN))
+        again = 4 * 8192 * (800 / count - 1)
+        assert far - near == pytest.approx(again / ZEN.rates.read_l2.core, rel=1e-2)
+
+
 def test_rows_from_beyond_l2_are_read_in_turns_where_that_was_measured_to_be_faster():
     """More memory instructions than a prefetcher follows would be none the better for it."""
     rate = ICE_LAKE.rates.beyond_l2.core
