@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -18,7 +19,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp
-from ...dialects.shaped import shape_of, tensor_type
+from ...dialects.shaped import Tensor, shape_of, tensor_type
+from ...dialects.type_memo import remembered
 from ...frozen import frozen
 from ...targets.target import Target
 from .cost import Cost, kept_bytes, time_text
@@ -51,6 +53,10 @@ class Layer:
     def rows(self) -> int:
         """How many rows the result has."""
         return shape_of(self.conv.result)[ROWS]
+
+    @cached_property
+    def window(self) -> RowWindow:
+        return RowWindow.of(self.conv)
 
 
 @frozen
@@ -107,14 +113,31 @@ class StripsPlan:
         return f"{len(self.layers)} layers computed by {len(self.strips)} strips of {rows} rows: {times}"
 
 
-def rows_read(conv: ConvOp, first: int, end: int) -> Part | None:
-    """What rows from `first` up to, without, `end` of a convolution read; None where all of that is padding."""
-    stride, dilation, padding, _ = conv.window[0]
-    low = first * stride - padding
-    high = (end - 1) * stride - padding + (shape_of(conv.weights)[ROWS] - 1) * dilation + 1
-    extent = shape_of(conv.image)[ROWS]
-    part = Part(first, end, max(low, 0), min(high, extent), max(-low, 0), max(high - extent, 0))
-    return part if part.read > 0 else None
+@frozen
+class RowWindow:
+    """How the rows of a convolution's result lie over those of its image."""
+
+    stride: int
+    padding: int
+    """rows before the image"""
+    height: int
+    """rows that one row of the result reads, and those that it steps over between them"""
+    extent: int
+    """rows of the image"""
+
+    @staticmethod
+    def of(conv: ConvOp) -> RowWindow:
+        stride, dilation, padding, _ = conv.window[0]
+        height = (shape_of(conv.weights)[ROWS] - 1) * dilation + 1
+        return RowWindow(stride, padding, height, shape_of(conv.image)[ROWS])
+
+    def read(self, first: int, end: int) -> Part | None:
+        """What rows from `first` up to, without, `end` read; None where all of that is padding."""
+        low = first * self.stride - self.padding
+        high = (end - 1) * self.stride - self.padding + self.height
+        extent = self.extent
+        part = Part(first, end, max(low, 0), min(high, extent), max(-low, 0), max(high - extent, 0))
+        return part if part.read > 0 else None
 
 
 def strips_of(layers: Sequence[Layer], rows: int) -> tuple[Strip, ...] | None:
@@ -130,10 +153,7 @@ def strips_of(layers: Sequence[Layer], rows: int) -> tuple[Strip, ...] | None:
     ends = [min(first + rows, final) for first in firsts]
     found: list[list[Part]] = []
     while True:
-        parts = [
-            rows_read(layers[number].conv, first, end)
-            for first, end in zip(firsts, ends, strict=True)
-        ]
+        parts = list(map(layers[number].window.read, firsts, ends))
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
@@ -207,6 +227,7 @@ class _Costs:
         self.target, self.threads = target, threads
         self.near = kept_bytes(target.core.cache(2))
         self.known: dict[Hashable, float | None] = {}
+        self.asked: dict[tuple[ConvOp, int, int, int], float | None] = {}
 
     def stays_near(self, image: SSAValue) -> bool:
         """Whether an image as a whole stays in the second-level cache."""
@@ -214,10 +235,18 @@ class _Costs:
 
     def whole(self, layer: Layer) -> float | None:
         """Of one call that computes all rows."""
-        part = rows_read(layer.conv, 0, layer.rows)
+        part = layer.window.read(0, layer.rows)
         return None if part is None else self._seconds(layer.conv, part)
 
     def _seconds(self, conv: ConvOp, part: Part) -> float | None:
+        """Of the rows that a part reads, in one call."""
+        question = conv, part.read, part.before, part.after
+        if question not in self.asked:
+            self.asked[question] = self._of_equal(conv, part)
+        return self.asked[question]
+
+    def _of_equal(self, conv: ConvOp, part: Part) -> float | None:
+        """The same, which equal convolutions take."""
         types = tensor_type(conv.image), tensor_type(conv.weights)
         key = types, tuple(conv.window), conv.groups, part.read, part.before, part.after
         if key not in self.known:
@@ -321,6 +350,10 @@ def convolution_of_rows(conv: ConvOp, part: Part, image: SSAValue | None) -> Con
 
 def _row_bytes(value: SSAValue) -> int:
     """The bytes of one row of all channels of all images."""
-    type_ = tensor_type(value)
+    return _bytes_of_row(tensor_type(value))
+
+
+@remembered
+def _bytes_of_row(type_: Tensor) -> int:
     shape = type_.get_shape()
     return prod((*shape[:ROWS], *shape[ROWS + 1 :])) * bit_width(type_.get_element_type()) // 8

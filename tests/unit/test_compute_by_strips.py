@@ -4,7 +4,7 @@ import numpy as np
 import stepwell as sw
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from stepwell.analysis.plans.strips import StripsPlan, choose, rows_read, strips_of
+from stepwell.analysis.plans.strips import RowWindow, StripsPlan, choose, strips_of
 from stepwell.dialects.graph import ConvOp
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
@@ -107,7 +107,7 @@ def test_rows_are_those_that_windows_reach(window, rows, data):
     first = data.draw(st.integers(0, count - 1))
     end = data.draw(st.integers(first + 1, count))
     places = {o * stride - low + k * dilation for o in range(first, end) for k in range(taps)}
-    part = rows_read(conv, first, end)
+    part = RowWindow.of(conv).read(first, end)
     if part is None:
         assert not places & set(range(rows))
         return
