@@ -73,7 +73,9 @@ class Model:
     def _result_share(self) -> float:
         """The part of C, and of what it is finished with, that is not in L2 when a call begins."""
         problem = self.problem
-        size = problem.batch * problem.m * problem.n * (problem.result_bytes + problem.finished_with)
+        size = (
+            problem.batch * problem.m * problem.n * (problem.result_bytes + problem.finished_with)
+        )
         for operand, bytes_ in ((problem.left, self.left_bytes), (problem.right, self.right_bytes)):
             size += bytes_ if operand.is_everybodys else problem.batch * bytes_
         return self._beyond_share(size)

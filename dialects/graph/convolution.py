@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product as every
 from math import gcd
 from typing import ClassVar
@@ -23,7 +23,7 @@ from ..te.compute import Iterator
 from ..te.index_maps import dims, reshape_indices
 from .base import NUMBERS, GraphOp, Value, graph_op, number_attr, verify_same_element
 from .contraction import product
-from .expressions import Decomposable, Expr, concat
+from .expressions import DecomposableInParts, Expr, concat
 from .shapes import element_count, shape_text
 
 Sizes = Sequence[int]
@@ -281,7 +281,7 @@ class ConvOp(ConvolutionOp, DefinedInTe):
 
 
 @graph_op
-class ConvTransposeOp(ConvolutionOp, Decomposable):
+class ConvTransposeOp(ConvolutionOp, DecomposableInParts):
     """
     The transposition of a convolution (ONNX ConvTranspose): each element of an image (n, c, …), times the weights
     (c, f / groups, …) of its channel, is added to a window of the result, at o = i · stride + k · dilation - before.
@@ -294,6 +294,7 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
     """
 
     name = "graph.conv_transpose"
+    WHOLE_AXES: ClassVar = 2
 
     @staticmethod
     def extent(size: int, taps: int, stride: int, step: int, low: int, high: int) -> int:
@@ -349,12 +350,13 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
         extents = shape_of(self.result)[2:]
         return [min(stride, n) for (stride, *_), n in zip(self.window, extents, strict=True)]
 
-    def decompose(self, x: Expr, w: Expr) -> Expr:
+    def decompose_finished(self, finish: Callable[[Expr], Expr], *operands: Expr) -> Expr:
         """
         A convolution for each phase, the elements of the result that are alike modulo the strides, of the places of
         the window that meet them; then the phases in turn. (Dumoulin and Visin, "A guide to convolution arithmetic
         for deep learning", 2016, chapter 4, have what is convolved with; no zeros are put between elements here.)
         """
+        x, w = operands
         groups, shape = self.groups.value.data, shape_of(self.result)
         c, f, *taps = w.shape
         rank = len(taps)
@@ -366,7 +368,7 @@ class ConvTransposeOp(ConvolutionOp, Decomposable):
         ]
         per_axis = self.phases
         phases = [
-            self._phase(x, w, phase, counts).expand_dims(rank + 2)
+            finish(self._phase(x, w, phase, counts)).expand_dims(rank + 2)
             for phase in every(*map(range, per_axis))
         ]
         if len(phases) == 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -249,3 +249,20 @@ class Decomposable(ABC):
 
         Raises StepwellError when an extent it needs is `?`.
         """
+
+
+class DecomposableInParts(Decomposable):
+    """
+    An operation whose result is put together of parts of it, so that a function of its elements, such as an addition of a bias
+    and an activation, may be applied to each part instead.
+    """
+
+    WHOLE_AXES: ClassVar[int]
+    """How many of the result's first axes each part has all of."""
+
+    @abstractmethod
+    def decompose_finished(self, finish: Callable[[Expr], Expr], *operands: Expr) -> Expr:
+        """What replaces the result, each part of it finished by a function."""
+
+    def decompose(self, *operands: Expr) -> Expr:
+        return self.decompose_finished(lambda part: part, *operands)

@@ -115,3 +115,23 @@ def test_transposed(stride, cut, more, dilation):
 def test_mistakes(function, message):
     with pytest.raises(sw.StepwellError, match=message):
         sw.jit(function)(np.zeros((2, 4, 6), np.float32))
+
+
+@pytest.mark.parametrize(("stride", "taps"), [(2, 2), (3, 2), (2, 5), (1, 3)])
+def test_what_follows_a_transposed_convolution_is_done_to_its_parts(stride, taps):
+    """Also where a phase meets no place of the window; not what differs from place to place, or where others read it too."""
+    x, w, b = numbers(2, 3, 7), numbers(3, 4, taps), numbers(4, 1)
+    plain = scattered(x, w, stride, 0)
+    along = numbers(plain.shape[2])
+
+    def function(x, w, b, along):
+        y = sw.conv_transpose(x, w, stride=stride)
+        z = sw.nn.relu(2 * (b - y)) + along
+        return z * z, sw.conv_transpose(x, w, stride=stride) + along
+
+    z = np.maximum(2 * (b - plain), 0) + along
+    jitted = sw.jit(function, opt="quick")
+    module = jitted.lower(x, w, b, along).module("te")
+    for found in (jitted(x, w, b, along), sw.interpret(module, [x, w, b, along])):
+        for one, expected in zip(found, (z * z, plain + along), strict=True):
+            np.testing.assert_array_equal(one, expected)

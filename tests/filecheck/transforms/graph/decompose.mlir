@@ -38,6 +38,26 @@ func.func @layer_norm(%x: tensor<2x3xf64>, %s: tensor<3xf64>) -> tensor<2x3xf64>
   func.return %y : tensor<2x3xf64>
 }
 
+// Each phase of a transposed convolution goes through the functions of elements that the result goes through, where they take the
+// same for all phases.
+// CHECK-LABEL: func.func @transposed
+// CHECK:         [[first:%[^ ]+]] = graph.conv %x
+// CHECK-NEXT:    [[biased:%[^ ]+]] = graph.add [[first]], %b : tensor<1x3x5xf32>, tensor<3x1xf32> -> tensor<1x3x5xf32>
+// CHECK-NEXT:    graph.relu [[biased]]
+// CHECK:         graph.conv %x
+// CHECK-NEXT:    graph.add
+// CHECK-NEXT:    graph.relu
+// CHECK:         graph.concat
+// CHECK-NOT:     graph.relu
+// CHECK:         graph.add %{{.*}}, %c
+func.func @transposed(%x: tensor<1x2x5xf32>, %w: tensor<2x3x2xf32>, %b: tensor<3x1xf32>, %c: tensor<10xf32>) -> tensor<1x3x10xf32> {
+  %y = graph.conv_transpose %x, %w strides = [2] dilations = [1] pad = [0], [0] groups = 1 : tensor<1x2x5xf32>, tensor<2x3x2xf32> -> tensor<1x3x10xf32>
+  %a = graph.add %y, %b : tensor<1x3x10xf32>, tensor<3x1xf32> -> tensor<1x3x10xf32>
+  %r = graph.relu %a : tensor<1x3x10xf32>
+  %s = graph.add %r, %c : tensor<1x3x10xf32>, tensor<10xf32> -> tensor<1x3x10xf32>
+  func.return %s : tensor<1x3x10xf32>
+}
+
 // The maximum of nothing is not defined, but the softmax of nothing is nothing.
 // CHECK-LABEL: func.func @softmax_of_nothing
 // CHECK-NEXT:    func.return %x
