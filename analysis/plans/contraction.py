@@ -7,11 +7,13 @@ the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import islice
+from math import inf
 
 from ...targets.target import Target
 from ..facts import Contraction
@@ -47,25 +49,53 @@ def register_tiles(contraction: Contraction, target: Target, n: int = 1) -> list
 
 @lru_cache(maxsize=1024)
 def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan, ...]:
-    found = list(_plans(problem, target))
+    found = _Cheapest(n)
+    _offer_plans(found, problem, target)
     if problem.is_symmetric:
-        found += _plans(problem, target, mirrored=True)
+        _offer_plans(found, problem, target, mirrored=True)
     if not problem.is_finished and problem.left.along == 1:
-        found += _plans(problem.turned, target, turned=True)
-    found.sort(key=lambda pair: (pair[0], pair[1].pack_left + pair[1].pack_right, -pair[1].mc))
-    return tuple(dict.fromkeys(plan for _, plan in found))[:n]
+        _offer_plans(found, problem.turned, target, turned=True)
+    return tuple(found.plans)
 
 
-def _plans(
-    problem: Problem, target: Target, *, turned: bool = False, mirrored: bool = False
-) -> Iterator[tuple[float, ContractionPlan]]:
+class _Cheapest:
+    """The plans of least time of those that were offered, at most `n`; of equal ones those that pack less, and in larger blocks."""
+
+    def __init__(self, n: int):
+        self.n = n
+        self.plans: list[ContractionPlan] = []
+        self._keys: list[tuple[float, int, int]] = []
+        self._most = inf
+
+    def offer(self, plan: ContractionPlan, model: Model) -> None:
+        """Keep a plan if it is one of the cheapest. Of one that is not, only as much is worked out as shows this."""
+        seconds = model.seconds(plan, self._most)
+        if seconds is None or plan in self.plans:
+            return
+        key = seconds, plan.pack_left + plan.pack_right, -plan.mc
+        place = bisect_right(self._keys, key)
+        self._keys.insert(place, key)
+        self.plans.insert(place, plan)
+        del self._keys[self.n :], self.plans[self.n :]
+        if len(self.plans) == self.n:
+            self._most = self._keys[-1][0]
+
+
+def _offer_plans(
+    found: _Cheapest,
+    problem: Problem,
+    target: Target,
+    *,
+    turned: bool = False,
+    mirrored: bool = False,
+) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
     tiles = nsmallest(TILES_TRIED, domains.tiles(), key=lambda tile: model.tile_time(*tile))
     for mr, nr in tiles:
         for sums_in in ("f32", "") if problem.exact_terms else ("",):
             for plan in domains.completed(mr, nr, turned, sums_in):
-                yield model.cost(plan).seconds, plan
+                found.offer(plan, model)
 
 
 Blocks = tuple[int, int, int, Innermost, bool]

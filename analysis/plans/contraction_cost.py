@@ -8,7 +8,8 @@ in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 from math import log2
 from typing import Literal
 
@@ -63,13 +64,16 @@ class Model:
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
         self.right_bytes = problem.k * problem.n * problem.right.element_bytes
+        self._arithmetic: dict[Hashable, float] = {}
+        """seconds of tiles, by what these depend on"""
         self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
 
     @property
     def result_is_far(self) -> bool:
         """Whether most of C, with what it is finished with, leaves L2 between calls."""
-        return self._result_share() > 1 / 2
+        return self._result_share > 1 / 2
 
+    @cached_property
     def _result_share(self) -> float:
         """The part of C, and of what it is finished with, that is not in L2 when a call begins."""
         problem = self.problem
@@ -111,14 +115,18 @@ class Model:
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
         near_left, near_right = is_near and not by_rows, is_near and by_rows
         fetched = (0 if near_left else left, 0 if near_right else right)
-        peels = (plan.peel_m, plan.peel_n)
-        extending = (
-            EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
-            EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
-        )
-        counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
-        split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
-        seconds = self._tiles_time(counted, fetched, extending, split)
+        peels, packs = (plan.peel_m, plan.peel_n), (plan.pack_left, plan.pack_right)
+        same = plan.mr, plan.nr, peels, packs, plan.mirrored, fetched  # as of many other plans
+        seconds = self._arithmetic.get(same)
+        if seconds is None:
+            extending = (
+                EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
+                EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
+            )
+            counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
+            split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
+            seconds = self._tiles_time(counted, fetched, extending, split)
+            self._arithmetic[same] = seconds
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
@@ -146,22 +154,31 @@ class Model:
 
     def cost(self, plan: ContractionPlan) -> Cost:
         """The seconds of a plan by term; see the module's docstring for the model."""
+        return cost_of(self._terms(plan))
+
+    def seconds(self, plan: ContractionPlan, most: float) -> float | None:
+        """The seconds of a plan; None as soon as the first terms are more than `most`."""
+        seconds = 0.0
+        for _, term in self._terms(plan):
+            seconds += term
+            if seconds > most:
+                return None
+        return seconds
+
+    def _terms(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
         batch = self.problem.batch
         shared = 1 if self.problem.right.is_everybodys else batch
-        return cost_of(
-            [
-                ("arithmetic", batch * self.arithmetic(plan)),
-                ("streaming A", batch * self._streaming_left(plan)),
-                ("streaming B", batch * self._streaming_right(plan)),
-                ("packing A", batch * self._packing(plan, "left")),
-                ("packing B", shared * self._packing(plan, "right")),
-                ("computing A", batch * self._computing_ahead(plan, "left")),
-                ("computing B", shared * self._computing_ahead(plan, "right")),
-                ("writing C", batch * (self._writing(plan) + self._writing_columns(plan))),
-                ("mirroring C", batch * self._mirroring(plan)),
-            ]
-        )
+        yield "arithmetic", batch * self.arithmetic(plan)
+        yield "streaming A", batch * self._streaming_left(plan)
+        yield "streaming B", batch * self._streaming_right(plan)
+        yield "packing A", batch * self._packing(plan, "left")
+        yield "packing B", shared * self._packing(plan, "right")
+        yield "computing A", batch * self._computing_ahead(plan, "left")
+        yield "computing B", shared * self._computing_ahead(plan, "right")
+        yield "writing C", batch * (self._writing(plan) + self._writing_columns(plan))
+        yield "mirroring C", batch * self._mirroring(plan)
 
+    @cached_property
     def _beyond_l2(self) -> float:
         """Bytes/s of what is not in L2: from the last cache where the operands stay there between calls."""
         problem = self.problem
@@ -204,6 +221,7 @@ class Model:
         """Whether so many bytes stay in L2 from one use to the next."""
         return size <= self.near_2
 
+    @cached_property
     def _far_share(self) -> float:
         """The part of both operands that is not in L2 when a call begins."""
         return self._beyond_share(self.left_bytes + self.right_bytes)
@@ -216,7 +234,7 @@ class Model:
         problem = self.problem
         bytes_ = problem.right.read_bytes(is_packed=plan.pack_right)
         elements = problem.k * problem.n
-        share = self._far_share()
+        share = self._far_share
         if not share:
             return 0.0
         panel = self._right_panel(plan, plan.nr)
@@ -244,7 +262,7 @@ class Model:
         run = (plan.kc if is_dense else 1) * plan.nr * bytes_
         uses = min(plan.mr, problem.m)
         size = (plan.kc if plan.k_outside else problem.k) * plan.nc * bytes_
-        rate = self._rate_of(size) if again > 1 else self._beyond_l2()
+        rate = self._rate_of(size) if again > 1 else self._beyond_l2
         if plan.innermost == "n":
             fetched *= self._computed_part(plan)
         if (
@@ -284,7 +302,7 @@ class Model:
         uses = min(plan.nr, problem.n)
         tiles = -(-problem.n // plan.nr)
         seconds = 0.0
-        share = self._far_share()
+        share = self._far_share
         if share:
             block = plan.mc * plan.kc * bytes_ + self._right_panel(plan, plan.nr)
             if plan.innermost == "m":
@@ -304,7 +322,7 @@ class Model:
             is_dense = is_copied or left.along == plan.kc
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
             size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
-            rate = self._rate_of(size) if again > 1 else self._beyond_l2()
+            rate = self._rate_of(size) if again > 1 else self._beyond_l2
             # The pages of a row and of the next one begin together where rows are read as they are: what a tile waits for at the start of one it waits for once.
             at_once = 1 if is_copied or left.summed != 1 else min(plan.mr, problem.m)
             waited = (
@@ -379,13 +397,13 @@ class Model:
         blocks = plan.nc < self.problem.n if not is_left else plan.mc < self.problem.m
         if is_left and plan.left_by_rows:
             source = written * operand.source_bytes / operand.element_bytes
-            seconds += self._far_share() * source / self._beyond_l2()
+            seconds += self._far_share * source / self._beyond_l2
         elif plan.k_outside:
             rows = plan.mc if plan.innermost == "m" else self.problem.m
             across = rows if is_left else plan.nc
             blocks = self._is_near(plan.kc * across * operand.element_bytes)
         if not blocks and written > self.near_2:
-            seconds += 2 * written / self._beyond_l2()  # the copy leaves L2 and comes back
+            seconds += 2 * written / self._beyond_l2  # the copy leaves L2 and comes back
         # Blocks of A are copied for each block of columns around them.
         is_again = is_left and (plan.k_outside or plan.left_by_rows)
         again = -(-self.problem.n // plan.nc) if is_again else 1
@@ -413,7 +431,7 @@ class Model:
         if is_left and self._keeps_rows(plan):
             again, kept = -(-problem.n // plan.nc), plan.mc * plan.kc * operand.stored_bytes
         every = problem.batch * (self.left_bytes + self.right_bytes + read)
-        near, far = self.rates.read_l2.core, self._beyond_l2()
+        near, far = self.rates.read_l2.core, self._beyond_l2
         moving = read / (near if self._is_near(every) else far)
         moving += 0.0 if kept <= self.near_1 else written / near
         coming_back = 0.0 if self._is_near(kept + read * kept / written) else written / far
@@ -460,7 +478,7 @@ class Model:
         size = problem.n * problem.n * problem.result_bytes
         stays = problem.n * line <= self.near_1
         fetched = problem.result_bytes if stays else line
-        rate = self.rates.read_l2.core if self._is_near(size) else self._beyond_l2()
+        rate = self.rates.read_l2.core if self._is_near(size) else self._beyond_l2
         seconds = problem.n * problem.n / 2 * (1 / self.clock + fetched / rate)
         if problem.is_finished:
             packing = self.rates.pack_near if self._is_near(2 * size) else self.rates.pack_far
@@ -478,9 +496,9 @@ class Model:
         elements = problem.m * problem.n
         size = elements * problem.result_bytes
         times = -(-problem.k // plan.kc) if plan.k_outside else 1
-        if times == 1 and not self._result_share():
+        if times == 1 and not self._result_share:
             return 0.0
-        rate, share = self._beyond_l2(), self._result_share() if times == 1 else 1.0
+        rate, share = self._beyond_l2, self._result_share if times == 1 else 1.0
         seconds = share * (2 * size * times + elements * problem.finished_with) / rate
         tiles = elements * self._computed_part(plan) / (plan.mr * plan.nr)
         if plan.k_outside:

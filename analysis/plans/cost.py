@@ -104,11 +104,14 @@ class TileSteps:
     """cycles in which a byte comes from L2"""
     unhidden: float
     """the part of these that arithmetic does not hide"""
+    line_bytes: int
+    """of a line that L1 takes from L2"""
 
     @staticmethod
     def of(target: Target) -> TileSteps:
         fetching = cycles_per_second(target) / target.rates.read_l2.core
-        return TileSteps(target.core, fetching, unhidden_part(target))
+        line = target.core.cache(1).line_bytes
+        return TileSteps(target.core, fetching, unhidden_part(target), line)
 
     def cycles(
         self,
@@ -127,7 +130,7 @@ class TileSteps:
         core = self.core
         bytes_ = rows * fetched[0] + vectors * fetched[1]
         # While L1 takes a line from L2, it gives nothing at one of its ports.
-        lines = bytes_ / core.cache(1).line_bytes
+        lines = bytes_ / self.line_bytes
         loading = (part * (rows + vectors * (1 + split)) + lines) / core.load_ports
         loading += vectors * split * core.split_load if fetched[1] else 0
         step = max(step_cycles(core, rows, vectors, part), loading)
@@ -190,10 +193,12 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     """
     sets = max(cache.way_bytes // cache.line_bytes, 1)
     lines = -(-width // cache.line_bytes)
-    used = Counter(row * stride // cache.line_bytes % sets for row in range(rows))
+    line_bytes = cache.line_bytes
+    used = Counter([row * stride // line_bytes % sets for row in range(rows)])
     if lines == 1 or not used:
         return max(used.values(), default=0)
-    return max(sum(used[(first - n) % sets] for n in range(lines)) for first in used)
+    count = used.get
+    return max([sum([count((first - n) % sets, 0) for n in range(lines)]) for first in used])
 
 
 def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:

@@ -61,6 +61,7 @@ class _Model:
         self.problem, self.core, self.rates = problem, target.core, target.rates
         self.width = self.core.lanes(problem.result_bytes)
         self.clock = cycles_per_second(target)
+        self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.near_load = 1 / self.core.load_ports
         vector = self.width * problem.result_bytes
         self.far_load = vector / (self.rates.read_l2.core / self.clock)
@@ -72,7 +73,7 @@ class _Model:
     def is_near(self, rows: int) -> bool:
         """Whether so many rows of either operand stay in L1."""
         row = self.problem.k * self.problem.result_bytes
-        return rows * row <= kept_bytes(self.core.cache(1))
+        return rows * row <= self.near_1
 
     def plans(self) -> Iterator[DotProductPlan]:
         """Tiles whose sums, the vectors of the axis written out inside, and one more fit the registers."""
@@ -86,7 +87,7 @@ class _Model:
     def _fetching(self, mr: int, nr: int) -> DotProductPlan:
         """The rows of the next tile are asked for, as each is a stream that begins anew: to L1 if they fit."""
         problem, row = self.problem, self.problem.left.along or 0
-        if problem.m * row * problem.left.element_bytes <= kept_bytes(self.core.cache(2)):
+        if problem.m * row * problem.left.element_bytes <= self.near_2:
             return DotProductPlan(mr, nr, self.width, 0, 0)
         tile = 2 * mr * row * problem.left.element_bytes
         locality = 3 if tile <= self.core.cache(1).bytes else 2
@@ -130,11 +131,11 @@ class _Model:
             else self.rates.read_memory
         )
         computing = cycles / self.clock
-        waiting = max(0.0, reading / rate.core - computing) if not self._is_near_2(reading) else 0.0
+        waiting = max(0.0, reading / rate.core - computing) if reading > self.near_2 else 0.0
         # Each tile of rows reads all of B's copy.
         tiles = -(-problem.m // tall)
         copied_bytes = copied * problem.right.element_bytes
-        if not self._is_near_2(copied_bytes):
+        if copied_bytes > self.near_2:
             peak = self.rates.fma_f32.core * 4 / problem.right.element_bytes
             element = problem.right.element_bytes
             rate = self.rates.beyond_l2.core
@@ -150,6 +151,3 @@ class _Model:
                 ("packing B", packing * (1 if problem.right.is_everybodys else batch)),
             ]
         )
-
-    def _is_near_2(self, size: int) -> bool:
-        return size <= kept_bytes(self.core.cache(2))
