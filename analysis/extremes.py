@@ -20,6 +20,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import Range
+from ..dialects.affine_substitution import value_at
 from .affine_isl import value_range
 from .counters import Linear, counters, extent, linear, minus
 from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count
@@ -51,8 +52,8 @@ def corner(around: Around, last: tuple[bool, ...]) -> Point | None:
 
 def iterations(lower: Exprs, upper: Exprs, step: int, point: Point) -> range:
     """What a loop runs through in one iteration of those around it."""
-    start = max(expr.eval(point, ()) for expr in lower)
-    return range(start, min(expr.eval(point, ()) for expr in upper), step)
+    start = max([value_at(expr, point) for expr in lower])
+    return range(start, min([value_at(expr, point) for expr in upper]), step)
 
 
 def _holds(part: BranchPart | None, point: Point) -> bool:
@@ -62,7 +63,7 @@ def _holds(part: BranchPart | None, point: Point) -> bool:
 
 
 def _is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
-    value = constraint.lhs.eval(point, ())
+    value = value_at(constraint.lhs, point)
     match constraint.kind:
         case AffineConstraintKind.ge:
             return value >= 0
@@ -102,7 +103,7 @@ def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
     form = linear(expr, around)
     if form is not None:
         outer = extent(form, counters(around).ranges)
-        values = [expr.eval(point, ()) for point in corners(around, [form])]
+        values = [value_at(expr, point) for point in corners(around, [form])]
         if values and outer == (min(values), max(values)):
             return outer
     return value_range(around.values([expr])[0], around.domain)
@@ -147,7 +148,7 @@ def is_never_negative(around: Around, expr: AffineExpr) -> bool:
         low = extent(form, counters(around).ranges)[0]
         if low is not None and low >= 0:
             return True
-    if any(expr.eval(point, ()) < 0 for point in corners(around, [form])):
+    if any(value_at(expr, point) < 0 for point in corners(around, [form])):
         return False
     return around.domain.is_subset(around.values([expr])[0].nonneg_set())
 
@@ -161,7 +162,7 @@ def are_never_positive(around: Around, exprs: Exprs) -> bool:
     if any(high is not None and high <= 0 for high in highs):
         return True
     for point in corners(around, forms):
-        if all(expr.eval(point, ()) > 0 for expr in exprs):
+        if all(value_at(expr, point) > 0 for expr in exprs):
             return False
     runs: isl.Set = around.domain
     for value in around.values(exprs):
@@ -175,7 +176,7 @@ def is_always_multiple(around: Around, expr: AffineExpr, factor: int) -> bool:
     form = linear(expr, around)
     if form is not None and not any(number % factor for number in (*form[0], form[1])):
         return True
-    if any(expr.eval(point, ()) % factor for point in corners(around, [form])):
+    if any(value_at(expr, point) % factor for point in corners(around, [form])):
         return False
     value = around.values([expr])[0]
     return around.domain.is_subset(value.mod_val(isl.Val(factor)).zero_set())

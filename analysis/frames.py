@@ -119,7 +119,7 @@ class Frames:
     def of(self, block: Block, rounded: Mapping[loop.ForOp, int] | None = None) -> Frame:
         """That of any block. `rounded` are loops whose trip count is taken up to a multiple of a number."""
         around = block.parent_op()
-        if around is None or block is self.function.body.block:
+        if around is None or around is self.function:
             return self.outermost
         assert around.parent is not None
         outer = self.of(around.parent, rounded)
@@ -129,15 +129,18 @@ class Frames:
 
     def inside(self, op: Operation, block: Block, outer: Frame) -> Frame:
         """That of a block of an operation that stands in a frame."""
-        if isinstance(op, loop.ForOp):
-            return self.in_loop(op, outer)
-        if isinstance(op, loop.IfOp):
+        if type(op) is loop.ForOp:
+            return self._in_body(op, block, outer)
+        if type(op) is loop.IfOp:
             return self.in_branch(op, block is op.then_region.block, outer)
         return outer
 
     def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:
         """That of the body of a loop that stands in a frame."""
-        block, operands = op.regions[0].block, operands_of(op)
+        return self._in_body(op, op.regions[0].block, outer)
+
+    def _in_body(self, op: loop.ForOp, block: Block, outer: Frame) -> Frame:
+        operands = operands_of(op)
         said = tuple(map(op.properties.get, _LOOP))
         known = self._known.get(block)
         if known is None or not _holds(known, outer, operands, said):
@@ -169,7 +172,7 @@ def _holds(
 
 
 def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
-    operands, lower_map, upper_map = op.operands, op.lower_map.data, op.upper_map.data
+    operands, lower_map, upper_map = operands_of(op), op.lower_map.data, op.upper_map.data
     lower = outer.terms(lower_map.results, operands[: lower_map.num_dims])
     upper = outer.terms(upper_map.results, operands[lower_map.num_dims :])
     part = LoopPart(tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple)

@@ -88,6 +88,17 @@ def operations_of(block: Block) -> list[Operation]:
     return found
 
 
+def blocks_of(op: Operation) -> list[Block]:
+    """The blocks of an operation's regions, as they are now, in order."""
+    found: list[Block] = []
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            found.append(block)
+            block = block._next_block
+    return found
+
+
 def operands_of(op: Operation) -> tuple[SSAValue, ...]:
     """
     The operands, as the very tuple in which the operation holds them: another one as soon as one of them changes.

@@ -18,6 +18,8 @@ from xdsl.ir.affine import (
 
 from .int64 import is_int64
 
+_ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
+
 Range = tuple[int | None, int | None]
 """Least and greatest value, both included; None where unknown."""
 
@@ -70,6 +72,30 @@ def _add_linear(expr: AffineExpr, factor: int, coefficients: list[int]) -> int |
     if expr.kind is AffineBinaryOpKind.Mul and type(expr.rhs) is AffineConstantExpr:
         return _add_linear(expr.lhs, factor * expr.rhs.value, coefficients)
     return None
+
+
+def simplified(expr: AffineExpr, num_dims: int) -> AffineExpr:
+    """The same as `expr.simplify(num_dims, 0)`, which takes ten times as long for a linear expression, as nearly all are."""
+    found = linear_sum(expr, num_dims)
+    return expr.simplify(num_dims, 0) if found is None else found
+
+
+def linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr | None:
+    """A linear expression as a sum over its dimensions in their order, and then a number; None of another one."""
+    linear = linear_form(expr, num_dims)
+    if linear is None:
+        return None
+    result: AffineExpr | None = None
+    for position, factor in enumerate(linear[0]):
+        if factor:
+            term: AffineExpr = AffineDimExpr(position)
+            if factor != 1:
+                term = AffineBinaryOpExpr(_MUL, term, AffineConstantExpr(factor))
+            result = term if result is None else AffineBinaryOpExpr(_ADD, result, term)
+    number = AffineConstantExpr(linear[1])
+    if result is None:
+        return number
+    return AffineBinaryOpExpr(_ADD, result, number) if linear[1] else result
 
 
 def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
@@ -167,6 +193,33 @@ def sum_of_terms(expr: AffineExpr) -> list[tuple[AffineExpr, int]]:
     for term, factor in terms(expr):
         factors[term] = factors.get(term, 0) + factor
     return [(term, factor) for term, factor in factors.items() if factor]
+
+
+def has_each_term_once(expr: AffineExpr) -> bool:
+    """Whether an expression is a number, or a sum of different dimensions, each times a number, and perhaps a number; none of them 0."""
+    if type(expr) is AffineDimExpr or type(expr) is AffineConstantExpr:
+        return True
+    seen: set[int | None] = set()
+    left = [expr]
+    while left:
+        term, factor = left.pop(), 1
+        if type(term) is AffineBinaryOpExpr:
+            if term.kind is AffineBinaryOpKind.Add:
+                left += (term.lhs, term.rhs)
+                continue
+            if term.kind is not AffineBinaryOpKind.Mul or type(term.rhs) is not AffineConstantExpr:
+                return False
+            term, factor = term.lhs, term.rhs.value
+        if type(term) is AffineDimExpr:
+            dimension = term.position
+        elif type(term) is AffineConstantExpr:
+            dimension, factor = None, term.value
+        else:
+            return False
+        if dimension in seen or not factor:
+            return False
+        seen.add(dimension)
+    return True
 
 
 _ONE = AffineExpr.constant(1)

@@ -36,6 +36,20 @@ def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
     return AffineExpr.binary(expr.kind, lhs, rhs)
 
 
+def value_at(expr: AffineExpr, point: Sequence[int]) -> int:
+    """The value where dimension n is `point[n]`: the same as `expr.eval(point, ())`."""
+    if type(expr) is AffineDimExpr:
+        return point[expr.position]
+    if type(expr) is AffineConstantExpr:
+        return expr.value
+    if type(expr) is AffineBinaryOpExpr:
+        if expr.kind is _ADD:
+            return value_at(expr.lhs, point) + value_at(expr.rhs, point)
+        if expr.kind is _MUL:
+            return value_at(expr.lhs, point) * value_at(expr.rhs, point)
+    return expr.eval(point, ())
+
+
 def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:
     """`a + b` as xDSL simplifies it: numbers on the right, and added up."""
     if type(a) is AffineConstantExpr:

@@ -208,6 +208,8 @@ def compact(
     exprs: Sequence[AffineExpr], operands: Sequence[ValueT]
 ) -> tuple[tuple[AffineExpr, ...], list[ValueT]]:
     """The same expressions over each operand they use, once, in order of first use."""
+    if not operands:  # numbers, as most bounds are
+        return tuple(exprs), []
     same = first_positions(operands)
     new, kept = _compacted(tuple(exprs), same)
     return new, [operands[i] for i in kept]
@@ -216,7 +218,7 @@ def compact(
 def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
     """For each value the position at which it is for the first time."""
     first: dict[Hashable, int] = {}
-    return tuple(first.setdefault(value, i) for i, value in enumerate(values))
+    return tuple([first.setdefault(value, i) for i, value in enumerate(values)])
 
 
 @lru_cache(maxsize=4096)
@@ -230,7 +232,7 @@ def _compacted(
     used = dict.fromkeys([same[i] for i in dimensions])
     position = {i: n for n, i in enumerate(used)}
     dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
-    return tuple(substituted(expr, dims) for expr in exprs), tuple(used)
+    return tuple([substituted(expr, dims) for expr in exprs]), tuple(used)
 
 
 def _add_dimensions(expr: AffineExpr, found: list[int]) -> None:

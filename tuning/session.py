@@ -18,7 +18,7 @@ from ..transforms.step_support.handles import (
     loop_handle,
 )
 from ..transforms.step_support.made import Made, SplitLoops
-from ..transforms.step_support.nest import Nest, Nests, loops_around
+from ..transforms.step_support.nest import Nest, Nests, loops_around, loops_of
 from ..transforms.step_support.planning import apply
 from ..transforms.step_support.step_methods import StepMethods
 
@@ -108,8 +108,8 @@ def _chain(outermost: loop.ForOp, length: int) -> list[loop.ForOp]:
     """A loop and the first loops of the bodies inside of it, at most so many."""
     chain = [outermost]
     while len(chain) < length:
-        inner = next((op for op in chain[-1].body.block.ops if isinstance(op, loop.ForOp)), None)
-        if inner is None:
+        inner = loops_of(chain[-1].regions[0].block)
+        if not inner:
             break
-        chain.append(inner)
+        chain.append(inner[0])
     return chain

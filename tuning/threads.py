@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from ..analysis.operations import operations_of_kinds
 from ..analysis.plans.threads import MANY, PARALLEL_WORK, team
 from ..dialects import loop
 from ..dialects.loop import LoopKind
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
+from ..transforms.step_support.nest import loops_of
 from ..transforms.step_support.trip_count import TripCount
 from .session import Session
 
@@ -25,8 +27,11 @@ def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] =
     """
     serial = {copy.op for handle in without for copy in handle.copies}
     for op in _within_sums(top_loops(s)):
-        loops = [inner for inner in op.walk() if isinstance(inner, loop.ForOp)]
-        is_copy = not any(inner.kind.data is LoopKind.REDUCTION for inner in loops)
+        loops = (op, *operations_of_kinds(op, {loop.ForOp}))
+        is_copy = not any(
+            isinstance(inner, loop.ForOp) and inner.kind.data is LoopKind.REDUCTION
+            for inner in loops
+        )
         if iterations(s, op) * (COPYING if is_copy else 1) >= PARALLEL_WORK:
             parallel(s, target, op, serial)
 
@@ -34,7 +39,7 @@ def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] =
 def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
     """The loops, or in the place of one over blocks of a sum those in its body: each block has its own team."""
     for op in loops:
-        inner = [each for each in op.body.block.ops if isinstance(each, loop.ForOp)]
+        inner = loops_of(op.body.block)
         if op.kind.data is LoopKind.PARALLEL or not inner:
             yield op
         else:
@@ -43,13 +48,13 @@ def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
 
 def top_loops(s: Session) -> list[loop.ForOp]:
     """The outermost loops of the function, in order."""
-    return [op for op in s.nest.function.body.block.ops if isinstance(op, loop.ForOp)]
+    return loops_of(s.nest.function.body.block)
 
 
 def iterations(s: Session, for_op: loop.ForOp) -> int:
     """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
     count = _trips(s, for_op)[1] or 0
-    inner = [op for op in for_op.body.block.ops if isinstance(op, loop.ForOp)]
+    inner = loops_of(for_op.body.block)
     return count * (sum(iterations(s, op) for op in inner) if inner else 1)
 
 
@@ -80,6 +85,8 @@ def _free_loops(s: Session, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     found: list[loop.ForOp] = []
     while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
         found.append(for_op)
-        inner = [op for op in for_op.body.block.ops if isinstance(op, loop.ForOp)]
-        for_op = max(inner, key=lambda op: iterations(s, op), default=None)
+        inner = loops_of(for_op.body.block)
+        if len(inner) > 1:
+            inner = [max(inner, key=lambda op: iterations(s, op))]
+        for_op = next(iter(inner), None)
     return found

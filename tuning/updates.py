@@ -7,6 +7,7 @@ from collections import Counter
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
+from ..analysis.operations import operations_of
 from ..dialects import loop
 from .session import Session
 
@@ -22,7 +23,7 @@ MOST_OPERATIONS = 64
 
 def write_updates_out(s: Session) -> None:
     """Write out a few steps of innermost loops that store at computed places. Raises the Refusal of a step."""
-    loops = [op for op in s.nest.function.walk() if isinstance(op, loop.ForOp)]
+    loops = [*s.nest.loops()]
     names = Counter(for_op.loop_name.data for for_op in loops)
     for for_op in loops:
         if names[for_op.loop_name.data] > 1 or not _is_updating(for_op):
@@ -32,7 +33,10 @@ def write_updates_out(s: Session) -> None:
 
 def _is_updating(for_op: loop.ForOp) -> bool:
     """Whether it stays a loop of single steps, a short one each, of which one or another stores at a computed place."""
-    trips, body = for_op.constant_trip_count(), list(for_op.body.block.ops)
+    body = operations_of(for_op.regions[0].block)
+    if not any(type(op) is memref.StoreOp for op in body):
+        return False
+    trips = for_op.constant_trip_count()
     if for_op.mode is not None or trips is None or trips < 2 * STEPS or len(body) > MOST_OPERATIONS:
         return False
     if loop.UNROLLED in for_op.attributes or any(op.regions for op in body):

@@ -39,6 +39,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..int64 import is_int64
 from ..leaf_operations import fill
@@ -133,15 +134,15 @@ class ForOp(IRDLOperation):
 
     @property
     def induction_variable(self) -> SSAValue:
-        return self.body.block.args[0]
+        return self.regions[0].block.args[0]
 
     def constant_trip_count(self) -> int | None:
         """The number of iterations when both bounds are numbers, else None."""
-        bounds = (self.lower_map.data, self.upper_map.data)
-        if any(map_.num_dims for map_ in bounds):
+        lower, upper = self.lower_map.data, self.upper_map.data
+        if lower.num_dims or upper.num_dims:
             return None
-        low = max(expr.eval((), ()) for expr in bounds[0].results)
-        high = min(expr.eval((), ()) for expr in bounds[1].results)
+        low = max([value_at(expr, ()) for expr in lower.results])
+        high = min([value_at(expr, ()) for expr in upper.results])
         return max(0, -(-(high - low) // self.step.value.data))
 
     def greatest_trip_count(self) -> int | None:

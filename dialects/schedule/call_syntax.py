@@ -15,7 +15,7 @@ from ...errors import StepwellError
 from ...spelling import did_you_mean, one_line
 from .ops import LIST_STEPS, expected_text, fits, no_parameter
 from .other_words import other_word
-from .step import Step, spelled
+from .step import Step, names_of, spelled
 from .steps import STEPS
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
@@ -62,8 +62,7 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
         remedy = other_word(keyword) or did_you_mean(keyword, STEPS, LIST_STEPS)
         raise StepwellError(f"found step '{keyword}', expected one that there is; {remedy}")
     step_class = STEPS[keyword]
-    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
-    names = [f.name for f in known]
+    names = names_of(step_class)
     if len(arguments) > len(names):
         raise StepwellError(
             f"found {len(arguments)} parameters of step '{keyword}', expected at most {len(names)}: "
@@ -78,7 +77,7 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
                 f"found parameter '{name}' of step '{keyword}' twice, expected it once"
             )
         values[name] = value
-    missing = [f.name for f in known if f.default is MISSING and f.name not in values]
+    missing = [name for name in _required(step_class) if name not in values]
     if missing:
         raise StepwellError(
             f"found no '{missing[0]}' for step '{keyword}', expected it; add {missing[0]}=..."
@@ -91,13 +90,20 @@ def _hints(step_class: type[Step]) -> dict[str, Any]:
     return get_type_hints(step_class)
 
 
+@cache
+def _required(step_class: type[Step]) -> tuple[str, ...]:
+    """The names of the parameters that have no default."""
+    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
+    return tuple(f.name for f in known if f.default is MISSING)
+
+
 def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
     """The values as scripts have them, once each is of the type that its field has."""
     hints = _hints(step_class)
     result: dict[str, Any] = {}
-    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
+    first = names_of(step_class)[0]
     for name, value in values.items():
-        value = spelled(value, is_target=name == known[0].name)
+        value = spelled(value, is_target=name == first)
         if not fits(value, hints[name]):
             raise StepwellError(
                 f"found {name}={one_line(repr(value), 80)} for step '{step_class.keyword}', expected "

@@ -6,6 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 from ...frozen import frozen
@@ -33,6 +34,8 @@ def spelled(value: Any, *, is_target: bool) -> Any:
     A parameter as scripts have it: names in the place of handles, tuples in the place of lists, Python's
     integers in the place of NumPy's.
     """
+    if type(value) is int or type(value) is str:  # asked at once, as most are
+        return value
     if isinstance(value, Named):
         return value.target if is_target else value.name
     if isinstance(value, list | tuple):
@@ -44,6 +47,12 @@ def spelled(value: Any, *, is_target: bool) -> Any:
     return value
 
 
+@cache
+def names_of(step_class: type[Step]) -> tuple[str, ...]:
+    """The names of the parameters of a class of steps, in order."""
+    return tuple(f.name for f in fields(step_class))  # pyright: ignore[reportArgumentType]
+
+
 class Step:
     """One named transformation with its parameters. A handle given as one stands for its name."""
 
@@ -51,9 +60,11 @@ class Step:
     """The word for it in schedules, e.g. `unroll_and_jam`; with dashes, after `loop-`, the pass."""
 
     def __post_init__(self) -> None:
-        for number, f in enumerate(fields(self)):  # pyright: ignore[reportArgumentType]
-            value = spelled(getattr(self, f.name), is_target=number == 0)
-            object.__setattr__(self, f.name, value)
+        for number, name in enumerate(names_of(type(self))):
+            given = getattr(self, name)
+            value = spelled(given, is_target=number == 0)
+            if value is not given:
+                object.__setattr__(self, name, value)
 
     @property
     def parameters(self) -> dict[str, Any]:

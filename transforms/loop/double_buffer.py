@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.affine_isl import constant
 from ...analysis.scop import Access
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.affine_text import compact
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import DoubleBuffer
@@ -92,7 +93,7 @@ class DoubleBufferPlan:
         if step != 1:
             number = number // step
         values = [self.at.induction_variable, *values]
-        return (number + ahead).simplify(len(values), 0) % 2, values
+        return simplified(number + ahead, len(values)) % 2, values
 
     def _fill_first(self, buffer: SSAValue) -> None:
         """Fill the first copy in front of the loop, if that runs at all."""

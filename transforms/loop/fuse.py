@@ -8,6 +8,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.schedule.steps import Fuse
 from ...frozen import frozen
 from ..step_support.handles import loop_handle
@@ -82,7 +83,7 @@ class FusePlan:
             return lower, ([high * self.extent for high in highs], high_values), ([zero], ())
         values = [*low_values, *high_values]
         spans = [
-            (high - low).simplify(len(values), 0)
+            simplified(high - low, len(values))
             for low, high in product(lows, shifted_to(highs, len(low_values)))
         ]
         step = self.outer.step.value.data

@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...analysis.dependence import Dependence
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule.steps import FuseLoops
 from ...frozen import frozen
@@ -105,7 +106,7 @@ class FuseLoopsPlan:
         replace_loop(self.second, ())
 
     def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:
-        moved = [(e - back).simplify(len(self.values), 0) if back else e for e in exprs]
+        moved = [simplified(e - back, len(self.values)) if back else e for e in exprs]
         return moved, self.values
 
 
@@ -427,8 +428,8 @@ class _Pieces:
         if stride == 1:
             return end
         start = own[0][0]
-        turns = (end - start).simplify(len(self.values), 0).ceil_div(stride)
-        return (start + turns * stride).simplify(len(self.values), 0)
+        turns = simplified(end - start, len(self.values)).ceil_div(stride)
+        return simplified(start + turns * stride, len(self.values))
 
     def _part(
         self,

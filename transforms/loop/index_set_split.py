@@ -17,7 +17,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form, why_not_affine
+from ...dialects.affine_bounds import linear_form, simplified, why_not_affine
 from ...dialects.affine_text import parse_affine, parse_constraint
 from ...dialects.ir_parser import IRParser
 from ...dialects.schedule.steps import IndexSetSplit
@@ -71,7 +71,7 @@ class IndexSetSplitPlan:
         step = self.for_op.step.value.data
         if step != 1:
             (low,) = exprs
-            start = low + (start - low).simplify(len(values) + 64, 0).ceil_div(step) * step
+            start = low + simplified(start - low, len(values) + 64).ceil_div(step) * step
         return [*exprs, start], [*values, *self.values]
 
 
@@ -173,12 +173,12 @@ class _Scope:
         rest = AffineExpr.constant(number)
         for n, coefficient in enumerate(coefficients[1:]):
             rest = rest + AffineExpr.dimension(n) * coefficient
-        rest = rest.simplify(len(self.values), 0)
+        rest = simplified(rest, len(self.values))
         if constraint.kind is AffineConstraintKind.eq:
-            zero_at = (rest * -1 if own > 0 else rest).simplify(len(self.values), 0)
+            zero_at = simplified(rest * -1 if own > 0 else rest, len(self.values))
             return _divided_up(zero_at, abs(own)), _divided_down(zero_at, abs(own)) + 1
         if own > 0:
-            return (_divided_up((rest * -1).simplify(len(self.values), 0), own),)
+            return (_divided_up(simplified(rest * -1, len(self.values)), own),)
         return (_divided_down(rest, -own) + 1,)
 
     def _without_own(self, expr: AffineExpr) -> AffineExpr:

@@ -14,6 +14,7 @@ from ...analysis.isl_affine import lower_bounds, upper_bounds
 from ...analysis.reductions import ReductionUpdate, operator_name
 from ...analysis.scop import Access
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Mirror
 from ...dialects.shaped import memref_type
@@ -252,8 +253,7 @@ class _Symmetry:
             raise self._refuse("counts by more than 1 from a maximum of several expressions")
         (start,), values = lower[0], [*lower[1], *points[1]]
         after = (
-            (point - start).simplify(len(values), 0)
-            for point in shifted_to(points[0], len(lower[1]))
+            simplified(point - start, len(values)) for point in shifted_to(points[0], len(lower[1]))
         )
         return [start + each.ceil_div(step) * step for each in after], values
 

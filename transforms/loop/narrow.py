@@ -16,7 +16,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...dialects import loop
-from ...dialects.affine_bounds import Range, bounds, linear_form
+from ...dialects.affine_bounds import Range, bounds, linear_form, simplified
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
 from ..step_support.rewrite import lower_bound, set_bounds, upper_bound
@@ -42,14 +42,14 @@ class _Edge:
     def bound(self) -> AffineExpr:
         """The first v for which something is needed; for a last index the v behind the last one."""
         if self.is_last:
-            return ((self.needed - self.rest) // self.factor + 1).simplify(1, 0)
-        return (self.needed - self.rest).ceil_div(self.factor).simplify(1, 0)
+            return simplified((self.needed - self.rest) // self.factor + 1, 1)
+        return simplified((self.needed - self.rest).ceil_div(self.factor), 1)
 
     @property
     def room(self) -> AffineExpr:
         """What is not negative where something is needed, where v is not in it."""
         room = self.needed - self.rest
-        return (room if self.is_last else room * -1).simplify(1, 0)
+        return simplified(room if self.is_last else room * -1, 1)
 
 
 @frozen

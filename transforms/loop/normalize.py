@@ -34,7 +34,7 @@ class NormalizePlan:
 def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
     """Always legal: the same iterations run in the same order. A loop from the largest of several bounds stays."""
     nest, _ = nests.resolve(f"{step.function}/" if step.function else "")
-    loops = [op for op in operations_in(nest.function) if isinstance(op, loop.ForOp)]
+    loops = [op for op in operations_in(nest.function) if type(op) is loop.ForOp]
     return NormalizePlan(nest, tuple(op for op in loops if _is_to_be_counted(op)))
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.schedule.steps import Partition
 from ...frozen import frozen
 from ..step_support.copies import Copier
@@ -67,10 +67,15 @@ class PartitionPlan:
             insert_after(for_op, [back])
         set_bounds(for_op, begin, joined_bounds(self.upper, self.end, smallest=True))
         for if_op in [op for op in for_op.walk() if isinstance(op, loop.IfOp)]:
-            while for_op.is_ancestor(if_op) and simplify_condition(self.nest, if_op):
+            while for_op.is_ancestor(if_op) and self._simplify(if_op):
                 pass
         parts = [op and loop_handle(self.nest, op) for op in (front, back)]
         return PeeledLoops(parts[0], loop_handle(self.nest, for_op), parts[1])
+
+    def _simplify(self, if_op: loop.IfOp) -> bool:
+        block = if_op.parent
+        assert block is not None
+        return simplify_condition(self.nest, if_op, self.nest.frames.of(block))
 
 
 @planner(Partition)
@@ -130,7 +135,7 @@ class _Points:
                 if own:
                     side = starts if own > 0 else ends
                     point = _ceil(rest * -1, own) if own > 0 else _floor(rest, -own) + 1
-                    side.points.append(point.simplify(len(values), 0))
+                    side.points.append(simplified(point, len(values)))
                     side.values.append(values)
         return self._one(starts, is_start=True), self._one(ends, is_start=False)
 
@@ -154,7 +159,7 @@ class _Points:
         rest = AffineExpr.constant(number)
         for n, factor in enumerate(by.values()):
             rest = rest + AffineExpr.dimension(n) * factor
-        return own, rest.simplify(len(by), 0), list(by)
+        return own, simplified(rest, len(by)), list(by)
 
     def _take_out_inner(self, by: dict[SSAValue, int], number: int) -> int:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.schedule.steps import Peel
 from ...frozen import frozen
 from ..step_support.copies import Copier
@@ -68,13 +69,13 @@ class PeelPlan:
         (low,), low_values = self.lower
         (high,) = shifted_to(highs, len(low_values))
         values = [*low_values, *high_values]
-        count = (high - low).simplify(len(values), 0).ceil_div(step)
-        return [(low + (count - self.back) * step).simplify(len(values), 0)], values
+        count = simplified(high - low, len(values)).ceil_div(step)
+        return [simplified(low + (count - self.back) * step, len(values))], values
 
 
 def _moved(bound: BoundExprs, amount: int) -> BoundExprs:
     exprs, values = bound
-    return [(expr + amount).simplify(len(values), 0) for expr in exprs], values
+    return [simplified(expr + amount, len(values)) for expr in exprs], values
 
 
 @planner(Peel)

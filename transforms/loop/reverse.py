@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.schedule.steps import Reverse
 from ...frozen import frozen
 from ..step_support.handles import loop_handle
@@ -84,13 +85,13 @@ def _plan(
     if len(lows) > 1 and span != 1:
         return None
     if len(lows) > 1 or (len(highs) > 1 and span == 1):
-        lower = [(one - high).simplify(len(high_values), 0) for high in highs], high_values
-        upper = [(one - low).simplify(len(low_values), 0) for low in lows], low_values
+        lower = [simplified(one - high, len(high_values)) for high in highs], high_values
+        upper = [simplified(one - low, len(low_values)) for low in lows], low_values
         return ReversePlan(nest, for_op, lower, upper, 1, variable * -1, ())
     if len(highs) > 1:
         values = [*low_values, *high_values]
         later = shifted_to(highs, len(low_values))
-        counts = [(high - lows[0]).simplify(len(values), 0).ceil_div(span) for high in later]
+        counts = [simplified(high - lows[0], len(values)).ceil_div(span) for high in later]
         (first,) = shifted_to(lows, 1)
         lower = [one - count for count in counts], values
         return ReversePlan(
@@ -101,14 +102,14 @@ def _plan(
     values = [*low_values, *high_values]
     ends = low + high - 1
     if span != 1:
-        ends = low * 2 + ((high - low).simplify(1 + len(values), 0).ceil_div(span) - 1) * span
+        ends = low * 2 + (simplified(high - low, 1 + len(values)).ceil_div(span) - 1) * span
     return ReversePlan(
         nest,
         for_op,
         (lows, low_values),
         (highs, high_values),
         span,
-        (ends - variable).simplify(1 + len(values), 0),
+        simplified(ends - variable, 1 + len(values)),
         tuple(values),
     )
 

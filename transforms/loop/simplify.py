@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineConstraintExpr,
@@ -14,9 +14,9 @@ from xdsl.ir.affine import (
 
 from ...analysis.extremes import never_runs
 from ...analysis.frames import Frame
-from ...analysis.operations import operations_in
+from ...analysis.operations import blocks_of, operands_of
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.schedule.steps import Simplify
 from ...frozen import frozen
 from ..step_support.dead_conditions import simplify_condition
@@ -50,32 +50,40 @@ class SimplifyPlan:
         changed = True
         while changed:
             changed = tidy_expressions(self.nest)
-            for op in [op for op in operations_in(self.nest.function) if op.regions]:
-                while self._simplify(op):  # loops inside see the ones around as they will be
-                    changed = True
+            changed |= self._simplify_block(
+                self.nest.function.body.block, self.nest.frames.outermost
+            )
         return Nothing()
 
-    def _simplify(self, op: Operation) -> bool:
-        """Whether the operation, if it still is in the function, has been changed."""
-        function = self.nest.function
-        if not function.is_ancestor(op):
-            return False
-        match op:
-            case loop.IfOp():
-                return simplify_condition(self.nest, op)
-            case loop.ForOp():
-                return _simplify_bounds(self.nest, op) or _take_in_condition(op)
-            case _:
-                return False
+    def _simplify_block(self, block: Block, frame: Frame) -> bool:
+        """Whether something in a block has been changed. Loops inside see the ones around as they will be."""
+        changed, frames = False, self.nest.frames
+        last, op = None, block.first_op
+        while op is not None:
+            if op.regions and self._simplify(op, frame):
+                changed = True
+                if op.parent is not block:  # what has taken its place is simplified, too
+                    op = block.first_op if last is None else last.next_op
+                continue
+            for inner in blocks_of(op):
+                changed |= self._simplify_block(inner, frames.inside(op, inner, frame))
+            last, op = op, op.next_op
+        return changed
+
+    def _simplify(self, op: Operation, frame: Frame) -> bool:
+        """Whether an operation that stands in a frame has been changed."""
+        if type(op) is loop.ForOp:
+            return _simplify_bounds(self.nest, op, frame) or _take_in_condition(op)
+        return type(op) is loop.IfOp and simplify_condition(self.nest, op, frame)
 
 
-def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
+def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
     """What takes isl to decide: superfluous in a loop that is plain."""
-    if _is_plain(for_op):
+    is_empty = type(for_op.regions[0].block.first_op) is loop.YieldOp
+    if nest.simplified(for_op, outside) and not is_empty:
         return False
-    assert for_op.parent is not None
-    outside = nest.frames.of(for_op.parent)
-    if nest.simplified(for_op, outside) and body_ops(for_op):
+    if not is_empty and _is_plain(for_op):
+        nest.simplified.add(for_op, outside)
         return False
     changed = (
         _drop_dead(nest, outside, for_op)
@@ -88,8 +96,8 @@ def _simplify_bounds(nest: Nest, for_op: loop.ForOp) -> bool:
 
 
 def _is_plain(for_op: loop.ForOp) -> bool:
-    """Whether the loop has something to do, and runs from one number to another more than once."""
-    if for_op.operands or isinstance(for_op.body.block.first_op, loop.YieldOp):
+    """Whether the loop runs from one number to another more than once."""
+    if operands_of(for_op):
         return False
     match (for_op.lower_map.data.results, for_op.upper_map.data.results):
         case ((AffineConstantExpr(value=first),), (AffineConstantExpr(value=end),)):
@@ -137,9 +145,9 @@ def _replace_by_body(nest: Nest, for_op: loop.ForOp) -> bool:
 
 def _take_in_condition(for_op: loop.ForOp) -> bool:
     """`for i in L..U: if (i - p >= 0): S` → `for i in max(L, p)..U: S`"""
-    if_op = for_op.body.block.first_op
+    if_op = for_op.regions[0].block.first_op
     if (
-        not isinstance(if_op, loop.IfOp)
+        type(if_op) is not loop.IfOp
         or len(body_ops(for_op)) != 1
         or for_op.mode is not None
         or if_op.else_region.blocks
@@ -181,7 +189,7 @@ def _as_bounds(
     for n, coefficient in enumerate(coefficients):
         if n != own:
             rest = rest + AffineExpr.dimension(n) * (coefficient * sign)
-    rest = rest.simplify(len(values), 0)
+    rest = simplified(rest, len(values))
     factor = coefficients[own] * sign
     lower: list[AffineExpr] = []
     upper: list[AffineExpr] = []
@@ -191,7 +199,7 @@ def _as_bounds(
         sides.append((-factor, rest * -1))
     for a, b in sides:
         if a > 0:
-            lower.append((b * -1).simplify(len(values), 0).ceil_div(a) if a != 1 else b * -1)
+            lower.append(simplified(b * -1, len(values)).ceil_div(a) if a != 1 else b * -1)
         else:
             upper.append((b // -a if a != -1 else b) + 1)
     # Another start would move the iterations of a loop that leaves some out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
 from ...frozen import frozen
@@ -107,8 +107,8 @@ def blocks_and_rest(
     values = [*low_values, *high_values]
     middles = shifted_to(highs, len(low_values))
     uneven = _uneven(lower, upper, span)[0]
-    length = (middles[uneven] - low + (for_op.step.value.data - 1)).simplify(len(values), 0)
-    middle = (low + length // span * span).simplify(len(values), 0)
+    length = simplified(middles[uneven] - low + (for_op.step.value.data - 1), len(values))
+    middle = simplified(low + length // span * span, len(values))
     middles[uneven] = middle
     start = [middle] if is_sure_maximum(middle, low) else [low, middle]
     return (lower, (middles, values)), ((start, values), upper)

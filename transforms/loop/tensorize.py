@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.affine_isl import constant, pw_aff, variable
 from ...analysis.alias import Aliases
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.affine_text import compact
 from ...dialects.loop import RunMode
 from ...dialects.schedule.steps import Tensorize
@@ -423,7 +424,7 @@ class _Subscripts:
         if own is None:
             return theirs
         ours = self._in_first(self._ours.map.data.results[own], list(self._ours.operands_))
-        return (theirs - ours * stride).simplify(len(self.values), 0)
+        return simplified(theirs - ours * stride, len(self.values))
 
     def _in_first(self, expr: AffineExpr, operands: list[SSAValue]) -> AffineExpr:
         """The expression with the first value of each loop of the nest, over `values`."""
@@ -445,7 +446,7 @@ class _Subscripts:
             raise Mismatch("a subscript of the nest uses a value made inside of a loop around it")
         zero = AffineExpr.constant(0)
         placed = [zero if p is None else p for p in positions]
-        return collected.replace_dims_and_symbols(placed, ()).simplify(len(self.values), 0)
+        return simplified(collected.replace_dims_and_symbols(placed, ()), len(self.values))
 
 
 LoopTensorizePass = step_pass(Tensorize)

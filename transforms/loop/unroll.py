@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.loop import RunMode, RunModeAttr
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
@@ -52,7 +53,7 @@ class UnrollPlan:
         (first,), values = self.first
         span = self.for_op.step.value.data
         for number, copy in enumerate(_copies(self.nest, self.for_op, self.count)):
-            value = (first + number * span).simplify(len(values), 0)
+            value = simplified(first + number * span, len(values))
             substitute(copy.induction_variable, value, values)
             insert_before(self.for_op, _detached(copy))
         replace_loop(self.for_op, ())

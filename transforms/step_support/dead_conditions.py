@@ -18,17 +18,14 @@ from .nest import Nest
 from .rewrite import set_condition, shifted_to
 
 
-def simplify_condition(nest: Nest, if_op: loop.IfOp) -> bool:
+def simplify_condition(nest: Nest, if_op: loop.IfOp, around: Frame) -> bool:
     """
-    Take a condition apart that is decided, or make it smaller. Whether anything changed.
+    Take a condition apart that is decided where it stands, or make it smaller. Whether anything changed.
 
     A condition that always holds is replaced by its first branch, one that never does by its second.
     Constraints that follow from the rest and from the loops around are dropped. Conditions directly in
     each other, and equal ones after each other, become one.
     """
-    block = if_op.parent
-    assert block is not None
-    around = nest.frames.of(block)
     if not nest.simplified(if_op, around):
         if _simplify_constraints(around, if_op):
             return True

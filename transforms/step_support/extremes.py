@@ -13,6 +13,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from ...dialects.affine_bounds import simplified
 from .rewrite import BoundExprs
 
 
@@ -26,7 +27,7 @@ def extreme(
     """
     exprs, values = bound
     found = [_extreme(expr, values, room, greatest) for expr in exprs]
-    known = [expr.simplify(len(values), 0) for expr in found if expr is not None]
+    known = [simplified(expr, len(values)) for expr in found if expr is not None]
     return (known, values) if len(known) == len(found) else None
 
 

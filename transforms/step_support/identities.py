@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
@@ -64,9 +64,11 @@ class Identities:
             identity.subject = new
             self._of[new] = identity
 
-    def end_erased(self, step: str) -> None:
-        """Note for what is no longer in the function that this step has ended it."""
-        for subject in [subject for subject in self._of if not _is_there(subject)]:
+    def end_erased(self, describe: Callable[[], str]) -> None:
+        """Note for what is no longer in the function that a step, which is written as `describe` says, has ended it."""
+        gone = [subject for subject in self._of if not _is_there(subject)]
+        step = describe() if gone else ""
+        for subject in gone:
             self._of.pop(subject).ended_by = step
 
     def all(self) -> dict[Identity, Subject]:
@@ -103,8 +105,9 @@ def subjects_in(root: Operation) -> Iterator[Subject]:
 
 def _is_there(subject: Subject) -> bool:
     """Whether it stands in a block: what is erased, and all that is inside of it, does not."""
-    if isinstance(subject, loop.ForOp):
+    if type(subject) is loop.ForOp:
         return subject.parent is not None
+    assert isinstance(subject, SSAValue)
     owner = subject.owner
     if isinstance(owner, Block):
         return owner.parent is not None

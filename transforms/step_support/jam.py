@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr
 
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.loop import LoopKind
 from ...frozen import frozen
 from .copies import Copier
@@ -184,7 +185,7 @@ def with_effects(ops: Sequence[Operation]) -> list[Operation]:
 def _plus(bound: BoundExprs, amounts: Sequence[int]) -> BoundExprs:
     exprs, values = bound
     more = zip(exprs, amounts, strict=True)
-    return [(expr + amount).simplify(len(values), 0) for expr, amount in more], values
+    return [simplified(expr + amount, len(values)) for expr, amount in more], values
 
 
 def _different(
@@ -207,4 +208,4 @@ def _aligned(lower: BoundExprs, upper: BoundExprs, step: int) -> BoundExprs:
     (low,), low_values = lower
     (high,) = shifted_to(upper[0], len(low_values))
     values = [*low_values, *upper[1]]
-    return [low + (high - low).simplify(len(values), 0).ceil_div(step) * step], values
+    return [low + simplified(high - low, len(values)).ceil_div(step) * step], values

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
 from ...analysis.frames import Frames
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_in, operations_of
 from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
@@ -34,6 +34,8 @@ class Nest:
         self.simplified = Settled()
         """loops with bounds, and conditions, of which the same is true"""
         self._operations: list[Operation] | None = None
+        self._loops: dict[str, list[loop.ForOp]] | None = None
+        """by name, as long as nothing changes"""
         self._is_changing = False
 
     def set_changing(self, is_changing: bool) -> bool:
@@ -41,7 +43,7 @@ class Nest:
         was_changing = self._is_changing
         self._is_changing = is_changing
         if is_changing:
-            self._operations = None
+            self._operations = self._loops = None
         self._let_ask(not is_changing)
         return was_changing
 
@@ -83,17 +85,17 @@ class Nest:
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
         self.function = function
-        self._frames = self._dependences = self._operations = None
+        self._frames = self._dependences = self._operations = self._loops = None
 
     # Names.
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
-        return (op for op in self.operations() if type(op) is loop.ForOp)
+        return iter([op for op in self.operations() if type(op) is loop.ForOp])
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
-        found = [op for op in self.loops() if op.loop_name.data == name]
+        found = self._loops_by_name().get(name, ())
         if len(found) == 1:
             return found[0]
         function = self.function.sym_name.data
@@ -108,6 +110,16 @@ class Nest:
             f"function '{function}' has no loop '{name}', {_known('loops', names, name)}",
             op=self.function,
         )
+
+    def _loops_by_name(self) -> dict[str, list[loop.ForOp]]:
+        if self._loops is not None:
+            return self._loops
+        found: dict[str, list[loop.ForOp]] = {}
+        for op in self.loops():
+            found.setdefault(op.loop_name.data, []).append(op)
+        if not self._is_changing:
+            self._loops = found
+        return found
 
     def buffers(self) -> Iterator[SSAValue]:
         """All buffers: arguments first, then scratch buffers and views in textual order."""
@@ -142,7 +154,7 @@ class Nest:
 
     def fresh_loop_name(self, name: str) -> str:
         """`name`, or with a number after it when a loop is called so already."""
-        taken = {op.loop_name.data for op in self.loops()}
+        taken = self._loops_by_name()
         candidate, number = name, 0
         while candidate in taken:
             number += 1
@@ -168,7 +180,11 @@ class Nest:
 
         They differ from each other and from all loops that stay.
         """
-        taken = {op.loop_name.data for op in self.loops() if op not in replaced}
+        taken = {
+            name
+            for name, loops in self._loops_by_name().items()
+            if any(op not in replaced for op in loops)
+        }
         chosen: list[str] = []
         for name in names:
             candidate, number = name, 0
@@ -181,7 +197,7 @@ class Nest:
 
     def taken_names(self) -> set[str]:
         """The names of all loops and buffers, which clones must not have."""
-        return {*self._buffer_names()} | {op.loop_name.data for op in self.loops()}
+        return {*self._buffer_names(), *self._loops_by_name()}
 
     # Time.
 
@@ -190,17 +206,22 @@ class Nest:
         return 2 * sum(1 for _ in regions_around(for_op)) + 1
 
 
+def loops_of(block: Block) -> list[loop.ForOp]:
+    """The loops that stand in a block itself, in order."""
+    return [op for op in operations_of(block) if type(op) is loop.ForOp]
+
+
 def regions_around(op: Operation) -> Iterator[Operation]:
     """The loops and conditions around an operation, innermost first."""
     parent = op.parent_op()
-    while isinstance(parent, loop.ForOp | loop.IfOp):
+    while type(parent) is loop.ForOp or type(parent) is loop.IfOp:
         yield parent
         parent = parent.parent_op()
 
 
 def loops_around(op: Operation) -> list[loop.ForOp]:
     """The loops around an operation, outermost first."""
-    return [parent for parent in regions_around(op) if isinstance(parent, loop.ForOp)][::-1]
+    return [parent for parent in regions_around(op) if type(parent) is loop.ForOp][::-1]
 
 
 def _known(what: str, names: list[str], wanted: str) -> str:

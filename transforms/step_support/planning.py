@@ -84,7 +84,7 @@ def apply(step: Step, nests: Nests) -> Made[Handle]:
     nests.rewrites += 1
     for nest in nests.known():
         nest.invalidate()
-        nest.identities.end_erased(describe(step))
+        nest.identities.end_erased(lambda: describe(step))
     return made
 
 

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...analysis.domains import REMEMBERED
 from ...analysis.extremes import are_never_positive, is_always_multiple, is_never_negative
 from ...analysis.frames import Frame
+from ...dialects.affine_bounds import simplified
 from ...dialects.affine_text import compact
 
 _Order = Callable[[AffineExpr, AffineExpr], bool]
@@ -18,7 +19,7 @@ _Order = Callable[[AffineExpr, AffineExpr], bool]
 
 @lru_cache(REMEMBERED)
 def _difference(a: AffineExpr, b: AffineExpr, dims: int) -> AffineExpr:
-    return (a - b).simplify(dims, 0)
+    return simplified(a - b, dims)
 
 
 class Ranges:
@@ -42,7 +43,7 @@ class Ranges:
         """Whether `expr` is always a multiple of `factor`."""
         if factor == 1:
             return True
-        term = self._term(expr.simplify(len(self._values), 0))
+        term = self._term(simplified(expr, len(self._values)))
         return term is not None and is_always_multiple(self._around, term, factor)
 
     def greatest(self, terms: Sequence[AffineExpr]) -> list[AffineExpr]:

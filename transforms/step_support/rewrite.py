@@ -25,7 +25,13 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED
 from ...analysis.operations import operands_of, operations_of
 from ...dialects import loop
-from ...dialects.affine_bounds import linear_form, sum_of_terms, terms
+from ...dialects.affine_bounds import (
+    has_each_term_once,
+    linear_sum,
+    simplified,
+    sum_of_terms,
+    terms,
+)
 from ...dialects.affine_substitution import substituted
 from ...dialects.affine_text import compact, first_positions
 from ...dialects.leaf_operations import set_operands
@@ -121,7 +127,8 @@ def _substituted(
     (shifted,) = shifted_to([expr], count)
     dims = [shifted if by else AffineExpr.dimension(n) for n, by in enumerate(replaced)]
     new, kept = compact([substituted(e, dims) for e in exprs], same)
-    new, kept = compact([collected(e) for e in new], kept)
+    if not all(map(has_each_term_once, new)):
+        new, kept = compact([collected(e) for e in new], kept)
     return new, tuple(kept)
 
 
@@ -150,21 +157,7 @@ def added_up(
     positions = {value: n for n, value in reversed(list(enumerate(values)))}
     dims = [AffineExpr.dimension(positions[value]) for value in values]
     merged = [substituted(e, dims) for e in exprs]
-    return [_linear_sum(e, len(values)) for e in merged], list(values)
-
-
-def _linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr:
-    linear = linear_form(expr, num_dims)
-    if linear is None:
-        return expr
-    result: AffineExpr | None = None
-    for n, factor in enumerate(linear[0]):
-        if factor:
-            term = AffineExpr.dimension(n) * factor
-            result = term if result is None else result + term
-    if result is None:
-        return AffineExpr.constant(linear[1])
-    return result + linear[1]
+    return [linear_sum(e, len(values)) or e for e in merged], list(values)
 
 
 def set_subscripts(
@@ -222,7 +215,7 @@ def room_for(value: AffineExpr, upper: BoundExprs) -> list[AffineConstraintExpr]
     """
     highs, values = upper
     rooms = [high - value - 1 for high in shifted_to(highs, 1)]
-    return [loop.at_least_zero(room.simplify(1 + len(values), 0)) for room in rooms]
+    return [loop.at_least_zero(simplified(room, 1 + len(values))) for room in rooms]
 
 
 def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
@@ -238,14 +231,14 @@ def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
     def counted(bound: BoundExprs) -> BoundExprs:
         exprs, values = bound
         every = [*zero_values, *values]
-        spans = [(e - zero).simplify(len(every), 0) for e in shifted_to(exprs, len(zero_values))]
+        spans = [simplified(e - zero, len(every)) for e in shifted_to(exprs, len(zero_values))]
         return [span if step == 1 else span.ceil_div(step) for span in spans], every
 
     nothing: BoundExprs = [AffineExpr.constant(0)], ()
     lower = nothing if origin is None else counted(lower_bound(op))
     upper = counted(upper_bound(op))
     (first,) = shifted_to([zero], 1)
-    value = (first + AffineExpr.dimension(0) * step).simplify(1 + len(zero_values), 0)
+    value = simplified(first + AffineExpr.dimension(0) * step, 1 + len(zero_values))
     substitute(op.induction_variable, value, [op.induction_variable, *zero_values])
     set_bounds(op, lower, upper)
     set_step(op, 1)
@@ -297,7 +290,9 @@ def _dimensions_from(offset: int) -> list[AffineExpr]:
 
 def body_ops(op: loop.ForOp) -> list[Operation]:
     """The operations of a loop's body without its terminator."""
-    return [inner for inner in operations_of(op.body.block) if type(inner) is not loop.YieldOp]
+    return [
+        inner for inner in operations_of(op.regions[0].block) if type(inner) is not loop.YieldOp
+    ]
 
 
 def move_body(source: loop.ForOp, target: Block) -> None:

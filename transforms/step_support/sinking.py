@@ -13,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...analysis.affine_isl import constant, pw_aff
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.schedule import Step
 from ...frozen import frozen
 from .nest import Nest
@@ -69,7 +70,7 @@ class Sinking:
         for for_op in self.chain[segment.level + 1 :]:
             (value,), values = self.extreme(for_op, first=segment.is_before)
             (value,) = shifted_to([value], len(operands) + 1)
-            exprs.append((AffineExpr.dimension(len(operands)) - value).simplify(128, 0))
+            exprs.append(simplified(AffineExpr.dimension(len(operands)) - value, 128))
             operands += [for_op.induction_variable, *values]
         zero = AffineExpr.constant(0)
         constraints = [
@@ -88,7 +89,7 @@ class Sinking:
         values = [*low_values, *high_values]
         if step == 1:
             return [high - 1], values
-        count = (high - lows[0]).simplify(len(values), 0).ceil_div(step)
+        count = simplified(high - lows[0], len(values)).ceil_div(step)
         return [lows[0] + (count - 1) * step], values
 
     # Time.

@@ -15,9 +15,15 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
 from ...analysis.frames import Frame
 from ...analysis.guards import compared, predicate_of
-from ...analysis.operations import operations_of
+from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects import loop
-from ...dialects.affine_bounds import Range, bounds, linear_form, without_divisions
+from ...dialects.affine_bounds import (
+    Range,
+    bounds,
+    has_each_term_once,
+    linear_form,
+    without_divisions,
+)
 from ...dialects.affine_text import compact
 from ...frozen import frozen
 from .dead import erase_dead
@@ -62,8 +68,8 @@ def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
             if op.parent_block() is None:
                 continue
             nest.tidied.add(op, frame)
-        for region in op.regions:
-            for inner in region.blocks:
+        if op.regions:
+            for inner in blocks_of(op):
                 changed |= _tidy_block(nest, inner, nest.frames.inside(op, inner, frame))
     return changed
 
@@ -110,42 +116,42 @@ _AFFINE = frozenset(
 
 
 def _tidy(op: Operation, frame: Frame) -> bool:
-    match op:
-        case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
-            old, values = op.map.data.results, list(op.operands_)
-            new = _worked_out(old, values, frame)
-            if new != old:
-                set_subscripts(op, new, values)
-        case loop.ForOp():
-            lows, highs = lower_bound(op), upper_bound(op)
-            old = (*lows[0], *highs[0])
-            lower, upper = _worked_out(*lows, frame), _worked_out(*highs, frame)
-            new = (*lower, *upper)
-            if new != old:
-                set_bounds(op, (lower, lows[1]), (upper, highs[1]))
-        case loop.IfOp():
-            constraints, values = op.condition.data.constraints, list(op.condition_operands)
-            old = tuple(c.lhs for c in constraints)
-            new = _worked_out(old, values, frame)
-            if new != old:
-                parts = zip(constraints, new, strict=True)
-                set_condition(
-                    op,
-                    [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts],
-                    values,
-                )
-        case affine.ApplyOp():
-            old, values = (applied(op),), list(op.mapOperands)
-            new = _worked_out(old, values, frame)
-            if new != old:
-                exprs, used = compact(new, values)
-                op.operands = used
-                op.map = AffineMapAttr(AffineMap(len(used), 0, exprs))
-        case arith.CmpiOp():
-            return _decide(op, frame)
-        case _:
+    if type(op) is loop.LoadOp or type(op) is loop.StoreOp or type(op) is loop.PrefetchOp:
+        map_, operands = op.map.data, operands_of(op)
+        values = operands[len(operands) - map_.num_dims :]
+        new = _worked_out(map_.results, values, frame)
+        if new == map_.results:
             return False
-    return new != old
+        set_subscripts(op, new, values)
+    elif type(op) is loop.ForOp:
+        lows, highs = lower_bound(op), upper_bound(op)
+        lower, upper = _worked_out(*lows, frame), _worked_out(*highs, frame)
+        if lower == lows[0] and upper == highs[0]:
+            return False
+        set_bounds(op, (lower, lows[1]), (upper, highs[1]))
+    elif type(op) is loop.IfOp:
+        constraints, values = op.condition.data.constraints, operands_of(op)
+        old = tuple(c.lhs for c in constraints)
+        new = _worked_out(old, values, frame)
+        if new == old:
+            return False
+        parts = zip(constraints, new, strict=True)
+        set_condition(
+            op,
+            [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts],
+            values,
+        )
+    elif type(op) is affine.ApplyOp:
+        old, values = (applied(op),), operands_of(op)
+        new = _worked_out(old, values, frame)
+        if new == old:
+            return False
+        exprs, used = compact(new, values)
+        op.operands = used
+        op.map = AffineMapAttr(AffineMap(len(used), 0, exprs))
+    else:
+        return type(op) is arith.CmpiOp and _decide(op, frame)
+    return True
 
 
 _ANSWERS: Mapping[str, tuple[bool, bool, bool]] = {
@@ -220,8 +226,10 @@ def _constant_condition(value: SSAValue) -> bool | None:
 def _worked_out(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue], frame: Frame
 ) -> tuple[AffineExpr, ...]:
+    if all(map(has_each_term_once, exprs)):  # as most: nothing to work out, whatever is known
+        return tuple(exprs)
     known = _known(values, frame)
-    return tuple(_expression(e, known) for e in exprs)
+    return tuple([_expression(e, known) for e in exprs])
 
 
 def _known(values: Sequence[SSAValue], frame: Frame) -> tuple[Known, ...]:

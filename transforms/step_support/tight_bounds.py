@@ -20,6 +20,7 @@ from ...analysis.domains import (
 from ...analysis.extremes import corners, is_never_negative, iterations, value_bounds
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
+from ...dialects.affine_bounds import simplified
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
@@ -134,4 +135,4 @@ def _simplified(bound: BoundExprs) -> BoundExprs:
 
 @lru_cache(REMEMBERED)
 def _simpler(expr: AffineExpr, dims: int) -> AffineExpr:
-    return expr.simplify(dims, 0)
+    return simplified(expr, dims)
