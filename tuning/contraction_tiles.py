@@ -27,7 +27,7 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .lanes import vectorize_in_blocks
 from .levels import Level, Nest
-from .panels import Packing, packed_order, vectorize_packing
+from .panels import Packing, Panels, cut_into_panels, packed_order, vectorize_panels
 from .register_tile import (
     Tile,
     in_lanes,
@@ -98,6 +98,7 @@ class _Tiles:
         self.row_backs: list[LoopHandle] = []
         self.column_backs: list[LoopHandle] = []
         self.packings: list[Packing] = []
+        self.cut_copies: list[Panels] = []
         self.staged: list[Access] = []
         """operands that tiles read copies of"""
         self.computed: list[tuple[LoopHandle, int]] = []
@@ -407,6 +408,7 @@ class _Tiles:
             self.tiles.append((tile, kept))
         if not self.peels_tiles:
             self._fetch_ahead()
+        self.cut_copies = [cut_into_panels(self.s, packing) for packing in self.packings]
         self.s.tidy()
 
     def _fetch_ahead(self) -> None:
@@ -472,8 +474,7 @@ class _Tiles:
                 is_last = any(_is_in(copy, back) for back in self.column_backs)
                 columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
                 in_lanes(s, copy, vector_span(columns, self.lanes))
-        for packing in self.packings:
-            vectorize_packing(s, packing, self.lanes)
+        vectorize_panels(s, self.cut_copies, self.lanes)
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         if self.peels_tiles:
             self._peel_rows()

@@ -50,46 +50,85 @@ def packed_order(c: Contraction, access: Access, batch: Iterable[int], own: int)
     return (*fixed, *dimensions)
 
 
+@frozen
+class Panels:
+    """A copy whose loop over the last axis, if there is one, is cut into `panel` and `element` where there are several panels."""
+
+    packing: Packing
+    element: LoopHandle | None
+    panel: LoopHandle | None = None
+
+    @property
+    def summed(self) -> LoopHandle | None:
+        """The loop along which panels are stored one element after the other."""
+        order = self.packing.order
+        loop = self.packing.staged.copy_along(order[-2]) if len(order) > 1 else None
+        return None if loop is None or loop.is_gone else loop
+
+
 def vectorize_packing(s: Session, packing: Packing, width: int) -> None:
     """Run a copy in vectors of up to `width` lanes. Its loops are as `stage` has made them."""
+    vectorize_panels(s, [cut_into_panels(s, packing)], width)
+
+
+def cut_into_panels(s: Session, packing: Packing) -> Panels:
+    """Cut the loop along which neighbours are stored."""
     last = packing.staged.copy_along(packing.order[-1])
-    summed = packing.staged.copy_along(packing.order[-2]) if len(packing.order) > 1 else None
     if last is None or last.is_gone or packing.size == 1:
-        return
+        return Panels(packing, None)
     count = min(packing.extent, packing.block_size) if packing.block else packing.extent
     if count <= packing.size:
-        _in_lanes(s, packing, last, summed, width, None)
-        return
+        return Panels(packing, last)
     panel, element = s.cut(last, packing.size, "panel", "element", tail="perfect")
+    return Panels(packing, element, panel)
+
+
+def vectorize_panels(s: Session, cut: Iterable[Panels], width: int) -> None:
+    """Run copies in vectors of up to `width` lanes: what steps leave in all of them is cleaned up at once."""
     s.tidy()
-    rows = summed.trips if summed is not None and not summed.is_gone else None
-    if packing.reads_last and summed is not None and rows is not None and rows > COPIED_ROWS:
-        block, row = s.cut(summed, COPIED_ROWS, "block", "row")
-        s.order(block, panel, row, element)
-        summed = None
-    _in_lanes(s, packing, element, summed, width, panel)
+    arranged = [
+        (panels, stored, *_arrange(s, panels, stored, width))
+        for panels in cut
+        if (stored := panels.element) is not None and not stored.is_gone
+    ]
+    s.tidy()
+    for panels, stored, lane, whole in arranged:
+        if lane is not None or panels.packing.reads_last:
+            _in_lanes(s, panels.packing, stored, lane, whole)
+
+
+def _arrange(
+    s: Session, panels: Panels, stored: LoopHandle, width: int
+) -> tuple[LoopHandle | None, set[LoopHandle]]:
+    """
+    Put the loops of a copy in their order, and give panels without padding a loop of their own: the loop along which neighbours are
+    read, where blocks are transposed, and the loops along which they are stored in panels that are whole.
+    """
+    packing, panel, summed = panels.packing, panels.panel, panels.summed
+    lane = None
+    if panel is not None:
+        rows = None if summed is None else summed.trips
+        if summed is not None and packing.reads_last and rows is not None and rows > COPIED_ROWS:
+            block, row = s.cut(summed, COPIED_ROWS, "block", "row")
+            s.order(block, panel, row, stored)
+    if packing.reads_summed and not packing.reads_last and summed is not None:
+        lane = _blocks_to_transpose(s, panel, stored, summed, width)
+    elif not packing.reads_last:
+        return None, set()
+    if panel is None or not packing.is_padded or panel.is_gone:
+        return lane, {stored}
+    whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
+    return lane, {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
 
 
 def _in_lanes(
     s: Session,
     packing: Packing,
     stored: LoopHandle,
-    summed: LoopHandle | None,
-    width: int,
-    panel: LoopHandle | None,
+    lane: LoopHandle | None,
+    whole: set[LoopHandle],
 ) -> None:
     """Run the loop along which neighbours are stored in lanes, and the one along which they are read."""
-    transposes = packing.reads_summed and not packing.reads_last
-    lane = None
-    if transposes and summed is not None and not summed.is_gone:
-        lane = _blocks_to_transpose(s, panel, stored, summed, width)
-    elif not packing.reads_last:
-        return
-    whole = {stored}
-    if panel is not None and packing.is_padded and not panel.is_gone:
-        whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
-        whole = {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
-    s.tidy()
     for copy in stored.copies:
         around = None if lane is None else _around(lane, copy)
         # What is not whole runs seldom: in one direction only, so that the code stays small.
