@@ -8,7 +8,7 @@ loop carries it, at what distance, and which pair of iterations a new order woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache, reduce
@@ -409,7 +409,7 @@ def _groups(scop: Scop) -> list[list[Access]]:
 class _Finder:
     """Pairs accesses of one function."""
 
-    def __init__(self, scop: Scop, updates: Mapping[Operation, ReductionUpdate]):
+    def __init__(self, scop: Scop, updates: Updates):
         self._scop, self._updates = scop, updates
         self._found: dict[tuple[Access, Access], Dependence | None] = {}
 
@@ -421,8 +421,9 @@ class _Finder:
         return self._found[ends]
 
     @cached_property
-    def _textual_order(self) -> dict[Operation, int]:
-        return {access.op: n for n, access in enumerate(self._scop.accesses)}
+    def _textual_order(self) -> dict[int, int]:
+        """By the identity of each operation."""
+        return {id(access.op): n for n, access in enumerate(self._scop.accesses)}
 
     def _find(self, source: Access, sink: Access) -> Dependence | None:
         same_buffer = source.buffer is sink.buffer
@@ -432,10 +433,10 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        reduction = _common_reduction(self._updates, source, sink)
+        reduction, order = _common_reduction(self._updates, source, sink), self._textual_order
         # The load of one update always runs before its own store.
         is_own = reduction is not None and self._updates[source.op] is self._updates[sink.op]
-        is_later = self._textual_order[source.op] < self._textual_order[sink.op] and not is_own
+        is_later = order[id(source.op)] < order[id(sink.op)] and not is_own
         exact = same_buffer and source.exact and sink.exact
         return Dependence(source, sink, kind, exact, is_later, reduction)
 
@@ -491,10 +492,8 @@ def _within(
     return None if pairs.is_empty() else pairs
 
 
-def _common_reduction(
-    updates: Mapping[Operation, ReductionUpdate], source: Access, sink: Access
-) -> ReductionUpdate | None:
-    first, second = updates.get(source.op), updates.get(sink.op)
+def _common_reduction(updates: Updates, source: Access, sink: Access) -> ReductionUpdate | None:
+    first, second = updates.of(source.op), updates.of(sink.op)
     if first is None or second is None or first.operator != second.operator:
         return None
     return first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolTable, get_effects
@@ -23,11 +25,19 @@ def hidden_effects(op: Operation) -> Operation | None:
 
 
 def _find(op: Operation, seen: set[Operation]) -> Operation | None:
-    return next((inner for inner in (op, *operations_in(op)) if _is_hidden(inner, seen)), None)
+    operations = (op, *operations_in(op))
+    if all(map(_is_of_confined_dialect, set(map(type, operations)))):
+        return None  # as nearly always
+    return next((inner for inner in operations if _is_hidden(inner, seen)), None)
+
+
+@cache
+def _is_of_confined_dialect(kind: type[Operation]) -> bool:
+    return kind.name.partition(".")[0] in _CONFINED
 
 
 def _is_hidden(op: Operation, seen: set[Operation]) -> bool:
-    if op.dialect_name() in _CONFINED:
+    if _is_of_confined_dialect(type(op)):
         return False
     if op.has_trait(IsTerminator) or op.has_trait(RecursiveMemoryEffect):
         return False  # what is inside is asked for itself

@@ -72,12 +72,16 @@ class Updates(Mapping[Operation, ReductionUpdate]):
         self._known: dict[Operation, ReductionUpdate | None] = {}
 
     def __getitem__(self, op: Operation) -> ReductionUpdate:
-        if op not in self._known:
-            self._known[op] = self._find(op)
-        found = self._known[op]
+        found = self.of(op)
         if found is None:
             raise KeyError(op)
         return found
+
+    def of(self, op: Operation) -> ReductionUpdate | None:
+        """As `get`, without an error on the way: most accesses belong to none."""
+        if op not in self._known:
+            self._known[op] = self._find(op)
+        return self._known[op]
 
     def __iter__(self) -> Iterator[Operation]:
         for op in self._operations:
@@ -91,7 +95,7 @@ class Updates(Mapping[Operation, ReductionUpdate]):
     def _find(self, op: Operation) -> ReductionUpdate | None:
         if type(op) is loop.LoadOp:
             store = _store_of(op)
-            found = self.get(store) if store is not None else None
+            found = self.of(store) if store is not None else None
             return found if found is not None and found.load is op else None
         found = _update(op) if type(op) is loop.StoreOp else None
         return found if found is not None and _is_undisturbed(found, self._aliases) else None

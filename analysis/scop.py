@@ -71,7 +71,8 @@ class Access:
     @cached_property
     def exact(self) -> bool:
         """Whether the element is known: all subscripts are affine."""
-        return isinstance(self.op, loop.LoadOp | loop.StoreOp) and None not in self.place.subscripts
+        kind = type(self.op)
+        return (kind is loop.LoadOp or kind is loop.StoreOp) and None not in self.place.subscripts
 
     @property
     def certain(self) -> bool:
@@ -84,7 +85,7 @@ class Access:
         return (
             self.exact
             and isinstance(self.op, loop.LoadOp | loop.StoreOp)
-            and self.op.buffer is self.buffer
+            and self._accessed is self.buffer
         )
 
     @property
@@ -125,10 +126,9 @@ class Access:
         """For each axis of the buffer the subscript as an affine expression, None where it is not one."""
         op, root = self.op, self.buffer
         if self._accessed is root or self._scop.aliases.same_indices(self._accessed) is root:
+            if type(op) is loop.LoadOp or type(op) is loop.StoreOp:
+                return _subscripts_of(op, frame)
             match op:
-                case loop.LoadOp() | loop.StoreOp():
-                    operands = op.operands_
-                    return tuple(_partly(e, operands, frame) for e in op.map.data.results)
                 case memref.LoadOp() | memref.StoreOp():
                     return tuple(frame.term(index) for index in op.indices)
                 case _:
@@ -164,9 +164,12 @@ class Scop:
 
     def _found(self, operations: Sequence[Operation]) -> Iterator[Access]:
         loops_of, number = self._loops, 0
+        block, loops = None, None
         for op in operations:
-            assert op.parent is not None
-            loops = loops_of.get(op.parent)
+            if op.parent is not block:
+                block = op.parent
+                assert block is not None
+                loops = loops_of.get(block)
             if loops is None:
                 continue  # a part of an opaque operation
             kind = type(op)
@@ -204,8 +207,8 @@ class Scop:
 
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
-        if isinstance(op, loop.ForOp):
-            own = self._loops.get(op.body.block)
+        if type(op) is loop.ForOp:
+            own = self._loops.get(op.regions[0].block)
             if own is not None:
                 depth = len(own) - 1
                 return [a for a in self.accesses if len(a.loops) > depth and a.loops[depth] is op]
@@ -268,13 +271,21 @@ def _levels(block: Block) -> int:
     return count
 
 
-def _partly(expr: AffineExpr, operands: Sequence[SSAValue], frame: Frame) -> AffineExpr | None:
-    """One expression as `terms`: only the operands that it uses have to be affine."""
-    known = [frame.term(operand) for operand in operands]
-    if any(known[position] is None for position in expr.used_dims()):
-        return None
+def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
+    """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
+    map_, operands = op.map.data, operands_of(op)
+    known = [frame.term(operand) for operand in operands[len(operands) - map_.num_dims :]]
+    if None not in known:
+        terms = cast("list[AffineExpr]", known)
+        return tuple([substituted(expr, terms) for expr in map_.results])
     zero = AffineExpr.constant(0)
-    return substituted(expr, [term or zero for term in known])
+    terms = [term or zero for term in known]
+    return tuple(
+        None
+        if any(known[position] is None for position in expr.used_dims())
+        else substituted(expr, terms)
+        for expr in map_.results
+    )
 
 
 @lru_cache(REMEMBERED)
@@ -289,6 +300,8 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
         return ((operands_of(op)[0], False),)
     if kind is loop.StoreOp:
         return ((operands_of(op)[1], True),)
+    if not op.regions and not any(type(value.type) is MemRefType for value in operands_of(op)):
+        return ()
     buffers = _buffers_used(op)
     if not buffers:
         return ()

@@ -159,10 +159,8 @@ def loops_of(around: Around) -> list[LoopPart]:
 def _plus(sum_: Range, range_: Range, factor: int) -> Range:
     if not factor:
         return sum_
-    low, high = (None if bound is None else bound * factor for bound in range_)
-    if factor < 0:
-        low, high = high, low
+    low, high = range_ if factor > 0 else (range_[1], range_[0])
     return (
-        None if sum_[0] is None or low is None else sum_[0] + low,
-        None if sum_[1] is None or high is None else sum_[1] + high,
+        None if sum_[0] is None or low is None else sum_[0] + low * factor,
+        None if sum_[1] is None or high is None else sum_[1] + high * factor,
     )
