@@ -84,6 +84,10 @@ class Target:
     cores: int = 1
     found: tuple[tuple[str, Rate], ...] = ()
 
+    def __hash__(self) -> int:
+        """Asked for each answer that is remembered: of targets with one name there is rarely another."""
+        return hash((self.name, self.cpu, self.cores))
+
     @staticmethod
     def host() -> Target:
         """The machine this process runs on."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
@@ -58,8 +57,11 @@ class Contraction:
 
     def extent(self, axes: tuple[int, ...]) -> int:
         """The product of the axes' extents, which are numbers: contractions of others are not found."""
-        sizes = [self.statement.axes[axis].extent for axis in axes]
-        return prod(size for size in sizes if isinstance(size, int))
+        product, every = 1, self.statement.axes
+        for axis in axes:
+            size = every[axis].extent
+            product *= size if isinstance(size, int) else 1
+        return product
 
     @property
     def is_product(self) -> bool:

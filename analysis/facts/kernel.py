@@ -243,6 +243,13 @@ class KernelFacts:
     is_complete: bool = True
     """False where something of the kernel is not described: a call, a copy, control flow that is not affine"""
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.buffers, self.statements, self.is_complete))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def stride(self, access: Access, axis: int) -> int | None:
         """
         How many elements further in memory the access is in the next iteration of the axis.

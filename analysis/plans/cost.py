@@ -108,6 +108,7 @@ class TileSteps:
     """of a line that L1 takes from L2"""
 
     @staticmethod
+    @lru_cache(maxsize=16)
     def of(target: Target) -> TileSteps:
         fetching = cycles_per_second(target) / target.rates.read_l2.core
         line = target.core.cache(1).line_bytes

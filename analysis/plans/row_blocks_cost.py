@@ -201,15 +201,12 @@ class Model:
             return 0.0
         rate = self.rates.read_l2 if size <= self.near_2 else self.rates.beyond_l2
         bytes_ = 0.0
+        in_registers = {number for tile in self.plan.tiles for number in tile.together}
         for number in self.chain.rows:
             for access in self.chain.statement(number).accesses:
-                if access.buffer in self.plan.near and number not in self._in_registers:
+                if access.buffer in self.plan.near and number not in in_registers:
                     bytes_ += self.chain.facts.buffers[access.buffer].bytes or 0
         return bytes_ / rate.core
-
-    @property
-    def _in_registers(self) -> set[int]:
-        return {number for tile in self.plan.tiles for number in tile.together}
 
     def _beginnings(self) -> float:
         """

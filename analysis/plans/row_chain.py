@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from ...frozen import frozen
@@ -41,7 +41,7 @@ class RowChain:
     contractions: tuple[Contraction, ...]
     depth: int
 
-    @property
+    @cached_property
     def rows(self) -> tuple[int, ...]:
         return tuple(number for number in self.live if number not in self.ahead)
 
