@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, get_effects
 
 from ..dialects import loop
 from ..frozen import frozen
 from .alias import Aliases
-from .operations import operations_in
+from .operations import operands_of, operations_in
 
 _EXACT = {
     arith.AddiOp: "add",
@@ -165,8 +165,9 @@ def _place(value: SSAValue) -> Operation:
 
 
 def _update(store: loop.StoreOp, *, is_running: bool = False) -> ReductionUpdate | None:
-    combine = store.value.owner
-    if not isinstance(combine, Operation) or store.value.has_one_use() is is_running:
+    value = operands_of(store)[0]
+    combine = value.owner
+    if isinstance(combine, Block) or value.has_one_use() is is_running:
         return None
     operator = operator_of(combine)
     if operator is None or combine.parent is not store.parent:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import cast
 
 import islpy as isl
@@ -174,7 +174,7 @@ class Scop:
                 continue  # a part of an opaque operation
             kind = type(op)
             if kind is loop.ForOp:
-                loops_of[op.regions[0].block] = (*loops, cast(loop.ForOp, op))
+                loops_of[op.regions[0].block] = (*loops, cast("loop.ForOp", op))
             elif kind is loop.IfOp:
                 loops_of.update((block, loops) for region in op.regions for block in region.blocks)
             else:
@@ -300,7 +300,7 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
         return ((operands_of(op)[0], False),)
     if kind is loop.StoreOp:
         return ((operands_of(op)[1], True),)
-    if not op.regions and not any(type(value.type) is MemRefType for value in operands_of(op)):
+    if _is_of_scalars(kind):
         return ()
     buffers = _buffers_used(op)
     if not buffers:
@@ -316,13 +316,20 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
             return [(buffer, written) for buffer in buffers for written in (False, True)]
 
 
+@cache
+def _is_of_scalars(kind: type[Operation]) -> bool:
+    """Whether operations of a class have no buffers for operands, and nothing inside."""
+    return kind.name.partition(".")[0] in ("arith", "math")
+
+
 def _loops_of(buffer: SSAValue, frame: Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
     if not is_allocation(buffer):
         return 0
     around, count = buffer.owner.parent_op(), 0
+    loops = set(map(id, frame.loops))
     while around is not None:
-        count += around in frame.loops
+        count += id(around) in loops
         around = around.parent_op()
     return count
 

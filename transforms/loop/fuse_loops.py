@@ -100,8 +100,12 @@ class FuseLoopsPlan:
         """Let the first loop run both bodies where both run."""
         set_bounds(self.first, self._bound(self.lower), self._bound(self.upper))
         self.first.kind = LoopKindAttr(self.kind)
-        own = AffineExpr.dimension(0) - self.offset
-        substitute(self.second.induction_variable, own, [self.first.induction_variable])
+        variable = self.first.induction_variable
+        if self.offset:
+            own = AffineExpr.dimension(0) - self.offset
+            substitute(self.second.induction_variable, own, [variable])
+        else:
+            self.second.induction_variable.replace_all_uses_with(variable)
         move_body(self.second, self.first.body.block)
         replace_loop(self.second, ())
 
