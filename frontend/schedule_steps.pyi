@@ -161,9 +161,10 @@ class ScheduleSteps:
         loop: str | Named,
         other: str | Named,
         shift: int = 0,
+        depth: int = 1,
     ) -> Applied[MergedLoop]:
         """
-        Merge two loops that follow each other into one (fusion), the second `shift` iterations later.
+        Merge two loops that follow each other into one (fusion), the second `shift` iterations later, or two nests `depth` loops deep.
 
         Before: `for i: S(i)` then `for j: T(j)`. After: `for i: S(i); T(i)`.
         """

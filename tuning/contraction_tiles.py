@@ -148,8 +148,7 @@ class _Tiles:
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
         first, *others = nests
         for other in others:
-            for kept, joined in zip(self._outer(first), self._outer(other), strict=False):
-                self.s.fuse_loops(kept, joined)
+            self.s.fuse_nests(self._outer(first), self._outer(other))
         self.kept = first
         if self.is_blocked:
             inner = self.update.levels[len(first.levels) :]

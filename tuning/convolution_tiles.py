@@ -104,8 +104,7 @@ class _Tiles:
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
         first, *others = nests
         for other in others:
-            for kept, joined in zip(first.around, other.around, strict=False):
-                self.s.fuse_loops(kept, joined)
+            self.s.fuse_nests(first.around, other.around)
         self.around = first.around
         self.tile = self.around[-1]
         self.shared = self.around[-2] if self.by_panels else self.tile

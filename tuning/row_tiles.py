@@ -90,8 +90,7 @@ class RowTiles:
             if kept is None:
                 kept = across, down
             else:
-                s.fuse_loops(kept[0], across)
-                s.fuse_loops(kept[1], down)
+                s.fuse_nests(kept, (across, down))
         assert kept is not None, "a contraction is one of the statements"
         self._keep(
             Tile(

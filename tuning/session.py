@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from xdsl.dialects import func
@@ -20,6 +21,7 @@ from ..transforms.step_support.handles import (
 from ..transforms.step_support.made import Made, SplitLoops
 from ..transforms.step_support.nest import Nest, Nests, loops_around, loops_of
 from ..transforms.step_support.planning import apply
+from ..transforms.step_support.refusal import Refusal
 from ..transforms.step_support.step_methods import StepMethods
 
 Tail = Literal["guard", "peel", "pad", "perfect"]
@@ -80,6 +82,15 @@ class Session(StepMethods):
         first = of.name.split(".")[0]
         into, within = self.nest.chosen_names([of.op], [f"{first}.{w}" for w in (outer, inner)])
         return self.split(of, factor, into, within, tail)
+
+    def fuse_nests(self, kept: Sequence[LoopHandle], joined: Sequence[LoopHandle]) -> None:
+        """Fuse loops with those of a nest that follows, outermost first: at once, or one by one where more is around them."""
+        pairs = [*zip(kept, joined, strict=False)]
+        try:
+            self.fuse_loops(*pairs[0], depth=len(pairs))
+        except Refusal:
+            for pair in pairs:
+                self.fuse_loops(*pair)
 
     def order(self, *loops: LoopHandle) -> None:
         """Put perfectly nested loops in this order, outermost first, unless they are in it already."""

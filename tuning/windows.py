@@ -81,8 +81,7 @@ class _Windows:
             self.nests.append(self._cut(r.finished, read, "finish"))
         first, *others = self.nests
         for other in others:
-            for kept, joined in zip(first.around, other.around, strict=True):
-                self.s.fuse_loops(kept, joined)
+            self.s.fuse_nests(first.around, other.around)
         self.around = first.around
 
     def _cut(

@@ -27,6 +27,7 @@ _MEANINGS: dict[str, str] = {
     "back": "How many iterations to take off the back.",
     "after": "The buffer that the first part's last statement stores to, or the first part's last loop.",
     "other": "The loop that follows, by its name.",
+    "depth": "How many loops of each nest become one, these and those directly inside of them.",
     "shift": "How many iterations later the second body runs.",
     "by": "The loop around it whose variable is added, by its name.",
     "scope": 'Where the buffer lives: "register", "stack", "thread" or "arena".',

@@ -197,7 +197,7 @@ class Fission(Step):
 @step
 class FuseLoops(Step):
     """
-    Merge two loops that follow each other into one (fusion), the second `shift` iterations later.
+    Merge two loops that follow each other into one (fusion), the second `shift` iterations later, or two nests `depth` loops deep.
 
     Before: `for i: S(i)` then `for j: T(j)`. After: `for i: S(i); T(i)`.
     """
@@ -205,6 +205,7 @@ class FuseLoops(Step):
     loop: str
     other: str
     shift: int = 0
+    depth: int = 1
 
 
 @step

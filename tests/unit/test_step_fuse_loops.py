@@ -143,3 +143,70 @@ def test_keeps_random_functions() -> None:
     legal, refused = check_random(fuse, range(80))
     assert legal > 20
     assert refused > 20
+
+
+def nests(read: str, n: int = 20, *, kinds: str = "serial", after: str = "", end: int = 0) -> str:
+    """Two nests of two loops each, of which the second reads what the first one writes."""
+    return f"""
+func.func @f(%A: memref<40x40xi32>, %B: memref<41x41xi32>, %C: memref<40x40xi32>) attributes {{stepwell.noalias}} {{
+  loop.for {kinds} "i" %i = 0 to 9 {{
+    loop.for {kinds} "k" %k = %i to {n} {{
+      %a = loop.load %A[%i, %k] : memref<40x40xi32>
+      %b = arith.muli %a, %a : i32
+      loop.store %b, %B[%i, %k] : memref<41x41xi32>
+    }}
+  }}
+  loop.for {kinds} "j" %j = 0 to 9 {{
+    loop.for {kinds} "l" %l = %j to {end or n} {{
+      %a = loop.load %B[{read}] : memref<41x41xi32>
+      loop.store %a, %C[%j, %l] : memref<40x40xi32>
+    }}{after}
+  }}
+  func.return
+}}"""
+
+
+def test_nests_are_fused_as_their_loops_one_by_one() -> None:
+    check_extents(lambda n: nests("%j, %l", n), [FuseLoops("f/i", "j", depth=2)])
+    at_once = check_steps(nests("%j, %l"), [FuseLoops("f/i", "j", depth=2)])
+    steps = [FuseLoops("f/i", "j"), FuseLoops("f/k", "l")]
+    assert str(at_once) == str(check_steps(nests("%j, %l"), steps))
+
+
+@pytest.mark.parametrize(
+    ("read", "outer", "inner"),
+    [
+        ("%j, %l", "parallel", "parallel"),
+        ("%j, %l - %j", "parallel", "serial"),
+        ("%j floordiv 2, %l", "serial", "parallel"),
+    ],
+)
+def test_kinds_of_fused_nests(read: str, outer: str, inner: str) -> None:
+    text = nests(read, kinds="parallel")
+    module = check_steps(text, [FuseLoops("f/i", "j", depth=2)])
+    assert f'loop.for {outer} "i" ' in str(module)
+    assert f'loop.for {inner} "k" ' in str(module)
+    one_by_one = check_steps(text, [FuseLoops("f/i", "j"), FuseLoops("f/k", "l")])
+    assert str(module) == str(one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (nests("%j, %l + 1"), "would be swapped; fuse fewer loops"),
+        (nests("%j + 1, %l"), "would be swapped"),
+        (nests("%j, %l", end=9), "'k' and 'l' do not run through the same"),
+        (
+            nests("%j, %l", after='\n    loop.for serial "m" %m = 0 to 9 {\n    }'),
+            "'i' and 'j' have more in them than one loop each",
+        ),
+    ],
+)
+def test_nests_that_are_not_fused_at_once(text: str, message: str) -> None:
+    with pytest.raises(Refusal, match=message):
+        check_steps(text, [FuseLoops("f/i", "j", depth=2)])
+
+
+def test_a_depth_has_no_shift() -> None:
+    with pytest.raises(Refusal, match="depth is 2 and shift 1, expected a depth of at least 1"):
+        check_steps(nests("%j, %l"), [FuseLoops("f/i", "j", 1, 2)])

@@ -1,8 +1,9 @@
-"""fuse_loops: two loops that follow each other as one (fusion), the second one some iterations later."""
+"""fuse_loops: two loops that follow each other as one (fusion), the second one some iterations later, or two nests level by level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
@@ -21,32 +22,22 @@ from ..step_support.made import MergedLoop
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import check_effects, check_structured
+from ..step_support.pieces import Part, Pieces, run_through_the_same
 from ..step_support.planning import planner, step_pass
-from ..step_support.ranges import Ranges
 from ..step_support.refusal import refuse, refuse_dependence
 from ..step_support.rewrite import (
     BoundExprs,
+    body_ops,
     insert_after,
     insert_before,
-    lower_bound,
     move_body,
     replace_loop,
     set_bounds,
-    shifted_to,
     substitute,
-    upper_bound,
 )
 
-
-@frozen
-class Part:
-    """A range of iterations that only one of the two loops runs, before or after the common one."""
-
-    name: str
-    of_first: bool
-    is_front: bool
-    lower: tuple[AffineExpr, ...]
-    upper: tuple[AffineExpr, ...]
+Pair = tuple[loop.ForOp, loop.ForOp]
+"""A loop, and the one that becomes one with it."""
 
 
 @frozen
@@ -65,12 +56,17 @@ class FuseLoopsPlan:
     parts: tuple[Part, ...]
     before: tuple[Operation, ...]
     after: tuple[Operation, ...]
-    kind: LoopKind
+    kinds: tuple[LoopKind, ...]
+    """of the fused loops, outermost first"""
+    inner: tuple[Pair, ...] = ()
+    """loops further in that run through the same, of which there is nothing else around"""
 
     def apply(self) -> MergedLoop:
         """
         `for i in L..U: S(i)` and `for j in M..V: T(j)` → the front part of one of them, then
         `for i in max(L, M)..min(U, V): S(i); T(i)`, then the back part of one of them.
+
+        `for i: for k: S(i, k)` and `for j: for l: T(j, l)` → `for i: for k: S(i, k); T(i, k)`.
         """
         block = self.first.parent
         assert block is not None
@@ -97,16 +93,19 @@ class FuseLoopsPlan:
         return copy
 
     def _merge(self) -> None:
-        """Let the first loop run both bodies where both run."""
+        """Let the first loops run both bodies where both run."""
         set_bounds(self.first, self._bound(self.lower), self._bound(self.upper))
-        self.first.kind = LoopKindAttr(self.kind)
-        variable = self.first.induction_variable
-        if self.offset:
-            own = AffineExpr.dimension(0) - self.offset
-            substitute(self.second.induction_variable, own, [variable])
-        else:
-            self.second.induction_variable.replace_all_uses_with(variable)
-        move_body(self.second, self.first.body.block)
+        pairs: list[Pair] = [(self.first, self.second), *self.inner]
+        for (first, second), kind in zip(pairs, self.kinds, strict=True):
+            first.kind = LoopKindAttr(kind)
+            variable = first.induction_variable
+            if self.offset:
+                own = AffineExpr.dimension(0) - self.offset
+                substitute(second.induction_variable, own, [variable])
+            else:
+                second.induction_variable.replace_all_uses_with(variable)
+        first, second = pairs[-1]
+        move_body(second, first.body.block)
         replace_loop(self.second, ())
 
     def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:
@@ -120,14 +119,16 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
     Legal when nothing of the second loop then runs before something of the first that it depends on.
 
     Iterations that only one of the loops has are run before and after the fused loop. Operations between
-    the two loops go before the first or after the second.
+    the two loops go before the first or after the second. With a `depth`, the loops inside become one too: they
+    run through the same, and nothing else stands around them.
     """
     nest, name = nests.resolve(step.loop)
     first = nest.loop(name)
     second = nest.loop(step.other.rpartition("/")[2])
     between = _between(step, first, second)
-    check_unmarked(step, first)
-    check_unmarked(step, second)
+    pairs = _pairs(step, first, second)
+    for op in (op for pair in pairs for op in pair):
+        check_unmarked(step, op)
     check_structured(step, first)
     check_effects(step, (first, *between, second))
     stride = first.step.value.data
@@ -139,9 +140,9 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         )
     offset = step.shift * stride
     before, after = _divide(step, nest, first, second, between)
-    across = _across(nest, first, second, offset)
-    _check_order(step, nest, first, second, offset, across)
-    values, lower, upper, parts = _Pieces(step, nest, first, second, offset).all()
+    across = _across(nest, first, second, offset, len(pairs))
+    _check_order(step, nest, pairs, offset, across)
+    values, lower, upper, parts = Pieces(step, nest, first, second, offset).all()
     return FuseLoopsPlan(
         nest,
         first,
@@ -153,8 +154,35 @@ def plan_fuse_loops(step: FuseLoops, nests: Nests) -> FuseLoopsPlan:
         parts,
         before,
         after,
-        _kind(first, second, offset, across),
+        tuple(_kind(pairs, level, offset, across) for level in range(len(pairs))),
+        tuple(pairs[1:]),
     )
+
+
+def _pairs(step: FuseLoops, first: loop.ForOp, second: loop.ForOp) -> list[Pair]:
+    """The loops of the two nests, outermost first. Raises the refusal of a depth that they do not have."""
+    pairs = [(first, second)]
+    if step.depth == 1:
+        return pairs
+    one_by_one = "fuse the loops one after the other, from the outside in"
+    if step.depth < 1 or step.shift:
+        given = f"depth is {step.depth}" + (f" and shift {step.shift}" if step.shift else "")
+        raise refuse(
+            step, f"{given}, expected a depth of at least 1 without a shift", remedy=one_by_one
+        )
+    same: dict[SSAValue, SSAValue] = {}
+    while True:
+        a, b = pairs[-1]
+        names = f"'{a.loop_name.data}' and '{b.loop_name.data}'"
+        if not run_through_the_same(a, b, same):
+            raise refuse(step, f"{names} do not run through the same", remedy=one_by_one)
+        if len(pairs) == step.depth:
+            return pairs
+        same[b.induction_variable] = a.induction_variable
+        inner = [body for op in (a, b) for body in body_ops(op)]
+        if len(inner) != 2 or not all(isinstance(op, loop.ForOp) for op in inner):
+            raise refuse(step, f"{names} have more in them than one loop each", remedy=one_by_one)
+        pairs.append((cast("loop.ForOp", inner[0]), cast("loop.ForOp", inner[1])))
 
 
 def _between(step: FuseLoops, first: loop.ForOp, second: loop.ForOp) -> list[Operation]:
@@ -186,13 +214,19 @@ _Across = list[tuple[Dependence, isl.Map]]
 """Dependences from one operation of a block to another, each with its pairs in one run of the block."""
 
 
-def _across(nest: Nest, first: Operation, second: Operation, offset: int | None = None) -> _Across:
-    """Those that are not seen to be within one iteration of a loop fused with an offset."""
+def _across(
+    nest: Nest,
+    first: Operation,
+    second: Operation,
+    offset: int | None = None,
+    levels: int = 1,
+) -> _Across:
+    """Those that are not seen to be within one iteration of so many loops fused with an offset."""
     depth = len(loops_around(first))
-    scop = nest.dependences.scop
+    scop, fused = nest.dependences.scop, range(depth, depth + levels)
 
     def is_within_one(dependence: Dependence) -> bool:
-        return offset == 0 and depth in dependence.equal_loops(depth + 1, depth)
+        return offset == 0 and dependence.equal_loops(depth + levels, depth).issuperset(fused)
 
     possible = nest.dependences.possible(scop.inside(first), scop.inside(second))
     return [
@@ -205,26 +239,26 @@ def _across(nest: Nest, first: Operation, second: Operation, offset: int | None 
 def _check_order(
     step: FuseLoops,
     nest: Nest,
-    first: loop.ForOp,
-    second: loop.ForOp,
+    loops: Sequence[Pair],
     offset: int,
     across: _Across,
 ) -> None:
     """
-    Raise the refusal when something of the second loop would run before what it depends on.
+    Raise the refusal when something of the second loops would run before what it depends on.
 
-    That is in one run of the block, and in an earlier iteration of the fused loop: in the same one the first
+    That is in one run of the block, and in an earlier iteration of the fused loops: in the same one the first
     body comes first, and what each of the loops does stays in order.
     """
+    first = loops[0][0]
     depth = len(loops_around(first))
     for dependence, pairs in across:
         if dependence.reduction is not None:
             continue
-        swapped = _behind(pairs, depth, offset)
-        if not swapped.is_empty():
-            raise refuse_dependence(
-                step, nest.dependences, dependence, swapped, remedy=_remedy(first, across)
-            )
+        for level in range(len(loops)):
+            swapped = _behind(_together(pairs, depth, level), depth + level, offset)
+            if not swapped.is_empty():
+                remedy = _remedy(first, across) if len(loops) == 1 else "fuse fewer loops"
+                raise refuse_dependence(step, nest.dependences, dependence, swapped, remedy=remedy)
 
 
 def _ordered(nest: Nest, first: Operation, second: Operation) -> _Across:
@@ -289,16 +323,26 @@ def _remedy(first: loop.ForOp, across: _Across) -> str:
     return f"shift={needed} keeps all dependences" if needed is not None else ""
 
 
-def _kind(first: loop.ForOp, second: loop.ForOp, offset: int, across: _Across) -> LoopKind:
-    """What is known of the fused loop."""
+def _kind(loops: Sequence[Pair], level: int, offset: int, across: _Across) -> LoopKind:
+    """What is known of one of the fused loops."""
+    first, second = loops[level]
     kind = weakest(first.kind.data, second.kind.data)
-    depth = len(loops_around(first))
-    for dependence, pairs in across:
+    outer = len(loops_around(loops[0][0]))
+    depth = outer + level
+    for dependence, every in across:
+        pairs = _together(every, outer, level)
         if not pairs.is_subset(_meeting(pairs, depth, offset)):
             kind = weakest(
                 kind, LoopKind.SERIAL if dependence.reduction is None else LoopKind.REDUCTION
             )
     return kind
+
+
+def _together(pairs: isl.Map, depth: int, level: int) -> isl.Map:
+    """The pairs that are in one iteration of the fused loops outside of one of them."""
+    for number in range(depth, depth + level):
+        pairs = pairs.equate(isl.dim_type.in_, number, isl.dim_type.out, number)
+    return pairs
 
 
 def _meeting(pairs: isl.Map, depth: int, offset: int) -> isl.Map:
@@ -320,142 +364,6 @@ def _ahead(constraint: isl.Constraint, depth: int, number: int) -> isl.Constrain
         .set_coefficient_val(isl.dim_type.out, depth, isl.Val(-1))
         .set_constant_val(isl.Val(number))
     )
-
-
-# Ranges.
-
-_Terms = tuple[list[AffineExpr], list[AffineExpr]]
-"""The lower bounds, whose maximum counts, and the upper ones."""
-
-
-class _Pieces:
-    """The ranges in which both loops run, and in which only one does."""
-
-    def __init__(
-        self, step: FuseLoops, nest: Nest, first: loop.ForOp, second: loop.ForOp, offset: int
-    ):
-        self.step = step
-        self.nest = nest
-        self.loops = (first, second)
-        self.offset = offset
-        self.values: list[SSAValue] = []
-        self.first = self._terms(first, 0)
-        self.second = self._terms(second, offset)
-        block = first.parent
-        assert block is not None
-        self.ranges = Ranges(nest.frames.of(block), self.values)
-
-    def _terms(self, op: loop.ForOp, offset: int) -> _Terms:
-        """The lower and the upper bounds of a loop, over `values`, in the fused loop's numbers."""
-        terms: list[list[AffineExpr]] = []
-        for exprs, operands in (lower_bound(op), upper_bound(op)):
-            moved = shifted_to(exprs, len(self.values))
-            self.values.extend(operands)
-            terms.append([e + offset for e in moved])
-        return terms[0], terms[1]
-
-    def all(
-        self,
-    ) -> tuple[
-        tuple[SSAValue, ...], tuple[AffineExpr, ...], tuple[AffineExpr, ...], tuple[Part, ...]
-    ]:
-        """The values, the bounds of the fused loop, and the parts of the two loops around it."""
-        ranges, is_same = self.ranges, self._run_through_the_same()
-        if not is_same:
-            self._check_lattice()
-        others: _Terms = ([], []) if is_same else self.second
-        lower = ranges.greatest([*self.first[0], *others[0]])
-        upper = ranges.least([*self.first[1], *others[1]])
-        if ranges.is_empty(lower, upper):
-            raise refuse(
-                self.step,
-                "the loops have no iterations in common",
-                remedy="choose a shift with which their ranges meet",
-            )
-        if is_same:  # as nearly always
-            return tuple(self.values), tuple(lower), tuple(upper), ()
-        parts = [
-            part
-            for of_first, own, other in (
-                (True, self.first, self.second),
-                (False, self.second, self.first),
-            )
-            for part in (self._front(of_first, own, other), self._back(of_first, own, other))
-            if part is not None
-        ]
-        return tuple(self.values), tuple(lower), tuple(upper), tuple(parts)
-
-    def _run_through_the_same(self) -> bool:
-        """Whether the two loops have the same bounds, so that none has iterations of its own."""
-        first, second = self.loops
-        return (
-            self.offset == 0
-            and first.lower_map == second.lower_map
-            and first.upper_map == second.upper_map
-            and tuple(first.operands) == tuple(second.operands)
-        )
-
-    def _check_lattice(self) -> None:
-        """With a step, both loops must run through the same numbers."""
-        stride = self.loops[0].step.value.data
-        if stride != 1 and not all(
-            self.ranges.is_multiple(a - b, stride)
-            for a in self.first[0]
-            for b in (*self.first[0], *self.second[0])
-        ):
-            raise refuse(
-                self.step,
-                f"the loops do not surely start a multiple of their step {stride} apart",
-                remedy="normalize them first",
-            )
-
-    def _front(self, of_first: bool, own: _Terms, other: _Terms) -> Part | None:
-        """The iterations of one loop before the other loop's first."""
-        lower = self.ranges.greatest(own[0])
-        choices = [
-            (lower, self.ranges.least([*own[1], start])) for start in self.ranges.greatest(other[0])
-        ]
-        return self._part(of_first, True, choices)
-
-    def _back(self, of_first: bool, own: _Terms, other: _Terms) -> Part | None:
-        """The iterations of one loop after the other loop's last."""
-        upper = self.ranges.least(own[1])
-        choices = [
-            (self.ranges.greatest([self._at_turn(end, own), *other[0], *own[0]]), upper)
-            for end in self.ranges.least(other[1])
-        ]
-        return self._part(of_first, False, choices)
-
-    def _at_turn(self, end: AffineExpr, own: _Terms) -> AffineExpr:
-        """The first number from `end` on that a loop runs through, if it started before."""
-        stride = self.loops[0].step.value.data
-        if stride == 1:
-            return end
-        start = own[0][0]
-        turns = simplified(end - start, len(self.values)).ceil_div(stride)
-        return simplified(start + turns * stride, len(self.values))
-
-    def _part(
-        self,
-        of_first: bool,
-        is_front: bool,
-        choices: Sequence[tuple[list[AffineExpr], list[AffineExpr]]],
-    ) -> Part | None:
-        """The one of the ranges that is not always empty."""
-        name = self.loops[0 if of_first else 1].loop_name.data
-        used = [choice for choice in choices if not self.ranges.is_empty(*choice)]
-        if not used:
-            return None
-        if len(used) > 1:
-            raise refuse(
-                self.step,
-                f"the iterations that only '{name}' has are no single range, because the bounds of the "
-                "other loop are a maximum or minimum",
-                remedy="simplify or index_set_split that loop first",
-            )
-        ((lower, upper),) = used
-        part = self.nest.fresh_loop_name(f"{name}.{'front' if is_front else 'back'}")
-        return Part(part, of_first, is_front, tuple(lower), tuple(upper))
 
 
 LoopFuseLoopsPass = step_pass(FuseLoops, numerics="reassociates")

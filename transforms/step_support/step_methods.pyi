@@ -163,9 +163,15 @@ class StepMethods:
         `after` names the buffer the last statement of the first part stores to, or a loop of the body.
         """
 
-    def fuse_loops(self, loop: str | Named, other: str | Named, shift: int = 0) -> MergedLoop:
+    def fuse_loops(
+        self,
+        loop: str | Named,
+        other: str | Named,
+        shift: int = 0,
+        depth: int = 1,
+    ) -> MergedLoop:
         """
-        Merge two loops that follow each other into one (fusion), the second `shift` iterations later.
+        Merge two loops that follow each other into one (fusion), the second `shift` iterations later, or two nests `depth` loops deep.
 
         Before: `for i: S(i)` then `for j: T(j)`. After: `for i: S(i); T(i)`.
         """

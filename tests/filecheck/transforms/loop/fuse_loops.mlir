@@ -8,6 +8,8 @@
 // RUN: not stepwell-opt %s -p 'loop-fuse-loops{loop=aliased/i other=j}' 2>&1 | filecheck %s --check-prefix ALIASED
 // RUN: not stepwell-opt %s -p 'loop-fuse-loops{loop=steps/i other=j}' 2>&1 | filecheck %s --check-prefix STEPS
 // RUN: stepwell-opt %s -p 'loop-fuse-loops{loop=steps/k other=l}' | filecheck %s --check-prefix LATTICE
+// RUN: stepwell-opt %s -p 'loop-fuse-loops{loop=nests/i other=j depth=2}' | filecheck %s --check-prefix NESTS
+// RUN: not stepwell-opt %s -p 'loop-fuse-loops{loop=nests/i other=j depth=3}' 2>&1 | filecheck %s --check-prefix DEEPER
 // RUN: not stepwell-opt %s -p 'loop-fuse-loops{loop=same/j other=i}' 2>&1 | filecheck %s --check-prefix ORDER
 
 // CHECK-LABEL: func.func private @same
@@ -155,6 +157,32 @@ func.func private @steps(%A: memref<17xf32>, %B: memref<17xf32>, %v: f32) {
   }
   loop.for parallel "l" %l = 3 to 8 step 3 {
     loop.store %v, %B[%l] : memref<17xf32>
+  }
+  func.return
+}
+
+// With a depth the loops inside become one too.
+// NESTS-LABEL: func.func private @nests
+// NESTS-NEXT:    loop.for parallel "i" %i = 0 to 17 {
+// NESTS-NEXT:      loop.for parallel "k" %k = 0 to %i {
+// NESTS-NEXT:        loop.store %v, %A[%i, %k]
+// NESTS-NEXT:        %a = loop.load %A[%i, %k]
+// NESTS-NEXT:        loop.store %a, %B[%i, %k]
+// NESTS-NEXT:      }
+// NESTS-NEXT:    }
+// NESTS-NEXT:    func.return
+// DEEPER: error: {{.*}}fuse_loops("nests/i", other="j", depth=3) is refused: 'k' and 'l' have more in them than one loop each; fuse the loops one after the other, from the outside in
+func.func private @nests(%A: memref<17x17xf32>, %B: memref<17x17xf32>, %v: f32) {
+  loop.for parallel "i" %i = 0 to 17 {
+    loop.for parallel "k" %k = 0 to %i {
+      loop.store %v, %A[%i, %k] : memref<17x17xf32>
+    }
+  }
+  loop.for parallel "j" %j = 0 to 17 {
+    loop.for parallel "l" %l = 0 to %j {
+      %a = loop.load %A[%j, %l] : memref<17x17xf32>
+      loop.store %a, %B[%j, %l] : memref<17x17xf32>
+    }
   }
   func.return
 }
