@@ -134,7 +134,7 @@ class LaneAccesses:
         if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
             return False
         strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
-        return strides[-1:] == [1] and not any(strides[:-1])
+        return strides[-1:] == [1] and all(stride == 0 for stride in strides[:-1])
 
     def store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
         if op in self.values.loop.stores.overwritten:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 
 
@@ -15,3 +16,21 @@ def test_nothing_beyond_the_last_element_is_loaded(shape: tuple[int, ...]):
     module = sw.jit(lambda x: sw.transpose(x, (1, 0, 2)), threads=1).lower(x).module("core")
     (found,) = interpret(module, [x])
     np.testing.assert_array_equal(found, x.transpose(1, 0, 2))
+
+
+@pytest.mark.parametrize("place", ["%i * 2 ceildiv 2", "%i floordiv 3", "%i mod 4"])
+def test_lanes_are_no_neighbours_where_another_subscript_goes_along_unevenly(place: str):
+    module = parse_text(f"""
+func.func @f(%x: memref<9x9xi32>, %y: memref<9x9xi32>) {{
+  loop.for parallel vector "i" %i = 0 to 9 {{
+    %a = loop.load %x[{place}, %i] : memref<9x9xi32>
+    loop.store %a, %y[{place}, %i] : memref<9x9xi32>
+  }}
+  func.return
+}}
+""")
+    x, y = np.arange(81, dtype=np.int32).reshape(9, 9), np.zeros((9, 9), np.int32)
+    found, expected = y.copy(), y.copy()
+    interpret(module, [x, expected])
+    sw.load(str(module)).compile(threads=1)(x, found)
+    np.testing.assert_array_equal(found, expected)
