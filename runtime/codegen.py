@@ -119,7 +119,6 @@ def _few_passes() -> binding.ModulePassManager:
     from llvmlite import binding
 
     passes = binding.create_new_module_pass_manager()
-    passes.add_instruction_combine_pass()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
     passes.add_loop_unroll_pass()
