@@ -19,7 +19,7 @@ from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .alias import Aliases
-from .operations import operations_in, operations_within
+from .operations import operations_of_kinds, operations_within
 
 MOST_APART = 8
 """
@@ -56,8 +56,12 @@ def lane_stores(function: func.FuncOp) -> LaneStores:
     """What is known of the stores of a function's vector loops."""
     found = LaneStores()
     aliases = Aliases(function)
-    for op in operations_in(function):
-        if not isinstance(op, loop.ForOp) or op.mode != loop.RunModeAttr(loop.RunMode.VECTOR):
+    for op in operations_of_kinds(function, {loop.ForOp}):
+        if (
+            not isinstance(op, loop.ForOp)
+            or op.mode is None
+            or op.mode.data is not loop.RunMode.VECTOR
+        ):
             continue
         inner = [
             b for i in operations_within(op.body) for region in i.regions for b in region.blocks

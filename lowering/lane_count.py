@@ -27,7 +27,8 @@ MOST_TRANSPOSED = 1024
 def is_written_out(for_op: loop.ForOp) -> bool:
     """Whether the loop is marked `unroll`, and numbers in its bounds say how far that goes."""
     return (
-        for_op.mode == RunModeAttr(RunMode.UNROLL)
+        (mode := for_op.mode) is not None
+        and mode.data is RunMode.UNROLL
         and len(for_op.lower_map.data.results) == 1
         and for_op.greatest_trip_count() is not None
     )

@@ -18,7 +18,7 @@ from ..analysis.dependence import Dependences
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
-from ..analysis.operations import operations_in, operations_of
+from ..analysis.operations import operations_in, operations_of, operations_of_kinds
 from ..analysis.recurrences import is_recurrence, recurrences
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
@@ -197,8 +197,10 @@ class FunctionConverter:
 
     def _lanes_of(self, op: loop.ForOp) -> int | None:
         """`lane_count` of a vector loop, which may be written many times."""
+        if not _runs_in_lanes(op):
+            return None
         if op not in self._lanes:
-            self._lanes[op] = lane_count(op) if _runs_in_lanes(op) else None
+            self._lanes[op] = lane_count(op)
         return self._lanes[op]
 
     def vector_loop(self, op: loop.ForOp) -> VectorLoop:
@@ -353,7 +355,10 @@ class FunctionConverter:
 
 
 def _runs_in_lanes(op: Operation) -> bool:
-    return isinstance(op, loop.ForOp) and op.mode == loop.RunModeAttr(loop.RunMode.VECTOR)
+    if type(op) is not loop.ForOp:
+        return False
+    mode = op.mode
+    return mode is not None and mode.data is loop.RunMode.VECTOR
 
 
 def _is_divisor(value: SSAValue) -> bool:
@@ -412,7 +417,7 @@ def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[Reduction
     aliases = Aliases(function)
     return {
         op: set(find_running(op, aliases).values())
-        for op in operations_in(function)
+        for op in operations_of_kinds(function, {loop.ForOp})
         if isinstance(op, loop.ForOp) and _runs_in_lanes(op)
     }
 
