@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import inf, prod
+from math import gcd, inf, prod
 
 from ...frozen import frozen
 from ...targets.core import Cache
@@ -23,7 +23,7 @@ from ..facts import Access, Home, KernelFacts, Role, written_out
 from .cost import Cost, cost_of, kept_bytes
 from .row_instructions import RowInstructions
 from .row_nests import Nest, nests_of
-from .rows_plan import Fetch, NestPlan, RowsPlan
+from .rows_plan import Fetch, NestPlan, RowsPlan, Square
 
 FOLLOWED = 24
 """
@@ -222,6 +222,8 @@ class Model(RowInstructions):
                 rate = self._moving_rate if is_known else self._reading_rate
                 seconds += size * self._line_share(nest, own, access) / rate(distance)
                 seconds += size * self._restarting(nest, own, access, distance)
+            if own.square is not None and not own.square.turned:
+                seconds += size * self._parted(nest, own.square, access, own.square.read)
             again = self._again(nest, own, access)
             seconds += size * again / self._moving_rate(self._between(nest, own, size))
             rows = self._rows_beside(nest, own, access)
@@ -355,6 +357,24 @@ class Model(RowInstructions):
             return 1.0
         return max(1.0, line / (square.side * nest.element_bytes))
 
+    def _parted(self, nest: Nest, square: Square, access: Access, along: int) -> float:
+        """
+        Seconds for each byte of an array whose lines squares share that are not done one after the other: those that are
+        neighbours along an axis. An array of a caller may begin anywhere in a line, so that each row of a square is of two
+        lines; the second comes again with the next square, from where it is when a row of squares across was done.
+        """
+        if nest.stride(access, along) != 1:
+            return 0.0
+        other = square.written if along == square.read else square.read
+        across = nest.extent(other)
+        if square.across:
+            across = min(across, square.side * square.across)
+        apart = abs(nest.stride(access, other) or 0) * self.facts.element_bytes(access)
+        used = self.core.caches[0].line_bytes + square.side * nest.element_bytes
+        # Rows that begin at a few places of a page, modulo its size, share the few sets of L1 that these are in.
+        crowded = max(gcd(apart, self.core.page_bytes) / used, 1.0)
+        return 1 / self._moving_rate(across * used * crowded)
+
     def _writing(self, number: int, plan: RowsPlan) -> float:
         """A line that is written is read before, unless it is stored past the caches: then it goes to memory."""
         nest, own = self.nests[number], plan.nests[number]
@@ -369,7 +389,21 @@ class Model(RowInstructions):
             else:
                 seconds += size * self._writing_seconds(distance)
                 seconds += size * self._restarting(nest, own, write, distance)
+                if (
+                    own.square is not None
+                    and own.square.turned
+                    and not self._has_rows_of_lines(nest, write)
+                ):
+                    seconds += 2 * size * self._parted(nest, own.square, write, own.square.written)
         return seconds
+
+    def _has_rows_of_lines(self, nest: Nest, access: Access) -> bool:
+        """Whether each row of an array is whole lines; results begin with one."""
+        line = self.core.caches[0].line_bytes // self.facts.element_bytes(access)
+        strides = [
+            nest.stride(access, axis) for axis in range(len(nest.axes)) if nest.extent(axis) > 1
+        ]
+        return all(stride is not None and (stride == 1 or stride % line == 0) for stride in strides)
 
 
 @lru_cache(maxsize=256)

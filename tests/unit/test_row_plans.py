@@ -148,6 +148,22 @@ def test_a_larger_second_cache_makes_larger_blocks_of_squares():
     assert squares[1].across == 2 * squares[0].across
 
 
+def test_squares_follow_each_other_along_what_is_read_where_their_lines_would_leave_l1():
+    """
+    Rows of squares are of two lines each. A row of a few squares leaves them in L1, unless rows begin at one place of
+    a page; results whose rows are no whole lines share lines as well.
+    """
+
+    def is_turned(*shape: int) -> bool:
+        square = first("transpose", shape).nests[0].square
+        assert square is not None
+        return square.turned
+
+    assert is_turned(2048, 2048)
+    assert is_turned(128, 8192) and not is_turned(128, 8208)
+    assert not is_turned(1000, 3000)
+
+
 def test_what_the_last_cache_loses_is_stored_past_it():
     *inner, last = ZEN.core.caches
     huge = ZEN.with_core(caches=(*inner, Cache(last.level, 1 << 30, last.ways)))
