@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 from math import exp
+from operator import sub
 
 from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
@@ -198,8 +200,11 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     used = Counter([row * stride // line_bytes % sets for row in range(rows)])
     if lines == 1 or not used:
         return max(used.values(), default=0)
-    count = used.get
-    return max([sum([count((first - n) % sets, 0) for n in range(lines)]) for first in used])
+    # In a set are the pieces that begin in it or up to so many lines before, around the end of the sets: sums of neighbours.
+    count = used.get  # what is missing is none, without a call of Python
+    begun = [count(number % sets, 0) for number in range(1 - lines, sets)]
+    sums = [0, *accumulate(begun)]
+    return max(map(sub, sums[lines:], sums))
 
 
 def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:
