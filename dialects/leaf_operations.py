@@ -1,6 +1,6 @@
 """
-Operations without regions and successors, made, changed and appended with no more work than these need: lowerings make
-hundreds for each kernel.
+Operations without regions and successors, made, changed and appended with no more work than these need, and copies of
+structured ones: lowerings and schedules make hundreds for each kernel.
 
 This is the one place that writes private fields of xDSL's operations and blocks. What it makes is what `Operation.create`
 and `Block.add_op` make, with which a test compares it.
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
 
@@ -113,6 +113,46 @@ def copy_of_leaf(op: OpT, values: Mapping[SSAValue, SSAValue]) -> OpT:
     for result, new in zip(op.results, copy.results, strict=True):
         new._name = result._name
     return copy
+
+
+def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
+    """
+    As `op.clone(values)`, which goes through what is inside of each operation once more: a copy with all that is in it. Where it
+    has blocks after each other, or more is done when its kind is made, it is what `clone` gives.
+    """
+    if op.successors or _defaults(type(op)) is None or any(len(r.blocks) > 1 for r in op.regions):
+        return op.clone(values)
+    if not op.regions:
+        copy = copy_of_leaf(op, values)
+        for result, new in zip(op.results, copy.results, strict=True):
+            values[result] = new
+        return copy
+    copy = type(op).__new__(type(op))
+    operands = [values.get(value, value) for value in op._operands]
+    types = [result.type for result in op.results]
+    fill(copy, operands, types, op.properties, op.attributes, op.location)
+    for result, new in zip(op.results, copy.results, strict=True):
+        values[result] = new
+        new._name = result._name
+    for region in op.regions:
+        copy.add_region(Region([_copy_of_block(block, values) for block in region.blocks]))
+    return copy
+
+
+def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
+    made = Block(arg_types=[arg.type for arg in block.args])
+    for arg, new in zip(block.args, made.args, strict=True):
+        values[arg] = new
+        new._name = arg._name
+    op = block._first_op
+    while op is not None:
+        copy = copy_of(op, values)
+        if copy.regions:
+            made.add_op(copy)
+        else:
+            append_leaf(made, copy)
+        op = op._next_op
+    return made
 
 
 def append_leaf(block: Block, op: Operation) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stepwell.dialects.leaf_operations import append_leaf, insert_leaf_before, leaf, set_operands
+from stepwell.dialects.leaf_operations import (
+    append_leaf,
+    copy_of,
+    insert_leaf_before,
+    leaf,
+    set_operands,
+)
+from stepwell.frontend.text import parse_text
 from xdsl.dialects import arith, llvm, memref, vector
 from xdsl.dialects.builtin import (
     FileLineColLoc,
@@ -18,7 +25,7 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 LANES = VectorType(f32, [8])
 BLOCK = Block(arg_types=[f32, f32, MemRefType(f32, [4]), llvm.LLVMPointerType(), LANES])
@@ -88,3 +95,41 @@ def test_operands_are_exchanged_as_by_xdsl():
     for op in (quick, plain):
         op.erase()
     assert value.first_use is None and A.first_use is None
+
+
+NESTS = """
+func.func @f(%A: memref<9xf32>, %n: index) {
+  %T = loop.alloc stack : memref<9xf32>
+  loop.for parallel "i" %i = 0 to %n {
+    loop.if (%i - 3 >= 0) {
+      %a = loop.load %A[%i] : memref<9xf32>
+      %b = arith.mulf %a, %a fastmath<contract> : f32
+      loop.store %b, %T[%i] : memref<9xf32>
+    } else {
+      loop.for parallel vector "k" %k = 0 to %i {
+        %c = loop.load %T[%k] : memref<9xf32>
+        loop.store %c, %A[%k] : memref<9xf32>
+      }
+    }
+  }
+  func.return
+}"""
+
+
+def test_a_copy_of_loops_is_what_xdsl_clones():
+    module = parse_text(NESTS, "nests.mlir")
+    (function,) = module.ops
+    (for_op,) = (op for op in function.regions[0].block.ops if op.regions)
+    values: dict[SSAValue, SSAValue] = {}
+    made, expected = copy_of(for_op, values), for_op.clone()
+    assert made.is_structurally_equivalent(expected)
+    for mine, theirs in zip(made.walk(), expected.walk(), strict=True):
+        assert type(mine) is type(theirs) and mine.location == theirs.location
+        assert list(mine.properties) == list(theirs.properties)
+        assert [value.name_hint for value in mine.results] == [v.name_hint for v in theirs.results]
+        assert (mine is made) is (mine.parent is None)
+    copied = {result for op in for_op.walk() for result in op.results}
+    assert copied <= values.keys()
+    assert not any(operand in copied for op in made.walk() for operand in op.operands)
+    made.erase()
+    assert str(parse_text(NESTS, "nests.mlir")) == str(module)

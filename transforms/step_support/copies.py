@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...analysis.operations import operations_in
 from ...dialects import loop
+from ...dialects.leaf_operations import copy_of
 from .identities import subjects_in
 from .nest import Nest
 
@@ -34,7 +35,7 @@ class Copier:
 
     def loop(self, op: loop.ForOp, name: str) -> loop.ForOp:
         """A copy of a loop called `name`, in which loops and buffers end in what `name` adds to `op`'s."""
-        copy = op.clone()
+        copy = copy_of(op, {})
         self.note(op, copy)
         suffix = name.removeprefix(op.loop_name.data) or ".copy"
         copy.loop_name = StringAttr(name)
@@ -46,7 +47,7 @@ class Copier:
         self, op: OperationT, suffix: str, values: dict[SSAValue, SSAValue] | None = None
     ) -> OperationT:
         """A copy of an operation that uses `values` in place of others; names inside of it end in `suffix`."""
-        copy = op.clone(values)
+        copy = copy_of(op, {} if values is None else values)
         self.note(op, copy)
         self.rename_inside(copy, suffix)
         return copy
