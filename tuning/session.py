@@ -86,6 +86,8 @@ class Session(StepMethods):
     def fuse_nests(self, kept: Sequence[LoopHandle], joined: Sequence[LoopHandle]) -> None:
         """Fuse loops with those of a nest that follows, outermost first: at once, or one by one where more is around them."""
         pairs = [*zip(kept, joined, strict=False)]
+        if not pairs:
+            return
         try:
             self.fuse_loops(*pairs[0], depth=len(pairs))
         except Refusal:
