@@ -1,0 +1,81 @@
+"""Seconds of the copies of a contraction's operands, and of computing them, before tiles read them."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Literal
+
+from .computed_operands import keeps_rows
+from .contraction_plan import ContractionPlan
+from .contraction_rates import ContractionRates
+
+
+def packing(
+    known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
+) -> float:
+    """Seconds to copy an operand into panels; constants are packed when the program is loaded."""
+    is_left = which == "left"
+    operand = known.problem.left if is_left else known.problem.right
+    is_packed = plan.pack_left if is_left else plan.pack_right
+    if not is_packed or operand.is_constant:
+        return 0.0
+    written = known.left_bytes if is_left else known.right_bytes
+    size = (written + written * operand.source_bytes / operand.element_bytes) / 2
+    is_near = known.is_near(2 * size) or (is_left and plan.left_by_rows)
+    rate = known.rates.pack_near if is_near else known.rates.pack_far
+    seconds = size / rate.core
+    # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
+    vectors = written / operand.element_bytes / known.lanes
+    if operand.read_along != 1 and not (is_left and plan.left_in_rows):
+        seconds += vectors * log2(max(known.lanes, 2)) / known.clock
+    if operand.computing is not None:
+        seconds += vectors * operand.computing.work / known.core.fma_ports / known.clock
+    blocks = plan.nc < known.problem.n if not is_left else plan.mc < known.problem.m
+    if is_left and plan.left_by_rows:
+        source = written * operand.source_bytes / operand.element_bytes
+        seconds += known.far_share * source / known.beyond_l2
+    elif plan.k_outside:
+        rows = plan.mc if plan.innermost == "m" else known.problem.m
+        across = rows if is_left else plan.nc
+        blocks = known.is_near(plan.kc * across * operand.element_bytes)
+    if not blocks and written > known.near_2:
+        seconds += 2 * written / known.beyond_l2  # the copy leaves L2 and comes back
+    # Blocks of A are copied for each block of columns around them.
+    is_again = is_left and (plan.k_outside or plan.left_by_rows)
+    again = -(-known.problem.n // plan.nc) if is_again else 1
+    return seconds * again
+
+
+def computing_ahead(
+    known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
+) -> float:
+    """
+    Seconds to compute an operand that is not packed: its arithmetic goes on while data move, but loads and stores
+    and what moves between caches take turns (as of `rows_cost.py`). What does not stay in L2 comes back.
+    """
+    problem = known.problem
+    is_left = which == "left"
+    operand = problem.left if is_left else problem.right
+    made = operand.computing
+    if made is None or (plan.pack_left if is_left else plan.pack_right):
+        return 0.0
+    elements = problem.k * (problem.m if is_left else problem.n)
+    written, read = elements * operand.stored_bytes, elements * made.read_bytes
+    again, kept = 1, written
+    if is_left and makes_rows(known, plan):
+        again, kept = -(-problem.n // plan.nc), plan.mc * plan.kc * operand.stored_bytes
+    every = problem.batch * (known.left_bytes + known.right_bytes + read)
+    near, far = known.rates.read_l2.core, known.beyond_l2
+    moving = read / (near if known.is_near(every) else far)
+    moving += 0.0 if kept <= known.near_1 else written / near
+    coming_back = 0.0 if known.is_near(kept + read * kept / written) else written / far
+    accesses = max(made.loads / known.core.load_ports, 1 / known.core.store_ports)
+    vectors = elements / known.lanes / known.clock
+    work = vectors * made.work / known.core.fma_ports
+    return again * (max(work, vectors * accesses + moving) + coming_back)
+
+
+def makes_rows(known: ContractionRates, plan: ContractionPlan) -> bool:
+    """Whether A is computed, and not packed, for one block of rows after the other."""
+    is_computed = known.problem.left.computing is not None and not plan.pack_left
+    return is_computed and keeps_rows(plan, known.problem.m, known.problem.k)

@@ -1,0 +1,136 @@
+"""
+The sizes of one contraction and the rates of one target that the terms of a plan's time share.
+
+What is used again comes from L2 where it stays there, and otherwise from beyond: at a rate of its own, and with a
+wait of its own at the beginning of each piece.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ...targets.target import Target
+from .contraction_problem import Problem
+from .cost import (
+    TileSteps,
+    cycles_per_second,
+    half_part,
+    kept_bytes,
+    lost_part,
+    restart_seconds,
+)
+from .threads import PARALLEL_WORK, team
+
+
+class ContractionRates:
+    """The sizes and rates that all plans of one problem on one target share."""
+
+    def __init__(self, problem: Problem, target: Target):
+        self.problem, self.target = problem, target
+        self.core, self.rates = target.core, target.rates
+        self.lanes = self.core.lanes(max(problem.result_bytes, problem.right.element_bytes))
+        self.clock = cycles_per_second(target)
+        self.level_1, self.level_2 = self.core.cache(1), self.core.cache(2)
+        self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
+        self.steps = TileSteps.of(target)
+        self.unhidden, self.half = self.steps.unhidden, half_part(target)
+        self.waiting_left = self._waiting_left()
+        """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
+        self.left_bytes = problem.m * problem.k * problem.left.element_bytes
+        self.right_bytes = problem.k * problem.n * problem.right.element_bytes
+        self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
+
+    @property
+    def result_is_far(self) -> bool:
+        """Whether most of C, with what it is finished with, leaves L2 between calls."""
+        return self.result_share > 1 / 2
+
+    @cached_property
+    def result_share(self) -> float:
+        """The part of C, and of what it is finished with, that is not in L2 when a call begins."""
+        problem = self.problem
+        size = (
+            problem.batch * problem.m * problem.n * (problem.result_bytes + problem.finished_with)
+        )
+        for operand, bytes_ in ((problem.left, self.left_bytes), (problem.right, self.right_bytes)):
+            size += bytes_ if operand.is_everybodys else problem.batch * bytes_
+        return self.beyond_share(size)
+
+    # How far operands and the result are, and what it takes to wait for them.
+
+    @cached_property
+    def beyond_l2(self) -> float:
+        """Bytes/s of what is not in L2: from the last cache where the operands stay there between calls."""
+        problem = self.problem
+        result = problem.m * problem.n * problem.result_bytes
+        return self.rate_of(problem.batch * (self.left_bytes + self.right_bytes + result))
+
+    def rate_of(self, size: float) -> float:
+        """Bytes/s from beyond L2 of so many bytes that are read again and again."""
+        last = self.core.caches[-1]
+        if last.level > 2 and size <= last.bytes // last.shared_by:
+            return self.rates.beyond_l2.core
+        return min(self.rates.beyond_l2.core, self.rates.read_memory.core)
+
+    def stall(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
+        """
+        Seconds of waiting for so many elements, each of which takes part in `uses` multiply-adds at first: what
+        these do not last for, and the part that they never hide, as of what comes from L2.
+        """
+        fetching = bytes_ / rate
+        return elements * (max(0.0, fetching - self.computing(uses)) + self.unhidden * fetching)
+
+    def streamed(self, elements: float, bytes_: float, uses: int, run: float, rate: float) -> float:
+        """
+        The same for a stream from beyond L2 of pieces of `run` bytes, with what it takes to begin each.
+
+        Hardware prefetchers stop at the end of a page, as they do not know where the next one is, and begin again
+        after the second miss. (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching".)
+        The lines of a shorter piece are asked for at once.
+        """
+        restart = restart_seconds(self.core.page_bytes, run)
+        return self.stall(elements, bytes_, rate, uses) + elements * bytes_ * restart
+
+    def lost(self, size: float, streamed: float) -> float:
+        """The part of a block of so many bytes that L2 does not keep while so many others go by."""
+        return lost_part(self.level_2, self.core.page_bytes, size, streamed)
+
+    def is_near(self, size: float) -> bool:
+        """Whether so many bytes stay in L2 from one use to the next."""
+        return size <= self.near_2
+
+    @cached_property
+    def far_share(self) -> float:
+        """The part of both operands that is not in L2 when a call begins."""
+        return self.beyond_share(self.left_bytes + self.right_bytes)
+
+    def beyond_share(self, size: float) -> float:
+        """Of so many bytes that are used in turn: of little more than stays in L2, the replacement of lines loses some and not all."""
+        return min(max(size / self.near_2 - 1, 0.0), 1.0)
+
+    def computing(self, uses: int) -> float:
+        """Seconds in which an element takes part in so many multiply-adds."""
+        peak = self.rates.tile_near.core * 4 / self.problem.right.element_bytes
+        return 2 * uses / peak
+
+    def refetched(self, bytes_: float, uses: int) -> float:
+        """
+        Seconds of waiting for an element of A for which so many bytes come from L2 again.
+
+        Between nothing and all of what can be hidden behind multiply-adds is: the middle of the two is taken, as
+        loads that miss L1 in turn stop the ones behind them. (Slowdowns of 1.3 to 1.8 were measured, of a time
+        in which 1 to 1.5 times as long was fetched.)
+        """
+        fetching = bytes_ / self.rates.read_l2.core
+        computing = self.computing(uses)
+        return (max(fetching, computing) + fetching - computing) / 2
+
+    def _work(self) -> int:
+        return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
+
+    def _waiting_left(self) -> float:
+        """What the probed tile waits for its narrow operand, beyond what the bandwidth explains."""
+        rows, vectors = self.core.probe_tile
+        work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * rows
+        explained = max(work / self.rates.tile_near.core, bytes_ / self.rates.beyond_l2.core)
+        return max(work / self.rates.tile_narrow_far.core - explained, 0.0) / bytes_

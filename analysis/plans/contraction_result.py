@@ -1,0 +1,93 @@
+"""Seconds in which the result of a contraction is read, written, and mirrored at its diagonal."""
+
+from __future__ import annotations
+
+from ...targets.estimates import L3_SECONDS
+from .contraction_plan import ContractionPlan
+from .contraction_rates import ContractionRates
+
+TRANSLATED = 64
+"""
+Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
+cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+"""
+
+
+def writing(known: ContractionRates, plan: ContractionPlan) -> float:
+    """
+    C goes to where it came from: read and written once, and once more for each further block of the sum where
+    these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile begins
+    when its part of C, of which all lines are asked for at once, has come. Where they are inside, the MC × NR
+    elements that are used again stay near. What C is finished with comes once.
+    """
+    problem = known.problem
+    elements = problem.m * problem.n
+    size = elements * problem.result_bytes
+    times = -(-problem.k // plan.kc) if plan.k_outside else 1
+    if times == 1 and not known.result_share:
+        return 0.0
+    rate, share = known.beyond_l2, known.result_share if times == 1 else 1.0
+    seconds = share * (2 * size * times + elements * problem.finished_with) / rate
+    tiles = elements * computed_part(plan, known.problem.n) / (plan.mr * plan.nr)
+    if plan.k_outside:
+        seconds += 2 * size / rate + times * tiles * L3_SECONDS
+    if plan.innermost == "m":
+        seconds += share * times * tiles * plan.mr * _row_seconds(known, plan)
+    if plan.turned and plan.innermost == "n":  # no tile before was near these lines
+        begun = min(plan.mr * problem.result_bytes / known.level_1.line_bytes, 1.0)
+        seconds += share * tiles * plan.nr * begun * L3_SECONDS
+    return seconds
+
+
+def _row_seconds(known: ContractionRates, plan: ContractionPlan) -> float:
+    """
+    Seconds of waiting for the lines of a row of a tile, where the next tile is not to the right of it.
+
+    Where rows do not begin with a line, they end in one that was not asked for, and stores leave in order: one
+    waits for another. Rows on more pages than a core translates at once are found anew in each tile, and
+    prefetchers, which see new rows each time, follow none of them. What was asked for comes row after row while the
+    tile is computed: the tile's own loads wait for it in the part of the time in which it is under way. (With
+    blocks of K outside, tiles wait for their part of C anyway.)
+    """
+    problem = known.problem
+    row = problem.n * problem.result_bytes
+    streams = 1 + problem.finished_with / problem.result_bytes
+    if row % known.level_1.line_bytes:
+        return L3_SECONDS
+    pages = plan.mc * min(1.0, row / known.core.page_bytes) * streams
+    if plan.k_outside or plan.nr >= problem.n or pages <= TRANSLATED:
+        return 0.0
+    coming, computing = streams * L3_SECONDS, plan.kc * known.computing(plan.nr)
+    return coming * coming / (coming + computing)
+
+
+def writing_columns(known: ContractionRates, plan: ContractionPlan) -> float:
+    """Seconds in which tiles that are computed transposed leave by elements, in a loop over each short row."""
+    each = 1 / known.core.store_ports + known.core.mispredict / plan.mr
+    return known.problem.m * known.problem.n * each / known.clock if plan.turned else 0.0
+
+
+def mirroring(known: ContractionRates, plan: ContractionPlan) -> float:
+    """
+    Seconds to copy the elements below the diagonal one by one, and to finish the result after that. What is read
+    along columns is a line for each row: it is there for the next column if L1 keeps so many lines.
+    """
+    if not plan.mirrored:
+        return 0.0
+    problem, line = known.problem, known.level_1.line_bytes
+    size = problem.n * problem.n * problem.result_bytes
+    stays = problem.n * line <= known.near_1
+    fetched = problem.result_bytes if stays else line
+    rate = known.rates.read_l2.core if known.is_near(size) else known.beyond_l2
+    seconds = problem.n * problem.n / 2 * (1 / known.clock + fetched / rate)
+    if problem.is_finished:
+        packing = known.rates.pack_near if known.is_near(2 * size) else known.rates.pack_far
+        seconds += size / packing.core
+    return seconds
+
+
+def computed_part(plan: ContractionPlan, columns: int) -> float:
+    """The part of the result's elements that tiles compute."""
+    if not plan.mirrored:
+        return 1.0
+    return min(0.5 + max(plan.mr, plan.nr) / (2 * columns), 1.0)
