@@ -58,6 +58,8 @@ class Core:
     instructions are under way at once, those of the reorder buffer: 192 on Haswell and Zen, and up to 512 since.
     `l1_ports` is how many accesses L1 serves in a cycle, loads and lines that come from L2, where that is more than
     loads begin.
+    `tlb_pages` are the entries of the second level of its TLB for data: 1024 on Haswell, 1536 on Skylake and Zen, and more since;
+    None where large pages make them enough for any array.
     `huge_pages` is the setting of Linux's transparent huge pages, None where there is none or it is unknown.
     `vnni` says whether there are instructions that sum products of bytes.
 
@@ -77,6 +79,7 @@ class Core:
     window: int = 192
     l1_ports: float = 0
     page_bytes: int = 4096
+    tlb_pages: int | None = 1536
     huge_pages: HugePages | None = None
     vnni: bool = False
 

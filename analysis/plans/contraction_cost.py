@@ -211,8 +211,9 @@ class Model(ContractionRates):
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
             size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
             rate = self.rate_of(size) if again > 1 else self.beyond_l2
-            # The pages of a row and of the next one begin together where rows are read as they are: what a tile waits for at the start of one it waits for once.
-            at_once = 1 if is_copied or left.summed != 1 else min(plan.mr, problem.m)
+            # The pages of a row and of the next one begin together where rows are read as they are, and are waited for once.
+            alone = 1 if is_copied or left.summed != 1 else self.lost_pages(plan)
+            waiting = alone + (1 - alone) / min(plan.mr, problem.m)
             waited = (
                 elements
                 * fetched
@@ -220,7 +221,7 @@ class Model(ContractionRates):
                 * (self.waiting_left + restart_seconds(self.core.page_bytes, run))
             )
             stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=rate)
-            seconds += share * (stalled + waited / at_once)
+            seconds += share * (stalled + waited * waiting)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * self._colliding(plan, uses)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ...targets.target import Target
+from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem
 from .cost import (
     TileSteps,
@@ -20,6 +21,12 @@ from .cost import (
     restart_seconds,
 )
 from .threads import PARALLEL_WORK, team
+
+TRANSLATED = 64
+"""
+Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
+cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+"""
 
 
 class ContractionRates:
@@ -94,6 +101,27 @@ class ContractionRates:
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""
         return lost_part(self.level_2, self.core.page_bytes, size, streamed)
+
+    def lost_pages(self, plan: ContractionPlan) -> float:
+        """
+        Of the pages that rows of A and of C are on, the part whose addresses a core no longer has when it comes to these
+        rows again, with a block of B in between. Of those it looks up few at a time. None is lost while a quarter of the
+        entries is left, as of ways in `kept_bytes`, and all are where there are more pages than entries.
+        """
+        problem, entries = self.problem, self.core.tlb_pages
+        if entries is None:
+            return 0.0
+        is_by_columns = plan.innermost == "n"
+        rows, columns = (problem.m, plan.nc) if is_by_columns else (plan.mc, plan.nr)
+        pages = self._pages(rows, plan.kc, problem.k, problem.left.stored_bytes)
+        pages += self._pages(rows, columns, problem.n, problem.result_bytes)
+        pages += plan.kc * columns * problem.right.element_bytes / self.core.page_bytes
+        return min(max(4 * pages / entries - 3, 0.0), 1.0)
+
+    def _pages(self, rows: int, elements: int, of: int, bytes_: int) -> float:
+        """The pages that so many neighbours of each row are on, `of` those of a whole row. They begin anywhere in a page."""
+        page = self.core.page_bytes
+        return rows * min(1 + elements * bytes_ / page, of * bytes_ / page)
 
     def is_near(self, size: float) -> bool:
         """Whether so many bytes stay in L2 from one use to the next."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from ...targets.estimates import L3_SECONDS
 from .contraction_plan import ContractionPlan
-from .contraction_rates import ContractionRates
-
-TRANSLATED = 64
-"""
-Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
-cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
-"""
+from .contraction_rates import TRANSLATED, ContractionRates
 
 
 def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     """
     C goes to where it came from: read and written once, and once more for each further block of the sum where
     these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile begins
-    when its part of C, of which all lines are asked for at once, has come. Where they are inside, the MC × NR
-    elements that are used again stay near. What C is finished with comes once.
+    when its part of C, of which all lines are asked for at once, has come; with tiles of N innermost each row of C is
+    on a page of its own, and comes after that is found. Where they are inside, the MC × NR elements that are used
+    again stay near. What C is finished with comes once.
     """
     problem = known.problem
     elements = problem.m * problem.n
@@ -31,6 +26,9 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     tiles = elements * computed_part(plan, known.problem.n) / (plan.mr * plan.nr)
     if plan.k_outside:
         seconds += 2 * size / rate + times * tiles * L3_SECONDS
+        if plan.innermost == "n":
+            found = known.lost_pages(plan) * times * problem.m * -(-problem.n // plan.nc)
+            seconds += 2 * L3_SECONDS * found
     if plan.innermost == "m":
         seconds += share * times * tiles * plan.mr * _row_seconds(known, plan)
     if plan.turned and plan.innermost == "n":  # no tile before was near these lines
@@ -43,19 +41,17 @@ def _row_seconds(known: ContractionRates, plan: ContractionPlan) -> float:
     """
     Seconds of waiting for the lines of a row of a tile, where the next tile is not to the right of it.
 
-    Where rows do not begin with a line, they end in one that was not asked for, and stores leave in order: one
-    waits for another. Rows on more pages than a core translates at once are found anew in each tile, and
-    prefetchers, which see new rows each time, follow none of them. What was asked for comes row after row while the
-    tile is computed: the tile's own loads wait for it in the part of the time in which it is under way. (With
-    blocks of K outside, tiles wait for their part of C anyway.)
+    Rows that do not begin with a line end in one that was not asked for. Rows on more pages than a core translates at
+    once are found anew in each tile, and prefetchers, which see new rows each time, follow none of them. What is under
+    way comes row after row while a tile is computed: tiles wait for it in the part of the time in which it is under
+    way. (With blocks of K outside, tiles wait for their part of C anyway.)
     """
     problem = known.problem
     row = problem.n * problem.result_bytes
     streams = 1 + problem.finished_with / problem.result_bytes
-    if row % known.level_1.line_bytes:
-        return L3_SECONDS
     pages = plan.mc * min(1.0, row / known.core.page_bytes) * streams
-    if plan.k_outside or plan.nr >= problem.n or pages <= TRANSLATED:
+    is_asked_for = row % known.level_1.line_bytes == 0 and pages <= TRANSLATED
+    if is_asked_for or plan.k_outside or plan.nr >= problem.n:
         return 0.0
     coming, computing = streams * L3_SECONDS, plan.kc * known.computing(plan.nr)
     return coming * coming / (coming + computing)

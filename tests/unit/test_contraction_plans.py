@@ -204,3 +204,20 @@ def test_what_is_computed_transposed_leaves_by_elements_wherever_it_goes(target:
     """Of one term the result is all that takes time: also in L2 its rows are stored in vectors."""
     assert not first(product(64, 2000, 1), target).turned
     assert not first(product(340, 80, 1), target).turned
+
+
+def test_rows_on_more_pages_than_a_core_keeps_are_packed():
+    """
+    Each tile of rows that is read in place begins on pages of its own, whose addresses are gone by the next block of
+    columns. Few rows are on fewer pages, and wait for these together.
+    """
+
+    def in_place(contraction: Contraction, entries: int | None) -> float:
+        core = Target.parse("zen4").with_core(tlb_pages=entries)
+        every = [plan for plan in plans.propose(contraction, core, 300) if not plan.pack_left]
+        return min(plans.cost(plan, contraction, core).seconds for plan in every)
+
+    many, few = product(1920, 1097, 1402), product(96, 1097, 1402)
+    assert in_place(many, 3072) > 1.01 * in_place(many, None)
+    assert in_place(few, 3072) == in_place(few, None)
+    assert first(many, "zen4").pack_left

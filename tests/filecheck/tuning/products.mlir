@@ -70,7 +70,7 @@
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: gram.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 6, NC 152, KC 250, N tiles innermost, packs A and B, K blocks outside of M, prefetches C, mirrors C;
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 150, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
@@ -102,9 +102,9 @@
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// V3-NEXT: chosen contraction: tile 4x24, MC 48, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 114, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: f64.
 // V3-NEXT: chosen contraction: tile 4x12, MC 24, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 
