@@ -5,8 +5,8 @@ How long a stack of equal layers of a transformer takes to compile, beside one o
 
 Encoder layers of 128 tokens, width 768, 12 heads and inner width 3072, each with weights of its own, that normalise what they
 take (`first`) or what they give (`last`, as BERT's do). Each program is compiled in a process of its own, which has the
-package's bytecode and no cache; one layer and the stack take turns. Wall seconds are from the Python function to its first
-result; CPU seconds are those of the process, with its threads, and of those it starts. The rows are medians. Kernels are the
+package's bytecode and no cache; one layer and the stack take turns. Wall seconds are those of the first call, of
+`sw.jit(stack)(x)`; CPU seconds are those of the process, with its threads, and of those it starts. The rows are medians. Kernels are the
 calls of one layer, the distinct ones functions, copies those without arithmetic, and memory is the arena over the most bytes
 that are alive at once. The error is how far results are from those of layers that are called one by one, in parts of the
 largest one.
@@ -95,16 +95,16 @@ def first_result(norm: str, layers: int, threads: int) -> dict[str, Any]:
             x = layer(x, each, norm)
         return x
 
+    run = sw.jit(stack, threads=threads, cache=False)
     start, busy = perf_counter(), sum(os.times()[:4])
-    lowered = sw.jit(stack, threads=threads, cache=False).lower(x)
-    found = lowered.compile(threads=threads)(x)
+    found = run(x)
     seconds = {"wall": perf_counter() - start, "cpu": sum(os.times()[:4]) - busy}
     alone = sw.jit(lambda x, w: layer(x, w, norm), threads=threads, cache=False)
     for each in weights:
         x = alone(x, each)
     return {
         **seconds,
-        **counts_of(lowered),
+        **counts_of(run.lower(x)),
         "error": float(np.abs(found - x).max() / np.abs(x).max()),
     }
 

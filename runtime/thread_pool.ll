@@ -6,6 +6,7 @@
 @regions = internal global [$regions x %region] zeroinitializer, align 128
 @announced = internal global i32 0, align 128  ; counts the regions that were opened
 @caller = internal global i32 -1, align 128    ; the processor on which the last one was
+@left = internal global i64 0, align 128       ; when a worker has left its processor last, in nanoseconds
 @sleepers = internal global i32 0, align 128   ; workers that sleep, without those for which the alarm is posted
 @alarm = internal global [64 x i8] zeroinitializer, align 128
 @$workers = global i32 0, align 128  ; threads of the pool
@@ -199,7 +200,7 @@ look:
   br i1 %is_empty, label %done, label %pause
 pause:
   %worker_place = getelementptr %region, ptr %region, i32 0, i32 1
-  %long = call i1 @pause_since(i64 %start, ptr %worker_place)
+  %long = call i1 @pause_since(i64 %start, ptr %worker_place, i1 false)
   br i1 %long, label %sleep, label %look
 sleep:
   %before = atomicrmw or ptr %region, i32 $asleep acq_rel
@@ -232,7 +233,7 @@ listen:
   %is_new = icmp ne i32 %now, %seen
   br i1 %is_new, label %look, label %pause
 pause:
-  %long = call i1 @pause_since(i64 %start, ptr @caller)
+  %long = call i1 @pause_since(i64 %start, ptr @caller, i1 true)
   br i1 %long, label %sleep, label %listen
 sleep:
   call void @sleep_since(i32 %seen)
@@ -320,20 +321,30 @@ define internal i64 @now() {
 }
 
 ; One turn of a loop that waits for who runs on a processor; whether it has waited for long enough. Where that is this processor,
-; the other one may have it.
-define internal i1 @pause_since(i64 %start, ptr %processor) {
+; the other one may have it, and who waits may go to another processor.
+define internal i1 @pause_since(i64 %start, ptr %processor, i1 %may_leave) {
   $relax
+  %now = call i64 @now()
   %there = load atomic i32, ptr %processor monotonic, align 4
   %here = call i32 @processor()
   %is_same = icmp eq i32 %here, %there
   %is_known = icmp sge i32 %here, 0
   %is_here = and i1 %is_same, %is_known
-  br i1 %is_here, label %yield, label %done
+  br i1 %is_here, label %together, label %done
+together:
+  %before = load atomic i64, ptr @left monotonic, align 8
+  %since = sub i64 %now, %before
+  %is_long_ago = icmp ugt i64 %since, $stay
+  %leaves = and i1 %may_leave, %is_long_ago
+  br i1 %leaves, label %leave, label %yield
+leave:
+  store atomic i64 %now, ptr @left monotonic, align 8
+  call void @leave(i32 %here)
+  br label %done
 yield:
   call i32 @sched_yield()
   br label %done
 done:
-  %now = call i64 @now()
   %passed = sub i64 %now, %start
   %is_long = icmp ugt i64 %passed, $spin
   ret i1 %is_long

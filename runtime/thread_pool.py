@@ -21,7 +21,8 @@ Threads sleep on semaphores, which count: who wakes a sleeper takes it off their
 neither for workers that look for work nor for those that have been woken but have no core yet.
 
 Beside a program that keeps another processor busy, the system lets a caller and its worker share one. Who looks for work or
-waits there keeps the other from going on, and so each leaves the processor to the other where that was on the same one.
+waits there keeps the other from going on, and so each lets the other have the processor where that was on the same one. Now
+and then a worker goes to another processor by itself: the system leaves it where it is as long as it hardly runs.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ asleep and waking take, which is within a factor of two of the best choice (Karl
 Randomized Algorithms for Non-Uniform Problems", SODA 1990).
 """
 
+STAY_NANOSECONDS = 100_000_000
+"""
+How long workers stay on the processor of a caller before one of them goes to another processor: often enough that a loop
+does not run there alone while the other processor is idle, and so rarely that it costs little where that one is busy.
+"""
+
 WAKES = 2
 """How many sleepers a thread wakes before it works: all are awake after a logarithm of their number."""
 
@@ -63,7 +70,10 @@ class System:
     semaphores: str
     """LLVM IR that defines @new_semaphore, @post and @wait on a slot of 64 bytes"""
     processor: str
-    """LLVM IR that defines @processor: the number of that on which a thread runs, negative where it is not known"""
+    """
+    LLVM IR that defines @processor, the number of that on which a thread runs, negative where it is not known, and @leave,
+    which lets the thread go on on another one, if there is one that it may use
+    """
     functions: tuple[str, ...]
     """what these call"""
 
@@ -71,13 +81,47 @@ class System:
 _POSIX = System(
     key_type="i32",
     monotonic_clock=1,
-    functions=("sem_init", "sem_post", "sem_wait", "sched_getcpu"),
+    functions=(
+        "sem_init",
+        "sem_post",
+        "sem_wait",
+        "sched_getcpu",
+        "sched_getaffinity",
+        "sched_setaffinity",
+    ),
     processor="""
 declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
 
 define internal i32 @processor() {
   %number = call i32 @sched_getcpu()
   ret i32 %number
+}
+define internal void @leave(i32 %processor) {
+entry:
+  %allowed = alloca [128 x i8], align 8  ; cpu_set_t: a bit for each of 1024 processors
+  %is_far = icmp uge i32 %processor, 1024
+  br i1 %is_far, label %done, label %ask
+ask:
+  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr %allowed)
+  %is_failed = icmp ne i32 %failed, 0
+  br i1 %is_failed, label %done, label %move
+move:
+  %number = lshr i32 %processor, 3
+  %place = getelementptr i8, ptr %allowed, i32 %number
+  %in_byte = and i32 %processor, 7
+  %digit = trunc i32 %in_byte to i8
+  %bit = shl i8 1, %digit
+  %whole = load i8, ptr %place
+  %rest = xor i8 %whole, %bit
+  store i8 %rest, ptr %place
+  call i32 @sched_setaffinity(i32 0, i64 128, ptr %allowed)  ; fails where there is no other, and leaves it as it is
+  store i8 %whole, ptr %place
+  call i32 @sched_setaffinity(i32 0, i64 128, ptr %allowed)
+  br label %done
+done:
+  ret void
 }
 """,
     semaphores="""
@@ -112,6 +156,9 @@ _DARWIN = System(
     processor="""
 define internal i32 @processor() {
   ret i32 -1
+}
+define internal void @leave(i32 %processor) {
+  ret void
 }
 """,
     semaphores="""
@@ -188,6 +235,7 @@ def pool(of: System, default_threads: int) -> str:
         default_threads=default_threads,
         regions=REGIONS,
         spin=SPIN_NANOSECONDS,
+        stay=STAY_NANOSECONDS,
         wakes=WAKES,
         relax=_RELAX.get(platform.machine().lower(), ""),
         taken=_TAKEN,
