@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepwell.dialects import graph
 from stepwell.dialects.graph.blocked_convolution import Blocks
 from stepwell.dialects.graph.windows import Window
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
-from .operator_case import Case, Shape, case
+from .operator_case import Case, Cases, Shape, case
 
 _WINDOWS: tuple[tuple[Shape, Shape, Shape, Shape, Shape, Shape, int], ...] = (
     ((1, 1, 3), (1, 1, 1), (1,), (1,), (0,), (0,), 1),
@@ -144,3 +145,18 @@ def average_pool(op: Any, element: Attribute) -> list[Case]:
         *pool(op, element),
         *[case(op, shape, window=window, count_padding=True) for shape, window in WINDOWS],
     ]
+
+
+CASES: dict[type[Operation], Cases] = {
+    graph.AveragePoolOp: average_pool,
+    graph.BatchNormOp: batch_norm,
+    graph.GroupNormOp: group_norm,
+    graph.RmsNormOp: rms_norm,
+    graph.ConvOp: conv,
+    graph.BlockedConvOp: blocked_conv,
+    graph.BlockedDepthwiseConvOp: blocked_depthwise_conv,
+    graph.ConvTransposeOp: conv_transpose,
+    graph.WinogradInputOp: winograd_input,
+    graph.WinogradOutputOp: winograd_output,
+    graph.LayerNormOp: layer_norm,
+}

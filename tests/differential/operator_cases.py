@@ -17,20 +17,7 @@ from xdsl.dialects.builtin import TensorType, i1, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from .network_cases import (
-    average_pool,
-    batch_norm,
-    blocked_conv,
-    blocked_depthwise_conv,
-    conv,
-    conv_transpose,
-    group_norm,
-    layer_norm,
-    pool,
-    rms_norm,
-    winograd_input,
-    winograd_output,
-)
+from . import network_cases
 from .operator_case import Case, Cases, Shape, case, example
 
 SHAPES: tuple[Shape, ...] = ((), (1,), (17,), (3, 5), (1, 7, 1), (2, 0, 3))
@@ -426,12 +413,9 @@ def _equal_bins(op: Any, element: Attribute) -> list[Case]:
 
 
 _CASES: dict[type[Operation], Cases] = {
+    **network_cases.CASES,
     graph.EqualBinsOp: _equal_bins,
     graph.GcdOp: _gcd,
-    graph.AveragePoolOp: average_pool,
-    graph.BatchNormOp: batch_norm,
-    graph.GroupNormOp: group_norm,
-    graph.RmsNormOp: rms_norm,
     graph.BitcastOp: _bitcast,
     graph.BroadcastToOp: _broadcast_to,
     graph.CastOp: _cast,
@@ -439,12 +423,6 @@ _CASES: dict[type[Operation], Cases] = {
     graph.ClipOp: _clip,
     graph.ConcatOp: _concat,
     graph.ConstantOp: _constant,
-    graph.ConvOp: conv,
-    graph.BlockedConvOp: blocked_conv,
-    graph.BlockedDepthwiseConvOp: blocked_depthwise_conv,
-    graph.ConvTransposeOp: conv_transpose,
-    graph.WinogradInputOp: winograd_input,
-    graph.WinogradOutputOp: winograd_output,
     graph.EighOp: _eigh,
     graph.ExpandDimsOp: _expand_dims,
     graph.FftOp: _fft,
@@ -456,7 +434,6 @@ _CASES: dict[type[Operation], Cases] = {
     graph.HardSigmoidOp: _hard_sigmoid,
     graph.AffineViewOp: _affine_view,
     graph.IotaOp: _iota,
-    graph.LayerNormOp: layer_norm,
     graph.LeakyReluOp: _leaky_relu,
     graph.LogSoftmaxOp: _along_axis,
     graph.LuOp: _squares,
@@ -489,7 +466,7 @@ def cases_of(op: type[Operation]) -> Cases:
             (graph.BinaryElementwiseOp, _binary),
             (graph.ReductionOp, _reduction),
             (graph.ArgReductionOp, _arg_reduction),
-            (graph.PoolOp, pool),
+            (graph.PoolOp, network_cases.pool),
             (graph.CumulativeOp, _scan),
         ):
             if issubclass(op, family):
