@@ -114,7 +114,7 @@ class Model(RowInstructions):
         nest, own = self.nests[number], plan.nests[number]
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
         kept |= self.held(self.nests, plan, number)
-        key = (number, own, fused, plan.fetched, plan.nontemporal, kept)
+        key = (number, own, fused, plan.staged, plan.fetched, plan.nontemporal, kept)
         if key not in self._known:
             computing, accessing, issued = self.instructions(nest, own, kept)
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
