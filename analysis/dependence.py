@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop
 from ..frozen import frozen
 from .domains import REMEMBERED, Around, Place, touched
+from .first_point import first_point
 from .frames import Frames
 from .operations import operations_in
 from .reductions import ReductionUpdate, Updates
@@ -336,7 +337,7 @@ class Dependences:
 
     def witness(self, pairs: isl.Map, source: Access, sink: Access) -> Witness:
         """The lexicographically first of some pairs of iterations of two accesses, of which there are any."""
-        point = _first_point(pairs.wrap())
+        point = first_point(pairs.wrap())
         values = [
             point.get_coordinate_val(isl.dim_type.set, n).to_python()
             for n in range(point.get_space().dim(isl.dim_type.set))
@@ -356,29 +357,6 @@ class Dependences:
             )
             for n, value in enumerate(self.scop.parameters)
         )
-
-
-OPERATIONS = 20_000
-"""Of isl's arithmetic, in which the first point of a set has to be found; a tenth of a second."""
-
-
-def _first_point(points: isl.Set) -> isl.Point:
-    """The lexicographically first point of a set that is not empty, or any where isl cannot tell."""
-    context = isl.DEFAULT_CONTEXT
-    limit = context.get_max_operations()
-    context.reset_operations()
-    context.set_max_operations(OPERATIONS)  # with symbols and divisions it may take minutes
-    try:
-        point = points.lexmin().sample_point()
-    except isl.Error:  # "affine expression involves some of the domain dimensions", with divisions
-        point = None
-    finally:
-        context.set_max_operations(limit)
-        context.reset_operations()
-    if point is None:
-        return points.sample_point()
-    # isl's lexmin of a non-empty set with divisions may come out empty.
-    return points.sample_point() if point.is_void() else point
 
 
 def _iteration(loops: Sequence[loop.ForOp], values: Sequence[int]) -> Iteration:

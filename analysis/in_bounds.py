@@ -7,6 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp
 
 from ..errors import StepwellError
+from .first_point import first_point
 from .frames import Frames
 from .scop import Access, extract
 
@@ -57,7 +58,7 @@ def _uses_parameters(access: Access) -> bool:
 
 
 def _message(access: Access, outside: isl.Map, axis: int, size: int) -> str:
-    point = outside.wrap().lexmin().sample_point()
+    point = first_point(outside.wrap())
     depth = len(access.loops)
     values = [point.get_coordinate_val(isl.dim_type.set, n).to_python() for n in range(depth + 1)]
     names = [for_op.loop_name.data for for_op in access.loops]

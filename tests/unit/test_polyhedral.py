@@ -1,5 +1,6 @@
 """`loop-polyhedral` on kernels of the polyhedral literature: same results, and what it is known to find."""
 
+import numpy as np
 import pytest
 from stepwell.analysis.dependence import dependences
 from stepwell.analysis.in_bounds import check_in_bounds
@@ -138,3 +139,23 @@ def test_refusals_say_what_stands_in_the_way() -> None:
     assert "found tile=-1 for pass 'loop-polyhedral', expected at least 0" in refusal(
         SCRATCH_INSIDE, tile=-1
     )
+
+
+def test_conditions_outside_of_loops_that_give_values_are_replaced_once() -> None:
+    module = parse_text("""
+func.func @f(%x: memref<i32> {stepwell.noalias}) {
+  %a = loop.if (-1 <= 0) -> (i32) {
+    %b = loop.load %x[] : memref<i32>
+    loop.yield %b : i32
+  } else {
+    %c = arith.constant 0 : i32
+    loop.yield %c : i32
+  }
+  loop.store %a, %x[] : memref<i32>
+  func.return
+}
+""")
+    LoopPolyhedralPass(tile=2).apply(Context(), module)
+    module.verify()
+    (found,) = interpret(module, [np.array(7, np.int32)])
+    assert found == 7

@@ -3,9 +3,11 @@
 from random import Random
 
 import pytest
+import stepwell as sw
 from stepwell.dialects import loop
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import Parallel, Peel, ReverseComputeAt, Split, Vectorize
+from stepwell.errors import StepwellError
 from xdsl.dialects.builtin import ModuleOp
 
 from .producer_nests import RandomProducer, check_step, loops_of
@@ -218,3 +220,30 @@ def test_random_nests() -> None:
         counts = check_step(RandomProducer(random).text(), choose)
         legal, refused = legal + counts[0], refused + counts[1]
     assert legal > 10 and refused > 10
+
+
+def test_refused_where_isl_finds_no_first_iteration() -> None:
+    """The message names any then: isl's lexmin fails for sets with divisions and symbols such as this one."""
+    schedule = sw.Schedule(
+        sw.load("""
+func.func @f(%A: memref<1x1xi32> {stepwell.noalias}, %n: index) {
+  %B = loop.alloc stack : memref<1x4xi32>
+  loop.for serial "m" %m = 0 to 1 {
+    loop.for serial "o" %o = 0 to 4 {
+      %c = arith.constant 3 : i32
+      loop.store %c, %B[%m, %o] : memref<1x4xi32>
+    }
+  }
+  loop.for serial "i" %i = %n - 5 to %n step 3 {
+    loop.for serial "j" %j = %i + 1 to %i + 6 {
+      %b = loop.load %B[0, %i + 4] : memref<1x4xi32>
+      loop.store %b, %A[0, 0] : memref<1x1xi32>
+    }
+  }
+  func.return
+}
+""")
+    )
+    schedule.stage("f/B", at="m", pad=2)
+    with pytest.raises(StepwellError, match=r"in iteration \(i=.*\) would never run"):
+        schedule.reverse_compute_at("f/A", at="B.staged.out1")

@@ -320,13 +320,13 @@ def _with_free_operands(statement: Statement) -> Iterator[Operation]:
 
 def _replace_loops(block: Block, statements: Sequence[Statement], made: Block) -> None:
     """Put the generated loops in the place of the function's statements."""
-    old = [op for op in block.ops if isinstance(op, loop.ForOp | loop.IfOp)]
-    old += [op for s in statements if not s.loops for op in s.ops if op.parent is block]
+    own = {op for s in statements if not s.loops for op in s.ops}
+    old = [op for op in block.ops if isinstance(op, loop.ForOp | loop.IfOp) or op in own]
     last = block.last_op
     assert last is not None
     for op in list(made.ops):
         op.detach()
         block.insert_op_before(op, last)
-    for op in sorted(old, key=list(block.ops).index, reverse=True):
+    for op in reversed(old):
         op.detach()
         op.erase()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from ...analysis.first_point import first_point
 from ...analysis.scop import Access
 from ...analysis.values import last_writes, written_between
 from ...dialects import loop
@@ -109,7 +110,7 @@ def check_unchanged(step: Step, nest: Nest, read: Access, to_time: isl.Map, reme
 
 def iteration_text(access: Access, iterations: isl.Set) -> str:
     """One of the iterations as `(i=0, j=3)`, for messages."""
-    point = iterations.lexmin().sample_point()
+    point = first_point(iterations)
     return (
         "("
         + ", ".join(
