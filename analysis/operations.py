@@ -47,14 +47,7 @@ def operations_within(region: Region) -> list[Operation]:
 
 def blocks_in(op: Operation) -> list[Block]:
     """The blocks in the regions of `op`, at any depth, in textual order."""
-    blocks: list[Block] = []
-    for outer in (op, *operations_in(op)):
-        for region in outer.regions:
-            block = region._first_block
-            while block is not None:
-                blocks.append(block)
-                block = block._next_block
-    return blocks
+    return [block for outer in (op, *operations_in(op)) for block in blocks_of(outer)]
 
 
 def has_any_of(operations: Iterable[Operation], kinds: Collection[type[Operation]]) -> bool:
