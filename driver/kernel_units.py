@@ -6,6 +6,7 @@ declaration, which the program calls in the way that the lowered kernel takes it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from xdsl.builder import Builder
@@ -29,6 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.calls import calls_in, only_called
 from ..analysis.constants import constant_global, globals_of
 from ..analysis.operations import operations_in
+from ..analysis.structure import structure
 from ..dialects import loop
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
@@ -152,6 +154,19 @@ def _unit(
 
 def _result_mark(mark: DictionaryAttr) -> DictionaryAttr:
     return DictionaryAttr({loop.RESULT: loop.MARK} if loop.RESULT in mark.data else {})
+
+
+def identity_of(unit: ModuleOp) -> str:
+    """What a module that `units_of` made says without the names of values, buffers and loops: the same of equal kernels."""
+    said = cache(str)
+    return repr(
+        [
+            structure(op, loop_names=False, said=said)
+            if isinstance(op, func.FuncOp)
+            else sorted((name, said(value)) for name, value in op.properties.items())
+            for op in unit.ops
+        ]
+    )
 
 
 def passed_numbers(unit: ModuleOp) -> list[int]:

@@ -25,6 +25,7 @@ from ..driver.garbage import collector_paused
 from ..driver.kernel_units import (
     Interface,
     declare_kernels,
+    identity_of,
     interface_of,
     passed_numbers,
     units_of,
@@ -81,10 +82,11 @@ class KernelJob:
 
     @cached_property
     def key(self) -> str:
-        """What the compiled kernel is found by in the store: all that it is made from."""
+        """What the compiled kernel is found by in the store: all that it is made from, which no name is."""
         options, generator = self.options, self.generator
+        assert self.module is not None, "a job has its module until it is compiled"
         about = (options.fp, str(options.threads), options.machine.profile())
-        return key_of(compiler_version(), *about, *map(str, generator), self.text)
+        return key_of(compiler_version(), *about, *map(str, generator), identity_of(self.module))
 
 
 @dataclass

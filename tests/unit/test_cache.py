@@ -21,6 +21,7 @@ from stepwell.driver.options import Options
 from stepwell.frontend import files
 from stepwell.frontend.files import MappedFile
 from stepwell.runtime.codegen import CodeGenerator
+from stepwell.runtime.kernels import KIND
 from stepwell.runtime.objects import object_key
 from stepwell.tools.cli import main
 from xdsl.dialects.builtin import ModuleOp
@@ -119,6 +120,22 @@ def test_editing_one_layer_compiles_one_kernel(store: Store, compiled: list[str]
     compiled.clear()
     run(edited)
     assert len(kernels_of(compiled)) == 1
+
+
+def test_editing_one_layer_looks_for_one_kernel(store: Store):
+    """What the next layer calls the edited one's result, and its own loops, is no part of what it is found by."""
+
+    def network(x: Any, act: Callable[[Any], Any]) -> Any:
+        hidden = act(x @ W)
+        return sw.softmax(hidden @ V, axis=-1)
+
+    def kernels() -> int:
+        return sum(entry.path.parent.name == KIND for entry in store.entries())
+
+    sw.jit(lambda x: network(x, sw.gelu))(X)
+    before = kernels()
+    sw.jit(lambda x: network(x, sw.relu))(X)
+    assert kernels() == before + 1
 
 
 def test_other_names_and_weights_are_the_same_kernels(store: Store, compiled: list[str]):
