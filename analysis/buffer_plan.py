@@ -28,6 +28,7 @@ from ..dialects.shaped import is_tensor, shape_of
 from ..frozen import frozen
 from .kept_apart import kept_apart
 from .movements import Movement, Piece, movement_of
+from .repeats import REPEATED
 from .strided_views import Placing, view_behind, view_through
 
 
@@ -141,8 +142,8 @@ class _Planner:
             if is_tensor(value) and (found := _straightened(arg, self.homes[value])) is not None
         }
         taken = self._in_place(kernels)
-        calls = any(isinstance(op, func.CallOp) for op in self.block.ops)
-        apart, state = kept_apart(kernels, taken, are_others=calls), self.around.state
+        apart = kept_apart(kernels, taken, are_others=self._is_one_of_several())
+        state = self.around.state
         return BufferPlan(
             self.homes,
             frozenset(self.seen_through),
@@ -160,6 +161,12 @@ class _Planner:
                 if other != number and self._may_overwrite(number, other)
             ),
         )
+
+    def _is_one_of_several(self) -> bool:
+        """Whether the block calls functions, or is what a repeated one computes: others have equal kernels then."""
+        around = self.block.parent_op()
+        is_repeated = around is not None and REPEATED in around.attributes
+        return is_repeated or any(isinstance(op, func.CallOp) for op in self.block.ops)
 
     def _tensors(self) -> list[SSAValue]:
         """Every tensor, those that are views of others excepted."""

@@ -28,7 +28,7 @@ def kept_apart(
 
     That saves traffic. A kernel that waits for its arithmetic gains nothing by it, and another that is equal but for its
     constants, whose operand is needed later or not its own, would be a second function to schedule and compile. With
-    `are_others` there may be such a one in a function that is called, for the operands of which that is so.
+    `are_others` there may be such a one in another function, for the operands of which that is so.
     """
     equal: dict[Structure, list[te.KernelOp]] = {}
     said = Numbered()

@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -122,20 +122,23 @@ def test_editing_one_layer_compiles_one_kernel(store: Store, compiled: list[str]
     assert len(kernels_of(compiled)) == 1
 
 
-def test_editing_one_layer_looks_for_one_kernel(store: Store):
-    """What the next layer calls the edited one's result, and its own loops, is no part of what it is found by."""
+@pytest.mark.parametrize("edited", [0, 2, 3])
+def test_editing_one_of_several_layers_is_one_other_kernel(store: Store, edited: int):
+    """Also of those that were one repeated function: what the others call values is no part of what they are found by."""
+    own = [np.full((40, 40), 1 / (number + 100), np.float32) for number in range(4)]
 
-    def network(x: Any, act: Callable[[Any], Any]) -> Any:
-        hidden = act(x @ W)
-        return sw.softmax(hidden @ V, axis=-1)
+    def kernels_with(functions: Sequence[Callable[[Any], Any]]) -> int:
+        def stack(x: Any) -> Any:
+            for function, w in zip(functions, own, strict=True):
+                x = sw.layer_norm(x + function(x @ w + w[2]) @ (w / 2), w[0], w[1])
+            return x
 
-    def kernels() -> int:
+        sw.jit(stack)(X)
         return sum(entry.path.parent.name == KIND for entry in store.entries())
 
-    sw.jit(lambda x: network(x, sw.gelu))(X)
-    before = kernels()
-    sw.jit(lambda x: network(x, sw.relu))(X)
-    assert kernels() == before + 1
+    before = kernels_with([sw.gelu] * 4)
+    functions = [sw.relu if number == edited else sw.gelu for number in range(4)]
+    assert kernels_with(functions) == before + 1
 
 
 def test_other_names_and_weights_are_the_same_kernels(store: Store, compiled: list[str]):

@@ -71,3 +71,67 @@ func.func @elements(%x: tensor<64x64xf32>) -> tensor<64xf32> {
   }
   func.return %c : tensor<64xf32>
 }
+
+// One such layer alone overwrites its operand. In what is repeated it does not: the program that repeats it may have an
+// equal kernel outside, where a layer differs from the others.
+// CHECK-LABEL: func.func @alone(
+// CHECK:         te.kernel "layer" (%p = %a{{.*}} into (%a)
+func.func @alone(%x: tensor<128x128xf32>) -> tensor<128xf32> {
+  %a = te.kernel "exp" (%y = %x) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %z = te.compute [%i = 128, %j = 128] (%v = %y[%i, %j]) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %r = math.exp %v : f32
+      te.yield %r : f32
+    }
+    te.yield %z : tensor<128x128xf32>
+  }
+  %b = te.kernel "layer" (%p = %a) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %w = arith.constant dense<2.0> : tensor<128x128xf32>
+    %z = te.compute [%i = 128, %j = 128] add [%k = 128] (%v = %w[%i, %k], %u = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %m = arith.mulf %v, %u : f32
+      te.yield %m : f32
+    }
+    %s = te.compute [%i = 128, %j = 128] (%v = %p[%i, %j], %u = %z[%i, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %m = arith.addf %v, %u : f32
+      te.yield %m : f32
+    }
+    te.yield %s : tensor<128x128xf32>
+  }
+  %c = te.kernel "sum" (%y = %b) : (tensor<128x128xf32>) -> tensor<128xf32> {
+    %z = te.compute [%i = 128] add [%j = 128] (%v = %y[%i, %j]) : (tensor<128x128xf32>) -> tensor<128xf32> {
+      te.yield %v : f32
+    }
+    te.yield %z : tensor<128xf32>
+  }
+  func.return %c : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @part(
+// CHECK:         te.kernel "layer" (%p = %a{{.*}} into (%b)
+func.func @part(%x: tensor<128x128xf32>) -> tensor<128xf32> attributes {stepwell.repeated} {
+  %a = te.kernel "exp" (%y = %x) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %z = te.compute [%i = 128, %j = 128] (%v = %y[%i, %j]) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %r = math.exp %v : f32
+      te.yield %r : f32
+    }
+    te.yield %z : tensor<128x128xf32>
+  }
+  %b = te.kernel "layer" (%p = %a) : (tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %w = arith.constant dense<2.0> : tensor<128x128xf32>
+    %z = te.compute [%i = 128, %j = 128] add [%k = 128] (%v = %w[%i, %k], %u = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %m = arith.mulf %v, %u : f32
+      te.yield %m : f32
+    }
+    %s = te.compute [%i = 128, %j = 128] (%v = %p[%i, %j], %u = %z[%i, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %m = arith.addf %v, %u : f32
+      te.yield %m : f32
+    }
+    te.yield %s : tensor<128x128xf32>
+  }
+  %c = te.kernel "sum" (%y = %b) : (tensor<128x128xf32>) -> tensor<128xf32> {
+    %z = te.compute [%i = 128] add [%j = 128] (%v = %y[%i, %j]) : (tensor<128x128xf32>) -> tensor<128xf32> {
+      te.yield %v : f32
+    }
+    te.yield %z : tensor<128xf32>
+  }
+  func.return %c : tensor<128xf32>
+}
