@@ -52,7 +52,9 @@ class Core:
     One core as code sees it.
 
     `fma_ports`, `load_ports` and `store_ports` are how many multiply-adds, loads and stores of full vectors
-    (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `fma_latency` is in cycles, and
+    (`vector_bits` wide) begin in a cycle; half a port is one every second cycle. `add_ports` are ports that take
+    additions alone, beside those of multiply-adds, as all of AMD's Zen cores have them; 0 where additions need a port of
+    multiply-adds, as on Intel's server cores. `fma_latency` is in cycles, and
     so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores, and `split_load`, what a vector
     load takes more where it lies across two lines that come from L2: at least that of a second load. `window` is how many
     instructions are under way at once, those of the reorder buffer: 192 on Haswell and Zen, and up to 512 since.
@@ -72,6 +74,7 @@ class Core:
     fma_ports: float = 2
     load_ports: float = 2
     store_ports: float = 1
+    add_ports: float = 0
     fma_latency: int = 4
     caches: tuple[Cache, ...] = DEFAULT_CACHES
     mispredict: int = 16
@@ -93,6 +96,15 @@ class Core:
 
     def has_cache(self, level: int) -> bool:
         return any(cache.level == level for cache in self.caches)
+
+    def arithmetic_cycles(self, additions: float, others: float) -> float:
+        """
+        Cycles in which so many additions and other operations of full vectors begin. A multiplication and an addition
+        that become one multiply-add count as both: its addition has the ports of others where there are such.
+        """
+        if not self.add_ports:
+            return (additions + others) / self.fma_ports
+        return max(additions / self.add_ports, others / self.fma_ports)
 
     def flops_per_cycle(self, bytes_: int) -> float:
         """The most that multiply-adds of elements of so many bytes come to, each being two operations."""

@@ -19,7 +19,7 @@ from .estimates import following, together
 from .rates import RATE_NAMES, Rate
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_PORTS = ("fma_ports", "load_ports", "store_ports")
+_PORTS = ("fma_ports", "add_ports", "load_ports", "store_ports")
 _COUNTS = {"registers": "vector_registers", "fma_latency": "fma_latency"}
 _CACHES = tuple(f"l{level}" for level in (1, 2, 3))
 _WAYS = tuple(f"{cache}_ways" for cache in _CACHES)

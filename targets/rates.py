@@ -111,6 +111,13 @@ class Rates:
         """Bytes/s; `level` is one of `LEVELS`."""
         return self.named(f"{kind}_{level.lower()}").at(threads, self.cores)
 
+    def arriving(self, rate: float) -> float:
+        """
+        Seconds in which each byte comes to L1 of what is loaded at a rate of so many bytes/s from beyond it. Rates are
+        measured by loads, which also take their time where all is in L1: that part is left out.
+        """
+        return max(1 / rate - 1 / self.read_l1.core, 0.0)
+
     def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""
         measured = next((count for count in STRIDED_ROWS if count >= rows), STRIDED_ROWS[-1])

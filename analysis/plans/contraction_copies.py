@@ -66,8 +66,8 @@ def computing_ahead(
         again, kept = -(-problem.n // plan.nc), plan.mc * plan.kc * operand.stored_bytes
     every = problem.batch * (known.left_bytes + known.right_bytes + read)
     near, far = known.rates.read_l2.core, known.beyond_l2
-    moving = read / (near if known.is_near(every) else far)
-    moving += 0.0 if kept <= known.near_1 else written / near
+    moving = read * known.rates.arriving(near if known.is_near(every) else far)
+    moving += 0.0 if kept <= known.near_1 else written * known.rates.arriving(near)
     coming_back = 0.0 if known.is_near(kept + read * kept / written) else written / far
     accesses = max(made.loads / known.core.load_ports, 1 / known.core.store_ports)
     vectors = elements / known.lanes / known.clock

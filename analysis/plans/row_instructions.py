@@ -7,16 +7,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
+from xdsl.dialects import arith
+
+from ...dialects.combiner import Combiner
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, KernelFacts, Role
-from .cost import cycles_per_second
+from .cost import cycles_per_second, half_part
 from .lanes import coefficients, registers
 from .row_nests import Nest, are_near, is_sum_around_results, linear_place
 from .rows_plan import NestPlan, RowsPlan
 
 JUMP_INSTRUCTIONS, ISSUED = 2, 4
 """What goes on to the next block beside its work, an addition and a jump; and what cores issue in a cycle, at least."""
+
+ADDITIONS = (arith.AddfOp.name, arith.SubfOp.name, Combiner.ADD.value)
+"""What the ports for additions take, where a core has such."""
 
 FORWARDED = 7
 """
@@ -31,6 +37,7 @@ class RowInstructions:
     def __init__(self, facts: KernelFacts, target: Target):
         self.facts, self.core = facts, target.core
         self.clock = cycles_per_second(target)
+        self.half = half_part(target)
 
     def vector(self, nest: Nest, plan: NestPlan) -> int:
         """Elements of an instruction."""
@@ -54,7 +61,7 @@ class RowInstructions:
         buffers `kept` are in registers, or in the order of the lanes.
         """
         core, together = self.core, self.vector(nest, plan)
-        operations = sum(count * name_cost(name) for name, count in nest.operations.items())
+        additions, operations = self._operations(nest)
         if plan.square is not None:
             # A square of n vectors is transposed by log2(n) shuffles of each.
             operations += log2(max(plan.square.side, 2))
@@ -63,29 +70,51 @@ class RowInstructions:
         loads = self._accesses(nest, plan, reads)
         stores = self._accesses(nest, plan, writes)
         operations += self._shuffles(nest, plan, (*reads, *writes))
-        computing = operations / core.fma_ports
-        accessing = max(loads / core.load_ports, stores / core.store_ports)
+        part = self._part(nest, together)
+        computing = part * core.arithmetic_cycles(additions, operations)
+        accessing = part * max(loads / core.load_ports, stores / core.store_ports)
         rows, blocks = self._blocks(nest, plan)
         vectors = self._vectors(nest, plan, together)
         # Values that are in flight together and do not fit the registers are stored and loaded again.
         spilled = max(0.0, self._live(nest, plan) - core.vector_registers)
-        spilling = 2 * spilled / core.store_ports
+        spilling = part * 2 * spilled / core.store_ports
         jumping = JUMP_INSTRUCTIONS / ISSUED if blocks > 1 else 0.0
-        issued = vectors * (operations + loads + stores) + 2 * spilled + JUMP_INSTRUCTIONS
-        halves = self._halves(nest, plan, vectors, together)
+        jumping /= 1 if plan.square is None else plan.square.side
+        issued = (
+            vectors * (additions + operations + loads + stores) + 2 * spilled + JUMP_INSTRUCTIONS
+        )
+        adding, shuffling = self._halves(nest, plan, vectors, together)
+        ending = core.arithmetic_cycles(adding, shuffling)
         return (
-            rows
-            * (blocks * (vectors * computing + jumping) + halves / core.fma_ports)
-            / self.clock,
+            rows * (blocks * (vectors * computing + jumping) + ending) / self.clock,
             rows * blocks * (vectors * accessing + spilling + jumping) / self.clock,
-            rows * (blocks * issued + halves),
+            rows * (blocks * issued + adding + shuffling),
         )
 
-    def _halves(self, nest: Nest, plan: NestPlan, vectors: float, together: int) -> float:
-        """Instructions that add up the lanes of a row's sum: vectors, then halves of one, which a shuffle brings."""
+    def _part(self, nest: Nest, together: int) -> float:
+        """
+        The part of the time of an instruction on a full vector that one on so many elements takes. Scalar ones take as long:
+        most are divisions, for which there is one unit.
+        """
+        return self.half if 1 < together <= self.core.lanes(nest.element_bytes) / 2 else 1.0
+
+    def _operations(self, nest: Nest) -> tuple[float, float]:
+        """The additions of one iteration, and its other operations, in additions."""
+        costs = {name: count * name_cost(name) for name, count in nest.operations.items()}
+        additions = sum(cost for name, cost in costs.items() if name in ADDITIONS)
+        return additions, sum(costs.values()) - additions
+
+    def _halves(
+        self, nest: Nest, plan: NestPlan, vectors: float, together: int
+    ) -> tuple[float, float]:
+        """
+        Instructions that add up the lanes of a row's sum, vectors and then halves of one, and those that bring each half
+        to its place.
+        """
         if not plan.lanes or not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
-            return 0.0
-        return vectors - 1 + 2 * log2(max(together, 1))
+            return 0.0, 0.0
+        shuffling = log2(max(together, 1))
+        return vectors - 1 + shuffling, shuffling
 
     def _vectors(self, nest: Nest, plan: NestPlan, together: int) -> float:
         """Vectors of a block: the lanes beyond the end of a row that is no whole block are masked, or left out."""

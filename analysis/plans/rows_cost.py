@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import gcd, inf, prod
+from math import gcd, prod
 
 from ...frozen import frozen
 from ...targets.core import Cache
@@ -154,17 +154,21 @@ class Model(RowInstructions):
         level = self._level(distance)
         return self.rates.bandwidth("memory" if level is None else level.name)
 
-    def _moving_rate(self, distance: float) -> float:
-        """Likewise of what moves: loads from the first-level cache are counted with the instructions."""
-        return inf if self._level(distance) is self.core.caches[0] else self._reading_rate(distance)
+    def _reading_seconds(self, distance: float) -> float:
+        """
+        Seconds in which each byte comes that was used when so many bytes ago. Loads from the first-level cache are
+        counted with the instructions.
+        """
+        return self.rates.arriving(self._reading_rate(distance))
 
     def _writing_seconds(self, distance: float) -> float:
-        """
-        Seconds for each byte that is written to lines last used so many bytes ago: what a copy takes, which counts
-        a byte read and one written, less the reading.
-        """
+        """Likewise for each byte that is written to lines last used so many bytes ago."""
         level = self._level(distance)
         name = "memory" if level is None else level.name
+        return max(self._storing_seconds(name) - self._storing_seconds("L1"), 0.0)
+
+    def _storing_seconds(self, name: str) -> float:
+        """What a copy in such a memory takes, which counts a byte read and one written, less the reading."""
         read, copy = self.rates.bandwidth(name), self.rates.bandwidth(name, "copy")
         return max(2 / copy - 1 / read, 1 / (2 * read))
 
@@ -174,7 +178,7 @@ class Model(RowInstructions):
         and not where it would be otherwise.
         """
         read, copy = self.rates.bandwidth("memory"), self.rates.copy_past.core
-        writing = max(2 / copy - 1 / read, 1 / (2 * read))
+        writing = max(2 / copy - 1 / read, 1 / (2 * read)) - self._storing_seconds("L1")
         return writing + 1 / read - 1 / self._reading_rate(distance)
 
     def _distance(self, number: int, plan: RowsPlan, access: Access) -> float:
@@ -217,18 +221,21 @@ class Model(RowInstructions):
             size = self._size(access)
             if access.buffer not in fetched:
                 distance = self._distance(number, plan, access)
-                # What no nest has used before was another kernel's: where that was is not known.
-                is_known = access.buffer in self.touched[number]
-                rate = self._moving_rate if is_known else self._reading_rate
-                seconds += size * self._line_share(nest, own, access) / rate(distance)
+                coming = self._reading_seconds(distance)
+                if access.buffer not in self.touched[number]:
+                    # It was another kernel's, since which the first-level cache has had other data.
+                    coming = max(coming, self.rates.arriving(self.rates.read_l2.core))
+                seconds += size * self._line_share(nest, own, access) * coming
                 seconds += size * self._restarting(nest, own, access, distance)
             if own.square is not None and not own.square.turned:
                 seconds += size * self._parted(nest, own.square, access, own.square.read)
             again = self._again(nest, own, access)
-            seconds += size * again / self._moving_rate(self._between(nest, own, size))
+            seconds += size * again * self._reading_seconds(self._between(nest, own, size))
             rows = self._rows_beside(nest, own, access)
             if rows > 1:
-                seconds += size * (rows - 1) / self._moving_rate(self._bytes_of_rows(number, plan))
+                seconds += (
+                    size * (rows - 1) * self._reading_seconds(self._bytes_of_rows(number, plan))
+                )
         return seconds
 
     def _rows_beside(self, nest: Nest, own: NestPlan, access: Access) -> float:
@@ -302,7 +309,7 @@ class Model(RowInstructions):
         few lines under way of those as of others.
         """
         size = self.facts.buffers[fetch.buffer].bytes or 0
-        return size / self._reading_rate(self._bytes_of_a_call(plan))
+        return size * self._reading_seconds(self._bytes_of_a_call(plan))
 
     def _asking(self, nest: Nest, plan: RowsPlan, fetch: Fetch) -> float:
         """
@@ -314,7 +321,7 @@ class Model(RowInstructions):
         seconds = size / self.core.caches[0].line_bytes / self.core.load_ports / self.clock
         ahead = fetch.distance * plan.nests[fetch.nest].lanes * self.facts.element_bytes(read)
         if self._row_bytes(plan) + ahead > kept_bytes(self.core.cache(1)):
-            seconds += size / self.rates.bandwidth("L2")
+            seconds += size * self.rates.arriving(self.rates.read_l2.core)
         return seconds
 
     def _again(self, nest: Nest, plan: NestPlan, access: Access) -> float:
@@ -373,7 +380,7 @@ class Model(RowInstructions):
         used = self.core.caches[0].line_bytes + square.side * nest.element_bytes
         # Rows that begin at a few places of a page, modulo its size, share the few sets of L1 that these are in.
         crowded = max(gcd(apart, self.core.page_bytes) / used, 1.0)
-        return 1 / self._moving_rate(across * used * crowded)
+        return self._reading_seconds(across * used * crowded)
 
     def _writing(self, number: int, plan: RowsPlan) -> float:
         """A line that is written is read before, unless it is stored past the caches: then it goes to memory."""

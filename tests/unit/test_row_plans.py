@@ -51,8 +51,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def facts_of(name: str, shape: tuple[int, ...]) -> KernelFacts:
-    low = sw.jit(PROGRAMS[name][0]).lower(np.zeros(shape, np.float32))
+def facts_of(name: str | Callable[..., Any], shape: tuple[int, ...]) -> KernelFacts:
+    function = PROGRAMS[name][0] if isinstance(name, str) else name
+    low = sw.jit(function).lower(np.zeros(shape, np.float32))
     (kernel,) = kernels(low.unscheduled())
     return facts_of_loops(kernel).facts
 
@@ -195,10 +196,43 @@ def test_rows_are_asked_for_where_most_is_computed_meanwhile():
     ones = np.ones(512, np.float32)
     norm = sw.jit(lambda x: sw.layer_norm(x, ones, ones)).lower(np.zeros((16384, 512), np.float32))
     (kernel,) = kernels(norm.unscheduled())
-    facts = facts_of("softmax", (16384, 512)), facts_of_loops(kernel).facts
-    for plan, nest in zip((rows.propose(each, ZEN)[0] for each in facts), (2, 4), strict=True):
+    chain, haswell = facts_of_loops(kernel).facts, Target.parse("haswell")
+    cases = (facts_of("softmax", (16384, 512)), ZEN, 2), (chain, haswell, 4)
+    for facts, target, nest in cases:
+        (plan,) = rows.propose(facts, target)
         (fetch,) = plan.fetched
         assert fetch.nest == nest and fetch.distance * plan.nests[nest].lanes == 512
+
+
+def test_additions_have_ports_of_their_own_where_a_core_has_such():
+    """A sum of squares of differences is half additions: on their own ports they pass beside the multiplications."""
+    facts = facts_of(lambda x: sw.layer_norm(x), (723, 90))
+    plan = rows.propose(facts, ZEN)[0]
+    beside, among = (
+        rows_cost.model(facts, ZEN.with_core(add_ports=ports)).cost(plan).seconds
+        for ports in (1, 0)
+    )
+    assert beside < 0.95 * among
+
+
+def test_a_copy_takes_what_was_measured_of_copies():
+    """Loads and stores are counted once: measured bandwidths have them in already."""
+    for name, elements in (("L2", 1 << 16), ("memory", 1 << 26)):
+        facts = facts_of(lambda x: -x, (elements,))
+        stored = next(p for p in rows.propose(facts, ZEN, 100) if not p.nontemporal)
+        seconds = rows.cost(stored, facts, ZEN).seconds
+        assert seconds == pytest.approx(8 * elements / ZEN.rates.bandwidth(name, "copy"), rel=0.1)
+
+
+def test_vectors_of_half_the_width_take_half_the_time_of_a_core_of_halves():
+    """Squares of eight take as many loads and stores as those of sixteen, and a shuffle fewer of each vector."""
+    facts = facts_of("transpose", (1000, 1000))
+    cost = rows_cost.model(facts, ZEN)
+    (nest,) = cost.nests
+    plans = rows.propose(facts, ZEN, 100)
+    by_side = {p.nests[0].square.side: p.nests[0] for p in plans if p.nests[0].square is not None}
+    wide, narrow = (cost.instructions(nest, by_side[side], frozenset()) for side in (16, 8))
+    assert narrow[0] < 0.85 * wide[0] and narrow[1] == pytest.approx(wide[1], rel=0.1)
 
 
 def test_the_model_prefers_what_is_known_to_be_faster():
@@ -280,7 +314,8 @@ def test_a_vector_beside_rows_comes_again_for_each_unless_l1_holds_it():
         plan = next(each for each in plans if [n.rows for n in each.nests] == [1, count])
         near, far = (rows_cost.model(facts, t).cost_and_moving(plan)[1] for t in (larger, ZEN))
         again = 4 * 8192 * (800 / count - 1)
-        assert far - near == pytest.approx(again / ZEN.rates.read_l2.core, rel=1e-2)
+        coming = ZEN.rates.arriving(ZEN.rates.read_l2.core)
+        assert far - near == pytest.approx(again * coming, rel=1e-2)
 
 
 def test_rows_from_beyond_l2_are_read_in_turns_where_that_was_measured_to_be_faster():
