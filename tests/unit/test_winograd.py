@@ -14,8 +14,11 @@ from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.lowered import Lowered
 from stepwell.interpreters.harness import interpret
+from stepwell.transforms.graph import block_channels
+from stepwell.transforms.graph.blocked_images import images_of
 from stepwell.transforms.graph.winograd import Tiling, rewrite
 from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 RNG = np.random.default_rng(14)
@@ -94,6 +97,64 @@ def test_scheduled_code_computes_the_convolution(tile, size, channels, outputs):
     (expected,) = interpret(direct, [x])
     native = Lowered(rewritten(direct, tile)).compile()
     np.testing.assert_allclose(native(x), expected, rtol=1e-4, atol=1e-3)
+
+
+def bottleneck(channels, inner, size, low, high):
+    """Products for each pixel around a convolution of 3 by 3 elements, with biases, activations and a residual."""
+    shapes = [(inner, channels, 1, 1), (inner, inner, 3, 3), (channels, inner, 1, 1)]
+    w = [RNG.standard_normal(shape).astype(np.float32) for shape in shapes]
+    bias = RNG.standard_normal((inner, 1, 1)).astype(np.float32)
+
+    def function(x):
+        a = sw.nn.relu(sw.conv(x, w[0]) + bias)
+        b = sw.nn.relu(sw.conv(a, w[1], padding=tuple(zip(low, high, strict=True))) + bias)
+        return sw.nn.relu(sw.conv(b, w[2]) + np.float32(1))
+
+    x = RNG.standard_normal((2, channels, *size)).astype(np.float32)
+    return sw.jit(function).lower(x).module("graph"), x
+
+
+def by_tiles_and_blocks(module, tile, channels):
+    """With the convolution by F(tile, 3), and the channels of the images before and behind its tiles in blocks."""
+    module = module.clone()
+    conv = next(
+        op for op in module.walk() if isinstance(op, ConvOp) and op.weights.type.get_shape()[2] == 3
+    )
+    rewrite(Tiling(conv, tile))
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    found = images_of(function.body.block, (channels,))
+    assert [(len(one.to_tiles), len(one.from_tiles)) for one in found] == [(1, 0), (0, 1)]
+    assert not any(one.obstacle for one in found)
+    block_channels.rewrite(function.body.block, found)
+    module.verify()
+    assert not any(isinstance(op, ConvOp) for op in module.walk())
+    return module
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(
+    ("size", "low", "high"), [((3, 5), (1, 1), (1, 1)), ((8, 7), (0, 2), (0, 1))]
+)
+def test_tiles_are_of_blocks_of_channels(tile, size, low, high):
+    module, x = bottleneck(5, 6, size, low, high)
+    (expected,) = interpret(module, [x])
+    tolerance = {"rtol": 1e-4, "atol": 1e-3}
+    for level in ("graph", "te", "loop"):
+        lowered = by_tiles_and_blocks(module, tile, 3)
+        lower_to(lowered, level, Options(opt="quick"))
+        if level != "loop" or max(size) < 8:
+            np.testing.assert_allclose(interpret(lowered, [x])[0], expected, **tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tile", "size", "inner"), [(2, (17, 31), 32), (4, (33, 7), 16), (4, (16, 100), 48)]
+)
+def test_scheduled_code_computes_tiles_of_blocks(tile, size, inner):
+    module, x = bottleneck(17, inner, size, (1, 1), (1, 1))
+    (expected,) = interpret(module, [x])
+    native = Lowered(by_tiles_and_blocks(module, tile, 16)).compile(threads=1)
+    np.testing.assert_allclose(native(x), expected, rtol=1e-4, atol=1e-2)
 
 
 def full_sums(x, w):

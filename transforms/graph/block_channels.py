@@ -30,6 +30,7 @@ from ...dialects.graph import (
     ReductionOp,
     ReshapeOp,
     SplitOp,
+    TransposeOp,
 )
 from ...dialects.graph.blocked_convolution import (
     CHANNELS,
@@ -111,6 +112,23 @@ class _Blocking:
             result.name_hint = old.name_hint
             self.values[old] = result
 
+    def to_tiles(self, op: TransposeOp) -> None:
+        """transpose(x) with channels last → reshape(transpose(x'))"""
+        builder = built_before(op)
+        turned = builder.insert(TransposeOp(self.values[op.operand], (0, 2, 3, 1, 4)))
+        made = builder.insert(ReshapeOp(turned.result, shape_of(op.result)))
+        made.result.name_hint = turned.result.name_hint = op.result.name_hint
+        op.result.replace_all_uses_with(made.result)
+
+    def from_tiles(self, op: TransposeOp) -> None:
+        """transpose(y), of channels that are last → transpose(reshape(y))"""
+        builder, channels = built_before(op), self.channels[op.result]
+        *outer, last = shape_of(op.operand)
+        split = builder.insert(ReshapeOp(op.operand, (*outer, last // channels, channels)))
+        made = builder.insert(TransposeOp(split.result, (0, 3, 1, 2, 4)))
+        made.result.name_hint = op.result.name_hint
+        self.values[op.result] = made.result
+
     def same(self, op: GraphOp) -> None:
         """f(x, y) → f(x', y')"""
         builder = built_before(op)
@@ -189,9 +207,16 @@ def rewrite(block: Block, chosen: Sequence[Images]) -> None:
     blocking = _Blocking(_channels_of(chosen))
     between = {op for images in chosen for op in images.between}
     convolutions = {op for images in chosen for op in (*images.writers, *images.readers)}
-    old = [op for op in block.ops if op in convolutions or op in between]
+    from_tiles = {op for images in chosen for op in images.from_tiles}
+    to_tiles = {op for images in chosen for op in images.to_tiles}
+    changed = convolutions | between | from_tiles | to_tiles
+    old = [op for op in block.ops if op in changed]
     for op in old:
-        if is_depthwise(op):
+        if isinstance(op, TransposeOp) and op in to_tiles:
+            blocking.to_tiles(op)
+        elif isinstance(op, TransposeOp) and op in from_tiles:
+            blocking.from_tiles(op)
+        elif is_depthwise(op):
             assert isinstance(op, ConvOp)
             blocking.depthwise(op)
         elif isinstance(op, ConvOp):
@@ -327,7 +352,7 @@ def _block_channels(block: Block, target: Target) -> None:
         for images in found:
             if images.obstacle:
                 message = f"channels are as they are: {images.obstacle}"
-                remark(images.writers[0], message, missed=True)
+                remark(images.first_writer, message, missed=True)
         able = [images for images in found if not images.obstacle]
         if not able:
             continue
@@ -335,11 +360,11 @@ def _block_channels(block: Block, target: Target) -> None:
         for images in able:
             if images not in chosen:
                 message = "channels are as they are: in blocks no less time is predicted"
-                remark(images.writers[0], message, missed=True)
+                remark(images.first_writer, message, missed=True)
         if chosen:
             counts = " and ".join(str(n) for n in sizes if n in {one.channels for one in chosen})
             message = f"channels of {len(chosen)} of {len(able)} images in blocks of {counts}: convolutions are {text}"
-            remark(chosen[0].writers[0], message)
+            remark(chosen[0].first_writer, message)
             rewrite(block, chosen)
 
 

@@ -10,7 +10,19 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dtypes import is_float
-from ...dialects.graph import ConcatOp, ConvOp, GraphOp, PoolOp, ReductionOp, SplitOp
+from ...dialects.graph import (
+    ConcatOp,
+    ConvOp,
+    GraphOp,
+    PadOp,
+    PoolOp,
+    ReductionOp,
+    SliceOp,
+    SplitOp,
+    TransposeOp,
+    WinogradInputOp,
+    WinogradOutputOp,
+)
 from ...dialects.graph.blocked_convolution import CHANNELS
 from ...dialects.interfaces import Elementwise
 from ...dialects.shaped import shape_of, tensor_type
@@ -26,6 +38,10 @@ class Images:
     readers: list[ConvOp] = field(default_factory=list[ConvOp])
     between: list[GraphOp] = field(default_factory=list[GraphOp])
     """operations for which a block of channels is as good as channels"""
+    from_tiles: list[TransposeOp] = field(default_factory=list[TransposeOp])
+    """of images with channels last that Winograd's transform makes"""
+    to_tiles: list[TransposeOp] = field(default_factory=list[TransposeOp])
+    """to images with channels last that Winograd's transform reads"""
     channels: int = 1
     """how many are in a block"""
     obstacle: str = ""
@@ -36,6 +52,17 @@ class Images:
         """All that read or write them."""
         between = [op for op in self.between if isinstance(op, ConvOp)]
         return [*self.writers, *self.readers, *between]
+
+    @property
+    def first_writer(self) -> GraphOp:
+        """What remarks about these images are about."""
+        return [*self.writers, *self.from_tiles][0]
+
+    @property
+    def is_between_convolutions(self) -> bool:
+        """Whether convolutions make and read them, at least one of which may have channels in blocks."""
+        is_made, is_read = (self.writers or self.from_tiles, self.readers or self.to_tiles)
+        return bool(is_made and is_read and self.convolutions)
 
 
 class _Joined:
@@ -145,7 +172,29 @@ def images_of(block: Block, sizes: Sequence[int]) -> list[Images]:
             one.obstacle = f"{odd} are no whole blocks of {sizes[-1]}"
         else:
             one.channels = whole[0]
-    return [one for one in found.values() if one.writers and one.readers]
+    return [one for one in found.values() if one.is_between_convolutions]
+
+
+def is_to_tiles(op: Operation) -> bool:
+    """Whether it puts channels last for Winograd's transform of an image, with a border or without."""
+    if not isinstance(op, TransposeOp) or not op.result.has_one_use():
+        return False
+    (use,) = op.result.uses
+    reader = use.operation
+    if isinstance(reader, PadOp) and reader.result.has_one_use():
+        (use,) = reader.result.uses
+        reader = use.operation
+    return isinstance(reader, WinogradInputOp) and op.permutation == (0, 2, 3, 1)
+
+
+def is_from_tiles(op: Operation) -> bool:
+    """Whether it puts channels, last in the images that Winograd's transform makes, where images have them."""
+    if not isinstance(op, TransposeOp) or op.permutation != (0, 3, 1, 2):
+        return False
+    writer = op.operand.owner
+    if isinstance(writer, SliceOp):
+        writer = writer.operand.owner
+    return isinstance(writer, WinogradOutputOp)
 
 
 def _describe(images: Images, value: SSAValue, block: Block) -> None:
@@ -158,6 +207,9 @@ def _describe(images: Images, value: SSAValue, block: Block) -> None:
         images.writers.append(writer)
     elif value in (carried(writer) or ()) and isinstance(writer, GraphOp):
         images.between.append(writer)
+    elif is_from_tiles(writer):
+        assert isinstance(writer, TransposeOp)
+        images.from_tiles.append(writer)
     else:
         images.obstacle = f"{writer.name} needs them so"
     for use in value.uses:
@@ -167,5 +219,8 @@ def _describe(images: Images, value: SSAValue, block: Block) -> None:
             images.readers.append(reader)
         elif value in (carried(reader) or ()) and isinstance(reader, GraphOp):
             images.between.append(reader)
+        elif is_to_tiles(reader):
+            assert isinstance(reader, TransposeOp)
+            images.to_tiles.append(reader)
         else:
             images.obstacle = f"{reader.name} needs them so"

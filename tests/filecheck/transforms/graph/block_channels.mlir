@@ -147,3 +147,28 @@ func.func @halves(%x: tensor<1x24x28x28xf32>) -> tensor<1x32x14x14xf32> {
   %c = graph.conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x72x14x14xf32>, tensor<32x72x1x1xf32> -> tensor<1x32x14x14xf32>
   func.return %c : tensor<1x32x14x14xf32>
 }
+
+// Winograd's transforms read and write images with channels last: blocks of channels are transposed to there and back as
+// they are.
+// CHECK-LABEL: func.func @tiles
+// CHECK:         %[[B:.*]] = graph.blocked_conv %x, {{.*}} blocks = 1, 16 {{.*}} -> tensor<1x4x55x56x16xf32>
+// CHECK:         %[[S:.*]] = graph.slice
+// CHECK-NEXT:    %[[R:.*]] = graph.reshape %[[S]]{{.*}} -> tensor<1x55x56x4x16xf32>
+// CHECK-NEXT:    %[[O:.*]] = graph.transpose %[[R]] perm = [0, 3, 1, 2, 4]
+// CHECK-NEXT:    %[[A:.*]] = graph.add %[[B]], %[[O]]
+// CHECK-NEXT:    %[[T:.*]] = graph.transpose %[[A]] perm = [0, 2, 3, 1, 4]
+// CHECK-NEXT:    %[[L:.*]] = graph.reshape %[[T]]{{.*}} -> tensor<1x55x56x64xf32>
+// CHECK-NEXT:    %[[P:.*]] = graph.pad %[[L]]
+// CHECK-NEXT:    graph.winograd_input %[[P]]
+func.func @tiles(%x: tensor<1x256x55x56xf32>, %m: tensor<36x196x64xf32>) -> tensor<36x196x64xf32> {
+  %w = graph.constant dense<0.5> : tensor<64x256x1x1xf32>
+  %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<1x256x55x56xf32>, tensor<64x256x1x1xf32> -> tensor<1x64x55x56xf32>
+  %y = graph.winograd_output %m tile = 4 rows = 14 columns = 14 : tensor<36x196x64xf32> -> tensor<1x56x56x64xf32>
+  %s = graph.slice %y starts = [0, 0, 0, 0] stops = [1, 55, 56, 64] steps = [1, 1, 1, 1] : tensor<1x56x56x64xf32> -> tensor<1x55x56x64xf32>
+  %b = graph.transpose %s perm = [0, 3, 1, 2] : tensor<1x55x56x64xf32> -> tensor<1x64x55x56xf32>
+  %c = graph.add %a, %b : tensor<1x64x55x56xf32>, tensor<1x64x55x56xf32> -> tensor<1x64x55x56xf32>
+  %t = graph.transpose %c perm = [0, 2, 3, 1] : tensor<1x64x55x56xf32> -> tensor<1x55x56x64xf32>
+  %p = graph.pad %t low = [0, 1, 1, 0] high = [0, 2, 1, 0] value = 0.0 : f32 : tensor<1x55x56x64xf32> -> tensor<1x58x58x64xf32>
+  %v = graph.winograd_input %p tile = 4 : tensor<1x58x58x64xf32> -> tensor<36x196x64xf32>
+  func.return %v : tensor<36x196x64xf32>
+}
