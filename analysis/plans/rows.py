@@ -87,12 +87,10 @@ class _Search:
 
     def found(self) -> tuple[RowsPlan, ...]:
         """All that was looked at, cheapest first."""
-        for structure in dict.fromkeys(_structures(self.decisions)):
-            for fetches, passes in product((False, True), (False, True)):
-                plan = self.decisions.completed(structure, fetches=fetches, passes=passes)
-                self._look_at(plan)
-                for vectors in self.vectors:
-                    self._look_at(self._in_blocks(plan, vectors))
+        for plan in dict.fromkeys(self._first_plans()):
+            self._look_at(plan)
+            for vectors in self.vectors:
+                self._look_at(self._in_blocks(plan, vectors))
         for _ in range(ROUNDS):
             before = self._best
             for number in range(len(before.nests)):
@@ -102,6 +100,12 @@ class _Search:
                 break
         best, cheapest = self._best, sorted(self.seconds, key=lambda plan: self.seconds[plan])
         return (best, *(plan for plan in cheapest if plan != best))
+
+    def _first_plans(self) -> Iterator[RowsPlan]:
+        """Each structure with each traffic: many are equal, as most kernels have nothing to ask for or to store past caches."""
+        for structure in dict.fromkeys(_structures(self.decisions)):
+            for fetches, passes in product((False, True), (False, True)):
+                yield self.decisions.completed(structure, fetches=fetches, passes=passes)
 
     @property
     def _best(self) -> RowsPlan:

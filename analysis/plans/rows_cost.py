@@ -72,6 +72,9 @@ class Model(RowInstructions):
         self._gone = [self.first_ones(nest, nest.writes) for nest in self.nests]
         self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
         self._known: dict[tuple[object, ...], _Times] = {}
+        self._worked: dict[
+            tuple[int, NestPlan, frozenset[int], bool], tuple[float, float, float, float]
+        ] = {}
 
     def cost(self, plan: RowsPlan) -> Cost:
         """The predicted time of one call on one thread."""
@@ -116,15 +119,29 @@ class Model(RowInstructions):
         kept |= self.held(self.nests, plan, number)
         key = (number, own, fused, plan.staged, plan.fetched, plan.nontemporal, kept)
         if key not in self._known:
-            computing, accessing, issued = self.instructions(nest, own, kept)
+            computing, accessing, issued, chained = self._work(number, own, kept, plan.fused > 0)
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
-            chained = self.chained(nest, own, plan.fused > 0 and self._is_awaited(number))
             moving = self._reading(number, plan) + self._writing(number, plan)
             moving += sum(self._fetching(plan, fetch) for fetch in fetched)
             self._known[key] = _Times(computing, accessing, chained, moving, issued)
         return self._known[key]
 
     # What the ports do.
+
+    def _work(
+        self, number: int, own: NestPlan, kept: frozenset[int], is_fused: bool
+    ) -> tuple[float, float, float, float]:
+        """
+        Seconds of a nest's arithmetic and of its loads and stores, how many instructions it is, and seconds of its chains of
+        sums: whatever moves meanwhile, and so once for many plans.
+        """
+        key = (number, own, kept, is_fused)
+        known = self._worked.get(key)
+        if known is None:
+            nest, awaited = self.nests[number], is_fused and self._is_awaited(number)
+            chained = self.chained(nest, own, awaited)
+            known = self._worked[key] = (*self.instructions(nest, own, kept), chained)
+        return known
 
     def _share_waited(self, times: Sequence[_Times], plan: RowsPlan) -> float:
         """
