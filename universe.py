@@ -109,6 +109,7 @@ _PASSES: dict[str, str] = {
     "graph-block-channels": "transforms.graph.block_channels:GraphBlockChannelsPass",
     "graph-winograd": "transforms.graph.winograd:GraphWinogradPass",
     "graph-compute-by-rows": "transforms.graph.compute_by_rows:GraphComputeByRowsPass",
+    "graph-compute-by-images": "transforms.graph.compute_by_images:GraphComputeByImagesPass",
     "graph-compute-by-strips": "transforms.graph.compute_by_strips:GraphComputeByStripsPass",
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "graph-outline-repeats": "transforms.graph.outline_repeats:GraphOutlineRepeatsPass",

@@ -71,6 +71,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-narrow-sums",
             "graph-extend-narrow-floats",
             "graph-normalize-late",
+            "graph-compute-by-images",
             "graph-winograd",
             "graph-compute-by-strips",
             "graph-block-channels",

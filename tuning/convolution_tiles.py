@@ -69,8 +69,11 @@ class _Tiles:
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.core = target.core
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
-        self.order = (*c.batch, *c.m, *c.n) if plan.rows_outside else (*c.batch, *c.n, *c.m)
+        inside = (axis for axis in c.m if axis not in plan.outside)
+        self.order = (*c.batch, *plan.outside, *c.n, *inside)
         """the axes of the loops over tiles, outermost first"""
+        self.apart = plan.outside if any(axis not in plan.outside for axis in c.m) else ()
+        """those of images that all weights go by for one by one"""
         self.axes = [axis for axis, _ in plan.tile]
         self.by_panels = c.finished is not None or c.stride(c.result, plan.lanes) != 1
         """whether a tile goes to a buffer on the stack first, from which it is finished or transposed"""
@@ -152,8 +155,8 @@ class _Tiles:
 
     def pad_image(self) -> None:
         """
-        Copy the image with its border, so that reads need no conditions: that of each entry of the batch when it is
-        used. What lanes beyond the last element read is there as well.
+        Copy the image with its border, so that reads need no conditions: that of each entry of the batch, and each image that
+        all weights go by for, when it is used. What lanes beyond the last element read is there as well.
         """
         if not self.plan.halo:
             return
@@ -161,7 +164,7 @@ class _Tiles:
         place = [
             n
             for n, axis in enumerate(self.order)
-            if axis in self.c.batch and access.moves_along(axis)
+            if axis in (*self.c.batch, *self.apart) and access.moves_along(axis)
         ]
         image = self.s.buffer(self.kernel.buffers[access.buffer])
         pads = tuple(self._lanes_reach(n) for n in self.plan.halo)

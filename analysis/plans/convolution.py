@@ -165,11 +165,29 @@ def _plans(
         tile.packs,
         model.is_window_alone,
         model.result_is_far,
-        tile.packs and model.weights_are_far,
     )
-    yield replace(plan, prefetch_block=model.asks_for_blocks(plan))
-    if model.image_returns(plan):
-        yield replace(plan, rows_outside=True)
+    for outside in _orders(c, model, plan):
+        ordered = replace(plan, outside=outside)
+        asks = tile.packs and model.asks_for_weights(ordered)
+        ordered = replace(ordered, prefetch_weights=asks)
+        yield replace(ordered, prefetch_block=model.asks_for_blocks(ordered))
+
+
+def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
+    """
+    The axes of rows that blocks of weights may be inside of: none; where the image leaves L2 all, if the weights do not, or else
+    that of the images of a batch.
+    """
+    yield ()
+    if not model.image_returns(plan):
+        return
+    if model.weights_stay:
+        yield c.m
+        return
+    outermost = [axis for axis in c.m if model.extents[axis] > 1][:1]
+    images = tuple(axis for axis in outermost if model.traffic.is_apart(axis))
+    if images and not model.image_returns(replace(plan, outside=images)):
+        yield images
 
 
 def _with_columns_inside(tile: SizedAxes, c: Contraction) -> SizedAxes:

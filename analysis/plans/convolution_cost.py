@@ -17,6 +17,7 @@ from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .convolution_plan import ConvolutionPlan, Loads
+from .convolution_traffic import Traffic
 from .cost import (
     Cost,
     cost_of,
@@ -24,7 +25,6 @@ from .cost import (
     ending_cycles,
     half_part,
     kept_bytes,
-    lost_part,
     unhidden_part,
 )
 
@@ -72,12 +72,9 @@ class Model:
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_places: dict[tuple[object, ...], int] = {}
-        self._known_traffic: dict[tuple[int, int, bool], tuple[float, float, float]] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
-        self._image_bytes, self._weight_bytes = self._bytes(c.left), self._bytes(c.right)
-        self._weights_apart = prod(self.extents[a] for a in c.batch if c.right.moves_along(a))
-        """of how many convolutions by themselves there are weights"""
-        self._images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
+        self.traffic = Traffic(c, target)
+        self._image_bytes, self._weight_bytes = self.traffic.image, self.traffic.weights
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
@@ -256,8 +253,7 @@ class Model:
         places at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
         (`contraction_cost.py`).
         """
-        tiles = self._tiles_of_rows(plan)
-        weights, image, lost = self._traffic(self._blocks(plan), tiles, plan.rows_outside)
+        weights, image, lost, tiles = self.traffic.coming(plan)
         scattered = image * lost if self._places(plan) > STREAMS else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = (weights + image - scattered) / self._beyond_l2
@@ -267,52 +263,15 @@ class Model:
         half = (max(unforeseen, computing) + unforeseen - computing) / 2
         return waiting + self.unhidden * coming + half
 
-    def _traffic(self, blocks: int, tiles: int, rows_outside: bool) -> tuple[float, float, float]:
-        """
-        Bytes of weights and of the image that come from beyond L2 where there are so many blocks of weights and tiles of
-        rows, and the part of the image that L2 does not keep from one block to the next.
-        """
-        key = (blocks, tiles, rows_outside)
-        if (known := self._known_traffic.get(key)) is not None:
-            return known
-        entries = prod(self.extents[a] for a in self.c.batch)
-        weights = self._weight_bytes / self._weights_apart
-        image = self._image_bytes / self._images_apart
-        result = self._bytes(self.c.result) / entries
-        used_again = weights if rows_outside else weights / blocks
-        again = self._lost(used_again, (image + result / (weights / used_again)) / tiles)
-        next_entry = self._lost(weights, image + result)
-        shared = entries / self._weights_apart  # of a batch
-        times = 1 + (shared - 1) * next_entry + shared * (tiles - 1) * again
-        lost = self._lost(image + weights / blocks, result / blocks)
-        returns = 1 if rows_outside else 1 + (blocks - 1) * lost
-        found = (self._weight_bytes * times, self._image_bytes * returns, lost)
-        self._known_traffic[key] = found
-        return found
-
-    def _lost(self, size: float, streamed: float) -> float:
-        """The part of so many bytes, used in turn, that L2 does not keep while so many others go by."""
-        return lost_part(self.core.cache(2), self.core.page_bytes, size, streamed)
-
     def image_returns(self, plan: ConvolutionPlan) -> bool:
-        """Whether the image would come from beyond L2 for each block of weights, all of which stay there."""
-        weights = self._weight_bytes
-        if weights > self.near_2:
-            return False
-        blocks = self._blocks(plan)
-        return blocks > 1 and self._image_bytes + weights / blocks > self.near_2
+        """Whether the image, or what tiles go through of it, would come from beyond L2 for each block of weights."""
+        size = self.traffic.image_part(plan) + self.traffic.block(plan)
+        return self.traffic.blocks(plan) > 1 and size > self.near_2
 
-    def _blocks(self, plan: ConvolutionPlan) -> int:
-        """In how many blocks tiles use the weights."""
-        return self._tiles_along(plan, self.c.n)
-
-    def _tiles_of_rows(self, plan: ConvolutionPlan) -> int:
-        """In how many parts tiles use the image."""
-        return self._tiles_along(plan, self.c.m)
-
-    def _tiles_along(self, plan: ConvolutionPlan, axes: Sequence[int]) -> int:
-        sizes = plan.sizes
-        return prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in axes])
+    @property
+    def weights_stay(self) -> bool:
+        """Whether L2 keeps all weights."""
+        return self._weight_bytes <= self.near_2
 
     def _places(self, plan: ConvolutionPlan) -> int:
         """On how many pages a tile reads the image by turns, while it is computed."""
@@ -354,7 +313,7 @@ class Model:
             min(self.extents[axis] * self.c.result_bytes, self.line)
             / (plan.size(axis) * self.c.result_bytes)
             for axis in self.c.n
-            if self.is_along[axis] and not plan.rows_outside
+            if self.is_along[axis] and not self.traffic.has_rows_outside(plan)
         )
         return max(1.0, *parts, 1.0)
 
@@ -369,20 +328,27 @@ class Model:
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them."""
         return self.result_is_far and self._weight_bytes > self._image_bytes
 
+    def asks_for_weights(self, plan: ConvolutionPlan) -> bool:
+        """The same where all weights go by for each part of the image."""
+        size = self._image_bytes / self.traffic.parts(plan)
+        return self.result_is_far and self._weight_bytes > size
+
     def asks_for_blocks(self, plan: ConvolutionPlan) -> bool:
         """
         Whether weights come from beyond L2, in blocks that are each in one piece and used by several tiles, though so few that
         a step of their sums has much of a cache line to ask for. L2 keeps a block beside what comes during one of these.
         """
         cut = [axis for axis in self.c.n if plan.size(axis) < self.extents[axis]]
-        if not self.weights_are_far or plan.written_out or plan.rows_outside or len(cut) != 1:
+        if not self.asks_for_weights(plan) or plan.written_out or len(cut) != 1:
             return False
-        tiles, weights = self._tiles_of_rows(plan), self._weight_bytes / self._weights_apart
+        if self.traffic.has_rows_outside(plan):
+            return False
+        tiles, block = self.traffic.tiles(plan), self.traffic.block(plan)
+        weights = block * self.traffic.blocks(plan)
         step = (self.right[cut[0]] or 0) * self.c.right_bytes
         if tiles == 1 or not (plan.packs or step * self.extents[cut[0]] == weights):
             return False
-        block, image = weights / self._blocks(plan), self._image_bytes / self._images_apart
-        has_room = block + (block + image) / tiles <= self.near_2
+        has_room = block + (block + self.traffic.image_part(plan)) / tiles <= self.near_2
         return has_room and TIMES_ASKED * block / tiles >= self.terms * self.line
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
@@ -407,7 +373,7 @@ class Model:
         left, right, summed = self.c.left, self.c.right, plan.summed
         image, weights = self._touched(plan, left, summed), self._touched(plan, right, summed)
         if image + weights <= self.near_1:
-            return weights if plan.rows_outside else image
+            return weights if self.traffic.has_rows_outside(plan) else image
         innermost = summed[-1:]
         run = self._touched(plan, left, innermost) + self._touched(plan, right, innermost)
         runs = self.terms / max(1, self.extents[plan.summed[-1]])
@@ -480,7 +446,7 @@ class Model:
     def copying(self, halo: Sequence[int]) -> float:
         """Seconds in which the image is copied with its border, if it is."""
         size = 2 * self._image_bytes
-        is_near = size / self._images_apart <= self.near_2
+        is_near = size / self.traffic.images_apart <= self.near_2
         rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
         return size / rate.core if halo else 0.0
 

@@ -14,7 +14,7 @@ class ConvolutionPlan:
     """
     Direct convolution in register tiles, which may extend along several axes of the result.
 
-        for batch, n, m (tiles):        # a block of weights stays near while all of the image goes by
+        for batch, outside, n, m (tiles):   # a block of weights stays near while all of the image goes by
           acc[tile] = 0                 # in registers
           for summed (channels, window):
             acc[tile] += image[m + window] * weights[n, summed]
@@ -39,8 +39,11 @@ class ConvolutionPlan:
     """while a tile is computed, the next one's part of what it goes to and is finished with is asked for"""
     prefetch_weights: bool = False
     """weights that come from beyond L2 are asked for a page ahead, where the hardware's prefetchers end"""
-    rows_outside: bool = False
-    """all blocks of weights, which stay in L2, go by while a tile of the image stays near: m is outside of n"""
+    outside: tuple[int, ...] = ()
+    """
+    axes of m, from the outermost on, that are outside of n: of the images of a batch, each of which stays near while all
+    weights go by, or all of them, where all blocks of weights stay in L2 and go by while a tile of the image stays near
+    """
     prefetch_block: bool = False
     """all tiles that use a block of weights ask for the next one, which comes from beyond L2, each for a part of it"""
 
@@ -64,7 +67,8 @@ class ConvolutionPlan:
         words += ["copies the image with its border"] if self.halo else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
-        words += ["blocks of weights inside of rows"] if self.rows_outside else []
+        outside = ", ".join(str(axis) for axis in self.outside)
+        words += [f"blocks of weights inside of axes {outside}"] if outside else []
         words += ["prefetches the result"] if self.prefetch_result else []
         words += ["prefetches weights"] if self.prefetch_weights else []
         words += ["prefetches the next block of them"] if self.prefetch_block else []

@@ -96,7 +96,8 @@ def test_random_models_have_something_for_nearly_every_pass():
     used = Counter(name for seed in range(400) for name in used_passes(seed))
     rare = {
         *("graph-share-constants", "graph-extend-narrow-floats", "graph-recognize-multiples"),
-        *("graph-recognize-counts", "graph-compute-by-strips", "graph-winograd"),
+        *("graph-recognize-counts", "graph-compute-by-strips", "graph-compute-by-images"),
+        "graph-winograd",
         *("graph-recognize-fourier", "graph-outline-repeats", "graph-block-channels"),
         *("graph-fold-constants", "graph-scale-late", "graph-tile-loops"),
     }

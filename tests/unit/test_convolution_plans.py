@@ -98,7 +98,18 @@ def test_weights_go_by_inside_of_rows_where_the_image_leaves_l2():
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
     for size, is_inside in (("512K", True), ("8M", False), ("128K", False)):
         (plan,) = convolution.propose(found, Target.of(f"zen4:l2={size}"), 1)
-        assert plan.rows_outside == is_inside
+        assert (plan.outside == found.m) == is_inside
+
+
+def test_weights_go_by_for_one_image_after_the_other_where_l2_has_room_for_one():
+    """Then all of them come once for each image; no row of one image stands alone in memory, so that rows never take that place."""
+    weights, target = np.zeros((512, 512, 1, 1), np.float32), Target.of("zen4")
+    for images, outside in ((16, True), (1, False)):
+        x = np.zeros((images, 512, 14, 15), np.float32)
+        low = sw.jit(lambda x: sw.conv(x, weights, stride=2)).lower(x)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        (plan,) = convolution.propose(found, target, 1)
+        assert plan.outside == (found.m[:1] if outside else ())
 
 
 def test_a_block_of_weights_comes_while_its_first_tile_is_computed():
@@ -120,16 +131,18 @@ def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int)
     x = rng.standard_normal((2, 3, 17, 33), np.float32)
     low = convolved(x, rng.standard_normal((outputs, 3, 3, 3), np.float32))
     results: list[np.ndarray] = []
-    for is_outside in (True, False):
+    for outside in (3, 1, 0):  # axes of rows: all, that of the images, none
         module = low.unscheduled()
         kernel = kernels(module)[-1]
-        (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-        plan = replace(first.plan, rows_outside=is_outside)
+        facts = facts_of_loops(kernel).facts
+        (first,) = Contractions().propose(facts, target, 1)
+        plan = replace(first.plan, outside=find_convolutions(facts)[0].m[:outside])
         assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
         options = Options(target=target, schedule=False)
         results.append(Lowered(module, name="conv", options=options).compile(threads=1)(x))
-    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(results[0], low.compile(threads=1)(x), rtol=1e-5, atol=1e-5)
+    expected = low.compile(threads=1)(x)
+    for found in results:
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(

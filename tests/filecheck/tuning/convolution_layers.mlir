@@ -14,7 +14,7 @@
 // SPR: c3_7.
 // SPR-NEXT: chosen contraction: direct, tile 7x48 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: c1_7.
@@ -27,7 +27,7 @@
 // SPR-NEXT: chosen windows: tile 10x32 of the result, axes 3 of the window written out, copies the image with its border;
 
 // ZEN3: c3_56.
-// ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of rows, prefetches the result;
+// ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN3: c3_28.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_14.
@@ -48,7 +48,7 @@
 // ZEN3-NEXT: chosen windows: tile 10x8 of the result, axes 4, 3 of the window written out, copies the image with its border;
 
 // ZEN5: c3_56.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN5: c3_28.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_14.
@@ -56,7 +56,7 @@
 // ZEN5: c3_7.
 // ZEN5-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
 // ZEN5: c3_s2.
-// ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of rows, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN5: c1_56.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1568, KC 64, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: c1_7.

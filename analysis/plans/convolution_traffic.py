@@ -1,0 +1,118 @@
+"""What of a convolution's operands comes from beyond L2, by the order in which tiles go through them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from ...targets.target import Target
+from ..facts import Access, Contraction
+from .convolution_plan import ConvolutionPlan
+from .cost import lost_part
+
+
+class Coming(NamedTuple):
+    """Bytes that come from beyond L2 in a call, and how tiles use them."""
+
+    weights: float
+    image: float
+    lost: float
+    """the part of the image that L2 does not keep from one block of weights to the next"""
+    tiles: int
+    """of rows that go by one after the other for each block of weights"""
+
+
+class Traffic:
+    """The sizes of a convolution's operands, and what comes of them."""
+
+    def __init__(self, c: Contraction, target: Target):
+        self.c, self.core = c, target.core
+        self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
+        self.image, self.weights, self.result = map(self._used, (c.left, c.right, c.result))
+        self.weights_apart = prod(self.extents[a] for a in c.batch if c.right.moves_along(a))
+        """of how many convolutions by themselves there are weights"""
+        self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
+        self._entries = prod(self.extents[a] for a in c.batch)
+        self._known: dict[tuple[int, int, int, bool], Coming] = {}
+
+    def _used(self, access: Access) -> float:
+        """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
+        buffer = self.c.facts.buffers[access.buffer]
+        size = float(buffer.bytes or 0)
+        line, step = self.core.cache(1).line_bytes, self.c.facts.element_bytes(access)
+        for extent, subscript in zip(
+            reversed(buffer.shape), reversed(access.subscripts), strict=True
+        ):
+            if not isinstance(extent, int) or subscript is None:
+                return size
+            moving = (self.extents[axis] for axis, by in enumerate(subscript.coefficients) if by)
+            if step >= line and extent:
+                size *= min(1.0, prod(moving) / extent)
+            step *= extent
+        return size
+
+    def blocks(self, plan: ConvolutionPlan) -> int:
+        """In how many blocks tiles use the weights."""
+        return prod([self._tiles_along(plan, axis) for axis in self.c.n])
+
+    def tiles(self, plan: ConvolutionPlan) -> int:
+        """In how many parts tiles use an image."""
+        return prod([self._tiles_along(plan, axis) for axis in self.c.m]) // self.parts(plan)
+
+    def parts(self, plan: ConvolutionPlan) -> int:
+        """Of how many parts of the image one after the other all weights go by, while tiles go through one."""
+        if self.has_rows_outside(plan):
+            return 1
+        return prod([self._tiles_along(plan, axis) for axis in plan.outside])
+
+    def has_rows_outside(self, plan: ConvolutionPlan) -> bool:
+        """Whether all blocks of weights go by for each tile."""
+        inside = (axis for axis in self.c.m if axis not in plan.outside)
+        return bool(plan.outside) and all(self._tiles_along(plan, axis) == 1 for axis in inside)
+
+    def is_apart(self, axis: int) -> bool:
+        """Whether iterations of an axis of rows read parts of the image that have no element in common."""
+        dimension = self.c.left.dimension_of(axis)
+        subscript = None if dimension is None else self.c.left.subscripts[dimension]
+        return subscript is not None and not any(
+            by and other != axis and self.extents[other] > 1
+            for other, by in enumerate(subscript.coefficients)
+        )
+
+    def _tiles_along(self, plan: ConvolutionPlan, axis: int) -> int:
+        return -(-self.extents[axis] // plan.size(axis))
+
+    def image_part(self, plan: ConvolutionPlan) -> float:
+        """Bytes of the image that tiles go through for a block of weights."""
+        return self.image / self.images_apart / self.parts(plan)
+
+    def block(self, plan: ConvolutionPlan) -> float:
+        """Bytes of a block of weights."""
+        return self.weights / self.weights_apart / self.blocks(plan)
+
+    def coming(self, plan: ConvolutionPlan) -> Coming:
+        """What comes from beyond L2 with a plan."""
+        tiles, parts, rows_outside = (
+            self.tiles(plan), self.parts(plan), self.has_rows_outside(plan),
+        )  # fmt: skip
+        key = (self.blocks(plan), tiles, parts, rows_outside)
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._found(*key)
+        return known
+
+    def _found(self, blocks: int, tiles: int, parts: int, rows_outside: bool) -> Coming:
+        entries = self._entries * parts
+        weights = self.weights / self.weights_apart
+        image, result = self.image / self.images_apart / parts, self.result / entries
+        used_again = weights if rows_outside else weights / blocks
+        again = self._lost(used_again, (image + result / (weights / used_again)) / tiles)
+        next_entry = self._lost(weights, image + result)
+        shared = entries / self.weights_apart  # of a batch
+        times = 1 + (shared - 1) * next_entry + shared * (tiles - 1) * again
+        lost = self._lost(image + weights / blocks, result / blocks)
+        returns = 1 if rows_outside else 1 + (blocks - 1) * lost
+        return Coming(self.weights * times, self.image * returns, lost, tiles)
+
+    def _lost(self, size: float, streamed: float) -> float:
+        """The part of so many bytes, used in turn, that L2 does not keep while so many others go by."""
+        return lost_part(self.core.cache(2), self.core.page_bytes, size, streamed)
