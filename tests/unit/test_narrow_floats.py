@@ -168,3 +168,13 @@ except sw.StepwellError as error:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     last = found.stdout.strip().splitlines()[-1]
     assert "no package 'ml_dtypes'" in last and "pip install ml_dtypes" in last, found.stderr
+
+
+@EACH
+@pytest.mark.parametrize("opt", ["full", "quick"])
+@pytest.mark.parametrize("size", [1, 3, 17])
+def test_doubles_are_rounded_without_a_function_of_a_library(dtype, opt, size):
+    """LLVM calls one for an f64 to f16 outside of vectors, which a process does not have."""
+    values = np.concatenate([[-1 - 2.0**-11 - 2.0**-40], sample(size - 1, np.float64)])
+    found = sw.jit(lambda x: x.astype(dtype), opt=opt, cache=False)(values)
+    assert same_bits(found, converted(values, dtype))

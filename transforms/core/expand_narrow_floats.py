@@ -272,9 +272,10 @@ def _rounded_to_odd(lanes: Lanes, value: SSAValue) -> SSAValue:
     below = _low_mask(lanes, double, double.isub(double.bits(back), double.bits(magnitude)))
     toward_zero = lanes.iadd(lanes.bits(single), above)
     inexact = lanes.iand(lanes.ior(above, below), 1)
-    odd = lanes.from_bits(lanes.ior(toward_zero, inexact))
-    sign = lanes.narrowed(value)
-    return lanes.copysign(odd, sign)
+    odd = lanes.ior(toward_zero, inexact)
+    # By bits: LLVM moves a rounding to f16 into copysign, and then calls a library's function for that of an f64.
+    sign = lanes.iand(lanes.bits(lanes.narrowed(value)), lanes.format.bits(-0.0))
+    return lanes.from_bits(lanes.ior(odd, sign))
 
 
 def _low_mask(lanes: Lanes, double: Lanes, difference: SSAValue) -> SSAValue:
