@@ -280,12 +280,31 @@ class Nest:
         self._known, extents = None, self.space.numbers
         for read in reads:
             del self.reads[read]
+            if producer.is_seen_unchanged(read, extents):
+                self._add_all(producer)
+                continue
             points, operands = producer.seen_through(read, extents)
             self._add(points)
             self.reads |= operands
             if any(True for point in points for _ in point.guards):
                 self.is_movement = False
         self.is_movement = self.is_movement and producer.is_movement
+
+    def is_seen_unchanged(self, read: te.Read, extents: tuple[int, ...]) -> bool:
+        """Whether another nest with these extents reads the element of its own iteration, and so needs the same points."""
+        is_one = len(self.roots) == 1 and extents == self.space.numbers and read.pad is None
+        return is_one and read.map == identity(len(extents))
+
+    def _add_all(self, producer: Nest) -> None:
+        """Evaluate all that a producer does, at its own points: one that has grown along a chain is not gone through again."""
+        root = Point.of(producer.root, producer.space.numbers)
+        again = [*(self.points.keys() & producer.points.keys()), *({root} & self.points.keys())]
+        self.points[root] = None
+        self.points |= producer.points
+        self.reads |= producer.reads
+        self.cost += producer.cost - sum(body_cost(point.compute) for point in again)
+        self.operations += producer.operations
+        self.operations -= sum(1 for point in again for _ in point.compute.body.walk())
 
     def seen_through(
         self, read: te.Read, extents: tuple[int, ...]
