@@ -7,6 +7,7 @@ one. A rule takes the first proposal of the first family that has one; a tuner o
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Protocol
 
 from ..analysis.facts import (
@@ -77,7 +78,10 @@ class Family(Protocol):
 
 @frozen
 class Windows:
-    """Reductions over windows alone: pooling, and depthwise convolutions."""
+    """
+    Reductions over windows alone: pooling, and depthwise convolutions. Grouped ones are contractions by group, too: plans of
+    that family are among the proposals for them, by predicted time.
+    """
 
     name: str = "windows"
 
@@ -86,7 +90,11 @@ class Windows:
         if found is None:
             return []
         plans = windows.propose(found, target, n)
-        return [Choice(self, plan, windows.cost(plan, found, target)) for plan in plans]
+        choices = [Choice(self, plan, windows.cost(plan, found, target)) for plan in plans]
+        if not found.is_contraction:
+            return choices
+        choices += Contractions().propose(facts, target, n)
+        return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else inf)[:n]
 
     def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
         if not kernel.facts.is_distributed:

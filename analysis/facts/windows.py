@@ -45,6 +45,18 @@ class WindowReduction:
         """The axis of the result along which its elements are neighbours in memory."""
         return next(axis for axis in self.parallel if self.facts.stride(self.result, axis) == 1)
 
+    @property
+    def is_contraction(self) -> bool:
+        """
+        Whether an axis of the result moves a filter and not the image: where the channels of a group have several outputs.
+        Sums over these are those of a contraction, too.
+        """
+        return any(
+            self.extent(axis) > 1 and one.moves_along(axis) and not self.image.moves_along(axis)
+            for axis in self.parallel
+            for one in self.filters
+        )
+
     def extent(self, *axes: int) -> int:
         """The product of the axes' extents, which are numbers: reductions of others are not found."""
         extents = self.statement.extents

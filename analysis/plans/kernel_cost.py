@@ -31,17 +31,19 @@ AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPl
 def predicted(facts: KernelFacts, target: Target) -> Cost | None:
     """
     The predicted time of one call on one thread, by the plan that rules take: the first of the first family that has
-    one. None where none has, as for extents that are not numbers.
+    one, the cheaper one of a grouped convolution. None where none has, as for extents that are not numbers.
     """
-    products = (cost for _, cost in contraction_plans(facts, target, 1))
-    families = (_windows(facts, target), products, _chains(facts, target))
-    return next((cost for costs in families for cost in costs), None)
-
-
-def _windows(facts: KernelFacts, target: Target) -> Iterator[Cost]:
     found = find_window_reduction(distributed(facts))
     if found is not None:
-        yield from (windows.cost(plan, found, target) for plan in windows.propose(found, target))
+        plans = windows.propose(found, target)
+        costs = [windows.cost(plan, found, target) for plan in plans]
+        if found.is_contraction:
+            costs += [cost for _, cost in contraction_plans(facts, target, 1)]
+        if costs:
+            return min(costs, key=lambda cost: cost.seconds)
+    products = (cost for _, cost in contraction_plans(facts, target, 1))
+    families = (products, _chains(facts, target))
+    return next((cost for costs in families for cost in costs), None)
 
 
 def contraction_plans(
