@@ -19,7 +19,7 @@ from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .alias import Aliases
-from .operations import operations_of_kinds, operations_within
+from .operations import operations_of, operations_of_kinds, operations_within
 
 MOST_APART = 8
 """
@@ -80,7 +80,7 @@ def _forward(block: Block, for_op: loop.ForOp, aliases: Aliases, found: LaneStor
     """
     known: dict[_Key, loop.StoreOp] = {}
     unread: dict[_Key, loop.StoreOp] = {}
-    for op in block.ops:
+    for op in _from_first_store(block):
         if isinstance(op, loop.LoadOp):
             key = _key(op, for_op)
             if key in known:
@@ -102,6 +102,14 @@ def _forward(block: Block, for_op: loop.ForOp, aliases: Aliases, found: LaneStor
             unread.clear()
 
 
+def _from_first_store(block: Block) -> list[Operation]:
+    """The operations of a block that a store may matter to; none where no other access comes after the first one."""
+    ops = operations_of(block)
+    first = next((n for n, op in enumerate(ops) if type(op) is loop.StoreOp), len(ops))
+    others = any(type(op) in (loop.LoadOp, loop.StoreOp) for op in ops[first + 1 :])
+    return ops[first:] if others else []
+
+
 _Key = tuple[SSAValue, Attribute, tuple[SSAValue, ...]]
 """A buffer and the subscripts in it."""
 
@@ -121,7 +129,8 @@ _Form = tuple[SSAValue, frozenset[tuple[SSAValue, int]]]
 def _groups(block: Block, for_op: loop.ForOp, aliases: Aliases) -> Iterator[InterleavedStores]:
     by_form: dict[_Form, dict[int, loop.StoreOp]] = {}
     places: dict[_Form, int] = {}
-    for store in (op for op in block.ops if isinstance(op, loop.StoreOp)):
+    all_stores = [op for op in operations_of(block) if isinstance(op, loop.StoreOp)]
+    for store in all_stores if len(all_stores) > 1 else ():  # one alone fills no gaps
         place = _place(store, for_op)
         if place is None:
             continue

@@ -86,6 +86,8 @@ class LaneConverter:
             if type(op) not in _APART:
                 self._elementwise(op, builder)
                 continue
+            if type(op) is loop.YieldOp:
+                continue
             match op:
                 case loop.ForOp() if is_written_out(op):
                     for inside in self.scalar.open_copies(op, builder):

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...analysis.operations import operands_of
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
@@ -131,12 +132,13 @@ def _convert_broadcast(e: Emitter, op: Operation) -> None:
 
 def _convert_shuffle(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.ShuffleOp)
-    checked(op.result.type, op)
-    mask = list(op.mask.get_values())
-    a, b = e.value(op.v1), e.value(op.v2)
-    if a.type != b.type:
-        raise unsupported(op, f"of {op.v1.type} and {op.v2.type}")
-    e.bind(op.result, shuffle(e, a, b, mask))
+    (result,) = op.results
+    checked(result.type, op)
+    v1, v2 = operands_of(op)
+    a, b = e.value(v1), e.value(v2)
+    if a.type is not b.type and a.type != b.type:
+        raise unsupported(op, f"of {v1.type} and {v2.type}")
+    e.bind(result, shuffle(e, a, b, list(op.mask.get_values())))
 
 
 def _convert_extract(e: Emitter, op: Operation) -> None:
