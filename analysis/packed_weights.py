@@ -1,4 +1,4 @@
-"""How much memory the packed weights of a program will take, before anything is decided about its kernels."""
+"""How much memory the weights of a program will take once it is loaded, before anything is decided about its kernels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .operations import operations_in
 
 def bytes_to_pack(program: ModuleOp) -> int:
     """
-    Bytes of the constants of a program at the graph level of which products and convolutions read elements more than
-    once: about as many as their kernels pack at load. No code depends on the number, which may be wrong.
+    Bytes of the constants of a program at the graph level that products and convolutions read: about as many as are packed,
+    or copied to huge pages, at load. No code depends on the number, which may be wrong.
     """
     found: dict[SSAValue, int] = {}
     for op in operations_in(program):
@@ -26,7 +26,7 @@ def bytes_to_pack(program: ModuleOp) -> int:
             if isinstance(ConstantLike.get_constant_value(value), DenseResourceAttr):
                 count = element_count(shape_of(value)) or 0
                 bits = bit_width(tensor_type(value).get_element_type())
-                found[value] = count * bits // 8 if work > count else 0
+                found[value] = count * bits // 8
     return sum(found.values())
 
 

@@ -50,6 +50,14 @@ class LLVMText:
         kept = {name: a for name, a in self.external.items() if name not in self.until_loaded}
         return replace(self, external=kept, lent=frozenset[str]())
 
+    def large_constants(self, least: int) -> Mapping[str, np.ndarray]:
+        """The constants of so many bytes or more that are read after the load functions, too."""
+        return {
+            name: array
+            for name, array in self.external.items()
+            if name not in self.until_loaded and array.nbytes >= least
+        }
+
     @property
     def modules(self) -> list[str]:
         """The text of every module, that of the program first."""

@@ -20,6 +20,7 @@ from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..background import BackgroundThread
 from ..cache.store import Store
 from ..lowering.llvm_text import LLVMText
+from ..targets.large_memory import LARGE_BYTES
 from ..targets.pages_ahead import PagesAhead
 from .engine import NativeCode, aligned_empty
 from .executable import Executable
@@ -144,15 +145,19 @@ class ProgramPlace:
         if data is None:
             return None
         record = json.loads(data)
-        pages = PagesAhead(sum(record["buffers"].values()))
         until_loaded = frozenset[str](record["until_loaded"])
         constants: dict[str, dict[str, Any]] = record["constants"]
+        sizes = {name: _bytes_in(said) for name, said in constants.items()}
+        # Loading copies the large ones.
+        copied = {n for n, size in sizes.items() if n not in until_loaded and size >= LARGE_BYTES}
+        pages = PagesAhead(sum(record["buffers"].values()) + sum(sizes[name] for name in copied))
 
         def array_of(name: str) -> np.ndarray | None:
-            return self._constant(constants[name], is_kept=name not in until_loaded)
+            is_kept = name not in until_loaded and name not in copied
+            return self._constant(constants[name], is_kept=is_kept)
 
         # Most of the time goes to whether the bytes are those that were written; the most of them first.
-        names = sorted(constants, key=lambda name: -prod(constants[name]["shape"]))
+        names = sorted(constants, key=lambda name: -sizes[name])
         arrays = dict(zip(names, in_threads(array_of, names), strict=True))
         external = {name: array for name in constants if (array := arrays[name]) is not None}
         if len(external) < len(constants):
@@ -171,7 +176,10 @@ class ProgramPlace:
         return Executable(_signature(record["signature"]), native)
 
     def _constant(self, said: dict[str, Any], *, is_kept: bool) -> np.ndarray | None:
-        """A constant; a copy of one that is kept, as who has captured an array may change it."""
+        """
+        A constant. One that `is_kept` is in memory of its own, since who has captured an array may change it; another is copied,
+        or read for the last time, when the program is loaded.
+        """
         array = self.captured.get(said["digest"])
         if array is not None:
             array = _aligned_copy(array) if is_kept else np.require(array, None, ("C", "A"))
@@ -182,12 +190,12 @@ class ProgramPlace:
         return contents.view(dtype_named(said["dtype"])).reshape(said["shape"])
 
     def _mapped(self, digest: str) -> np.ndarray | None:
-        """The bytes of a constant that is read once."""
+        """The bytes of a constant that is read once, in the file."""
         data = self.store.map(CONSTANTS_KIND, digest)
         return None if data is None else np.frombuffer(data, np.uint8)
 
     def _kept(self, digest: str) -> np.ndarray | None:
-        """The bytes of a constant that code reads at each call: in memory of its own, whose pages may be large."""
+        """The bytes of a small constant that code reads at each call: in memory of its own."""
         memory: list[np.ndarray] = []
 
         def allocate(size: int) -> memoryview:
@@ -196,6 +204,10 @@ class ProgramPlace:
 
         found = self.store.read_into(CONSTANTS_KIND, digest, allocate)
         return memory[0] if found else None
+
+
+def _bytes_in(said: dict[str, Any]) -> int:
+    return prod(said["shape"]) * dtype_named(said["dtype"]).itemsize
 
 
 def _aligned_copy(array: np.ndarray) -> np.ndarray:

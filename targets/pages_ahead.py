@@ -1,8 +1,8 @@
 """
 Pages of memory that a thread asks the system for, before there is anything to be written to them.
 
-A program's packed weights are written once, at load, to memory that no page of is there yet: hundreds of megabytes, which
-in a virtual machine take seconds. Until then one processor compiles, and others may have nothing to do.
+A program's weights, packed or copied, are written once, at load, to memory that no page of is there yet: hundreds of
+megabytes, which in a virtual machine take seconds. Until then one processor compiles, and others may have nothing to do.
 """
 
 from __future__ import annotations

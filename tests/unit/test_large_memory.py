@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import stepwell as sw
 from stepwell.targets.large_memory import HUGE_PAGE, LARGE_BYTES, Regions, empty_region
 from stepwell.targets.pages_ahead import PagesAhead
 
@@ -41,3 +42,15 @@ def test_pages_asked_for_ahead_hold_what_is_written_meanwhile(expected: int, siz
         for number, array in enumerate(arrays):
             array[...] = number
     assert all((array == number).all() for number, array in enumerate(arrays))
+
+
+def test_a_large_constant_is_copied_to_a_huge_page() -> None:
+    """A small one is not; and who has captured an array may change it."""
+    large, small = np.full((512, 256), 2, np.float32), np.full(256, 3, np.float32)
+    assert large.nbytes > LARGE_BYTES > small.nbytes
+    x = np.ones(512, np.float32)
+    run = sw.jit(lambda x: x @ large + small, cache=False).lower(x).compile()
+    kept = run.native.source.external.values()
+    assert [a.nbytes for a in kept if a.ctypes.data % HUGE_PAGE == 0] == [large.nbytes]
+    large[...] = 5
+    assert (run(x) == 2 * 512 + 3).all()
