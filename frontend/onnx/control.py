@@ -157,7 +157,7 @@ def scan_(
     node: Any,
 ) -> list[Value]:
     """A body run for each index of an axis of some inputs; what it gives behind the state is stacked."""
-    count = len(values) - num_scan_inputs
+    count = _states_before(values, num_scan_inputs)
     axes = list(scan_input_axes or [0] * num_scan_inputs)
     backwards = list(scan_input_directions or [0] * num_scan_inputs)
     sequences = [
@@ -205,6 +205,15 @@ def scan_of_batches(
         return (), tuple(results)
 
     return list(_as_recorded(lambda: scan(entry, (), tuple(values)))[1])
+
+
+def _states_before(values: Sequence[Value], sequences: int) -> int:
+    """How many of the values are state, which stands before so many sequences. Raises StepwellError where these are more."""
+    if not 0 <= sequences <= len(values):
+        raise StepwellError(
+            f"found num_scan_inputs={sequences} and {len(values)} inputs, expected at most as many; mend the model"
+        )
+    return len(values) - sequences
 
 
 def _axis_first(value: Value, axis: int) -> Value:

@@ -99,6 +99,7 @@ def test_random_models_have_something_for_nearly_every_pass():
         *("graph-recognize-counts", "graph-compute-by-strips", "graph-compute-by-images"),
         "graph-winograd",
         *("graph-recognize-fourier", "graph-outline-repeats", "graph-block-channels"),
-        *("graph-fold-constants", "graph-scale-late", "graph-tile-loops"),
+        *("graph-fold-constants", "graph-scale-late", "graph-tile-loops", "graph-pad-images"),
+        *("graph-compute-by-rows", "cse"),
     }
     assert {one.name for one in passes_of_graphs()} - rare <= used.keys(), used

@@ -134,3 +134,14 @@ def test_scan_along_another_axis_backwards():
     last, ys = interpret(module, [start, x])
     np.testing.assert_array_equal(last, sums[:, -1])
     np.testing.assert_array_equal(ys, sums[:, ::-1])
+
+
+@pytest.mark.parametrize("count", [-1, 3, 2**62])
+def test_a_scan_over_more_sequences_than_inputs_is_one_line(count: int):
+    text = f"""main (float[3] s0, float[3, 5] x) => (float[3] s) {{
+      s = Scan <num_scan_inputs = {count},
+                body = step (float[3] a, float[5] b) => (float[3] c) {{ c = Identity(a) }}> (s0, x)
+    }}"""
+    reason = rf"found num_scan_inputs={count} and 2 inputs, expected at most as many"
+    with pytest.raises(StepwellError, match=reason):
+        imported(text)
