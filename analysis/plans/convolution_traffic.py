@@ -56,7 +56,7 @@ class Traffic:
         return prod([self._tiles_along(plan, axis) for axis in self.c.n])
 
     def tiles(self, plan: ConvolutionPlan) -> int:
-        """In how many parts tiles use an image."""
+        """In how many parts tiles use the image, or each part of it that all weights go by for."""
         return prod([self._tiles_along(plan, axis) for axis in self.c.m]) // self.parts(plan)
 
     def parts(self, plan: ConvolutionPlan) -> int:
@@ -92,10 +92,8 @@ class Traffic:
 
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
-        tiles, parts, rows_outside = (
-            self.tiles(plan), self.parts(plan), self.has_rows_outside(plan),
-        )  # fmt: skip
-        key = (self.blocks(plan), tiles, parts, rows_outside)
+        goes = (self.tiles(plan), self.parts(plan), self.has_rows_outside(plan))
+        key = (self.blocks(plan), *goes)
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._found(*key)
         return known
