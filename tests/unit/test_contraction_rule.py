@@ -211,8 +211,8 @@ def test_what_is_made_of_a_far_result_is_asked_for_ahead():
 
 @pytest.mark.parametrize("scale", [(), (256,), (512, 1)])
 def test_an_operand_is_computed_where_it_is_packed(scale: tuple[int, ...]):
-    """Block of rows by block of rows, and no larger part of it is ever stored."""
-    a, b, s = np.ones((512, 256), np.float32), np.ones((256, 128), np.float32), whole(*scale)
+    """Block of rows by block of rows, and no larger part of it is ever stored, where it is more than a few tiles wide."""
+    a, b, s = np.ones((512, 256), np.float32), np.ones((256, 256), np.float32), whole(*scale)
     low = sw.jit(lambda a, b, s: (a * s) @ sw.maximum(b, 0), target="zen4").lower(a, b, s)
     made = re.findall(r"%([\w.]+) = loop\.alloc (\w+) : memref<(\d+)x", low.as_text("loop"))
     assert {name.split("_")[0] for name, scope, _ in made if scope != "register"} <= {
