@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import stepwell as sw
+from stepwell.errors import StepwellError
 
 Array = np.ndarray[Any, Any]
 
@@ -31,10 +33,24 @@ def random_image(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return image.astype(np.float32).reshape(shape)
 
 
+def shapes_of_one(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of a model's inputs, with 1 for each extent that the file leaves open: a batch of one image."""
+    graph = onnx.load(path, load_external_data=False).graph
+    weights = {weight.name for weight in graph.initializer}
+    return {
+        value.name: tuple(axis.dim_value or 1 for axis in value.type.tensor_type.shape.dim)
+        for value in graph.input
+        if value.name not in weights
+    }
+
+
 def compare(path: Path, images: int, seed: int, threads: int) -> bool:
     """Print a line for a model; whether all classes agree."""
-    shape = {"direct": sw.load(path), "winograd": sw.load(path, winograd=True)}
-    programs = {name: low.compile(threads=threads) for name, low in shape.items()}
+    shapes = shapes_of_one(path)
+    programs = {
+        name: sw.load(path, shapes=shapes, winograd=name == "winograd").compile(threads=threads)
+        for name in ("direct", "winograd")
+    }
     (spec,) = programs["direct"].signature.inputs
     rng = np.random.default_rng(seed)
     different, apart, nearest, classes = 0, 0.0, np.inf, set[int]()
@@ -63,7 +79,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
-    agree = [compare(path, args.images, args.seed, args.threads) for path in args.models]
+    try:
+        agree = [compare(path, args.images, args.seed, args.threads) for path in args.models]
+    except (StepwellError, OSError) as error:
+        print(f"error: {error}")
+        return 2
     return int(not all(agree))
 
 
