@@ -413,7 +413,7 @@ class _Tiles:
     def _fetch_ahead(self) -> None:
         """
         While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums. And while a tile is
-        computed, for the next one's part of the result, or of what it is finished with.
+        computed, for the next one's part of the result, or of what it is finished with, in each step as well.
         """
         if self.plan.prefetch and self.panels is not None:
             at = self._level("n", "tile")
@@ -427,7 +427,9 @@ class _Tiles:
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
         for result, loop in product(results, loops.copies):
             if loop.trips is None or loop.trips > 1:
-                hints = self.s.prefetch(result, loop, 1, locality=3)
+                sums = self.summed.copies_in(loop)
+                inside = sums[0] if len(sums) == 1 and sums[0].trips else ""
+                hints = self.s.prefetch(result, loop, 1, 3, inside)
                 self.prefetches = (*self.prefetches, *hints.loops)
 
     def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:

@@ -49,8 +49,8 @@ class ContractionRates:
 
     @property
     def result_is_far(self) -> bool:
-        """Whether most of C, with what it is finished with, leaves L2 between calls."""
-        return self.result_share > 1 / 2
+        """Whether some of C, with what it is finished with, leaves L2 between calls."""
+        return self.result_share > 0
 
     @cached_property
     def result_share(self) -> float:

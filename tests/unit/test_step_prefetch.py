@@ -1,5 +1,6 @@
 """prefetch: hints for what later iterations use, which change nothing, at many extents."""
 
+from itertools import product
 from random import Random
 
 import pytest
@@ -53,6 +54,7 @@ STEPS: dict[str, list[Step]] = {
         Split("f/j", 4, tail="guard"),
         Prefetch("f/A", "i", inside="j.inner"),
     ],
+    "a part of a column in each iteration inside": [Prefetch("f/C", "i", 2, inside="j")],
     "where nothing runs": [Split("f/i", 40, tail="peel"), Prefetch("f/A", "i.inner")],
 }
 
@@ -88,6 +90,45 @@ def test_each_element_of_a_column_has_a_line_of_its_own() -> None:
     columns = "memref<99x99xi32, strided<[1, 99]>>"
     program = rows().replace("{n}", "99").replace("memref<99x99xi32>", columns)
     assert '"A.prefetch0" %A_prefetch0 = 0 to 99 {' in applied(program, Prefetch("f/A", "i"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 7), st.integers(1, 70), st.integers(1, 40), st.sampled_from((1, 3)))
+def test_all_lines_of_a_tile_are_asked_for(tall: int, wide: int, sums: int, panels: int) -> None:
+    """However many iterations share a tile out, no element is a line or more behind one that is asked for."""
+    columns = 3 * wide
+    program = function(
+        [("A", f"memref<40x{columns}xi32>"), ("C", f"memref<7x{columns}xi32>")],
+        f"""
+  loop.for parallel "n" %n = 0 to 3 {{
+    loop.for serial "m" %m = 0 to {panels} {{
+      loop.for serial "k" %k = 0 to {sums} {{
+        loop.for parallel "i" %i = 0 to {tall} {{
+          loop.for parallel "j" %j = 0 to {wide} {{
+            %a = loop.load %A[%k, %n * {wide} + %j] : memref<40x{columns}xi32>
+            loop.store %a, %C[%i, %n * {wide} + %j] : memref<7x{columns}xi32>
+          }}
+        }}
+      }}
+    }}
+  }}""",
+    )
+    text = applied(program, Prefetch("f/C", "n", inside="k"))
+    (hint,) = hints(text)
+    place = (
+        hint[hint.index("[") : hint.index("]") + 1].replace("floordiv", "//").replace("mod", "%")
+    )
+    place = place.replace("%C_prefetch0", "hint")
+    for name in "nmk":
+        place = place.replace(f"%{name}", name)
+    steps = [line for line in text.splitlines() if '"C.prefetch0"' in line]
+    last = int(steps[0].split(" to ")[1].split()[0]) if steps else 1
+    asked = {
+        tuple(eval(place, {"n": 1, "m": m, "k": k, "hint": hint}))
+        for m, k, hint in product(range(panels), range(sums), range(0, last, 16))
+    }
+    for row, column in product(range(tall), range(2 * wide, 3 * wide)):
+        assert any((row, column - back) in asked for back in range(16))
 
 
 def test_hints_say_what_is_only_written() -> None:

@@ -37,10 +37,34 @@ class Parts:
     innermost: loop.ForOp
     """the loop that the hints stand in"""
     values: tuple[SSAValue, ...]
-    first: AffineExpr
-    """where an iteration's part begins, over the values of the box and then `values`"""
+    iteration: AffineExpr
+    """the number of an iteration, over the values of the box and then `values`"""
     size: int
-    """elements"""
+    """elements of each part; whole lines, or part of one, where the box has several pieces"""
+    pieces: tuple[int, ...]
+    """along each axis of the box, how many pieces of neighbours in memory it has there"""
+    lines: int
+    """cache lines of each piece"""
+    line: int
+    """elements of a cache line"""
+
+    def position(self, within: AffineExpr) -> tuple[AffineExpr, ...]:
+        """Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted."""
+        zero, last = AffineExpr.constant(0), len(self.pieces) - 1
+        if prod(self.pieces) == 1:
+            return (*(zero for _ in range(last)), self.iteration * self.size + within)
+        if self.size % self.line:
+            rest = self.iteration * self.size // self.line
+        else:
+            rest = self.iteration * (self.size // self.line) + within // self.line
+        index = [zero for _ in self.pieces]
+        counts = (*self.pieces[:last], self.lines)
+        for axis in (n for n in reversed(range(last + 1)) if counts[n] > 1):
+            if prod(counts[:axis]) == 1:
+                index[axis] = rest
+                break
+            index[axis], rest = rest % counts[axis], rest // counts[axis]
+        return (*index[:last], index[last] * self.line)
 
 
 @frozen
@@ -70,26 +94,26 @@ class PrefetchPlan:
         dims = [AffineExpr.dimension(n) for n in range(len(self.values))]
         dims[self.position] = dims[self.position] + self.ahead
         exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
-        values = list(self.values)
-        extents = self.box.extents
-        if self.parts:
-            exprs[-1] = exprs[-1] + self.parts.first
-            values += self.parts.values
-            extents = (*(1 for _ in extents[1:]), self.parts.size)
+        values = [*self.values, *(self.parts.values if self.parts else ())]
+        extents = (self.parts.size,) if self.parts else self.box.extents
         names = iter(self.names)
         made: list[loop.ForOp] = []
+        along: list[AffineExpr] = []
         for axis, extent in enumerate(extents):
             is_last = axis == len(extents) - 1
             step = elements_of_a_line(self.buffer) if is_last else 1
             if extent <= step:
+                along.append(AffineExpr.constant(0))
                 continue
             for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
             made.append(builder.insert(for_op))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
-            exprs[axis] = exprs[axis] + AffineExpr.dimension(len(values))
+            along.append(AffineExpr.dimension(len(values)))
             values.append(for_op.induction_variable)
+        position = self.parts.position(along[0]) if self.parts else along
+        exprs = [low + each for low, each in zip(exprs, position, strict=True)]
         subscripts, values = added_up(exprs, values)
         map_ = AffineMap(len(values), 0, tuple(subscripts))
         builder.insert(
@@ -116,8 +140,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
 
     The hints stand at the start of the loop's body, one for each cache line of that part. With `inside`, they stand at the
     start of that loop's body, and each iteration asks for as many elements as come to it: a cache line is asked for more than
-    once where these are fewer than it has. The elements must be neighbours in memory then, and what the loops from the one
-    named down to `inside` count to must be known.
+    once where these are fewer than it has. What the loops from the one named down to `inside` count to must be known then.
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
@@ -185,14 +208,6 @@ def _shared_out(
     check_marks_around(step, innermost, (RunMode.VECTOR,))
     around = loops_around(innermost)
     loops = (*around[around.index(at) + 1 :], innermost)
-    shape, strides = memref_type(buffer).get_shape(), memref_type(buffer).get_strides()
-    first = next((n for n, extent in enumerate(box.extents) if extent > 1), len(shape) - 1)
-    if strides is None or not _are_neighbours(shape[first + 1 :], strides, box.extents[first:]):
-        raise refuse(
-            step,
-            f"the part of '%{step.buffer.rpartition('/')[2]}' that one iteration of '{step.at}' uses is not in one piece",
-            remedy="pack it, or leave out 'inside'",
-        )
     number, count = AffineExpr.constant(0), 1
     over: list[SSAValue] = []
     for for_op in loops:
@@ -211,19 +226,25 @@ def _shared_out(
         if (by := for_op.step.value.data) > 1:
             iteration = iteration // by
         number, count = number * max(1, trips) + iteration, count * max(1, trips)
-    size = -(-prod(box.extents) // count)
-    return Parts(innermost, tuple(over), number * size, size)
+    pieces, piece = _pieces(buffer, box.extents)
+    line = elements_of_a_line(buffer)
+    lines = -(-piece // line)
+    if prod(pieces) == 1:
+        size = -(-piece // count)
+    else:
+        size = -(-prod(pieces) * lines * line // count)
+        size = size if size <= line else -(-size // line) * line
+    return Parts(innermost, tuple(over), number, size, pieces, lines, line)
 
 
-def _are_neighbours(
-    inner: Sequence[int], strides: Sequence[int | None], extents: Sequence[int]
-) -> bool:
-    """Whether a box is one piece of memory: whole along all axes but the first that has several elements."""
-    dense = all(
-        stride == prod(inner[len(inner) - n :])
-        for n, stride in enumerate(reversed(strides[-1 - len(inner) :]))
-    )
-    return dense and tuple(inner) == tuple(extents[1:])
+def _pieces(buffer: SSAValue, extents: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """How many pieces of neighbours in memory a box consists of along each axis, and the elements of each."""
+    strides = memref_type(buffer).get_strides()
+    inner, piece = len(extents) - 1, extents[-1]
+    while inner and strides and strides[-1] == 1 and strides[inner - 1] == piece:
+        inner -= 1
+        piece *= extents[inner]
+    return (*extents[:inner], *(1 for _ in extents[inner:])), piece
 
 
 def _names(nest: Nest, buffer: str, count: int) -> tuple[str, ...]:

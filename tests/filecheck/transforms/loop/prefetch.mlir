@@ -3,7 +3,9 @@
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i}' | filecheck %s --check-prefix COLUMN
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=k locality=2}' | filecheck %s --check-prefix PARTS
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=m}' | filecheck %s --check-prefix LINES
-// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i inside=j}' 2>&1 | filecheck %s --check-prefix PIECES
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i inside=j}' | filecheck %s --check-prefix PIECES
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=k}' | filecheck %s --check-prefix STEPS
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=m}' | filecheck %s --check-prefix ROWS
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j inside=i}' 2>&1 | filecheck %s --check-prefix AROUND
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=open}' 2>&1 | filecheck %s --check-prefix UNCOUNTED
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=0}' 2>&1 | filecheck %s --check-prefix DISTANCE
@@ -29,9 +31,13 @@
 // COLUMN-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
 // COLUMN-NEXT:     loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 40 {
 // COLUMN-NEXT:       loop.prefetch %C[%C_prefetch0, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:36:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
-// LANES: error: {{.*}}prefetch.mlir:37:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:36:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// Each of the 40 elements of a column is a piece, and its line is asked for in one of 40 iterations.
+// PIECES-LABEL: func.func private @rows
+// PIECES:          loop.for parallel "j" %j = 0 to 40 {
+// PIECES-NEXT:       loop.prefetch %C[%j, %i + 4], write, locality<3>
+// DISTANCE: error: {{.*}}prefetch.mlir:42:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
+// LANES: error: {{.*}}prefetch.mlir:43:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:42:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -42,8 +48,8 @@ func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:48:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:49:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// OPEN: error: {{.*}}prefetch.mlir:54:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:55:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
@@ -62,7 +68,6 @@ func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attri
 // LINES-LABEL: func.func private @panels
 // LINES:          loop.for parallel "m" %m = 0 to 3 {
 // LINES-NEXT:       loop.prefetch %B[%n + 1, 0, %m * 8], read, locality<3>
-// PIECES: error: {{.*}}prefetch.mlir:{{.*}} is refused: the part of '%C' that one iteration of 'i' uses is not in one piece; pack it, or leave out 'inside'
 // AROUND: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'i' is not inside of 'j'
 // UNCOUNTED: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'open' has no single beginning or no greatest number of iterations, by which parts are counted; leave out 'inside'
 func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: index) attributes {stepwell.noalias} {
@@ -80,6 +85,30 @@ func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: ind
     loop.for parallel "open" %o = 0 to %size {
       %z = arith.constant 0 : i32
       loop.store %z, %C[%n, 0] : memref<5x8xi32>
+    }
+  }
+  func.return
+}
+
+// Three rows of 32 elements are six lines, for which there are 24 iterations, or 4: two of these lines in each of them then.
+// STEPS-LABEL: func.func private @tiles
+// STEPS:            loop.for reduction "k" %k = 0 to 6 {
+// STEPS-NEXT:         loop.prefetch %C[(%m * 24 + %k * 4) floordiv 16 floordiv 2, %n * 32 + 32 + (%m * 24 + %k * 4) floordiv 16 mod 2 * 16], write, locality<3>
+// ROWS-LABEL: func.func private @tiles
+// ROWS:           loop.for reduction "m" %m = 0 to 4 {
+// ROWS-NEXT:        loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 32 step 16 {
+// ROWS-NEXT:          loop.prefetch %C[(%m * 2 + %C_prefetch0 floordiv 16) floordiv 2, %n * 32 + 32 + (%m * 2 + %C_prefetch0 floordiv 16) mod 2 * 16], write, locality<3>
+func.func private @tiles(%A: memref<6x96xf32>, %C: memref<3x96xf32>) attributes {stepwell.noalias} {
+  loop.for parallel "n" %n = 0 to 3 {
+    loop.for reduction "m" %m = 0 to 4 {
+      loop.for reduction "k" %k = 0 to 6 {
+        loop.for parallel "i" %i = 0 to 3 {
+          loop.for parallel "j" %j = 0 to 32 {
+            %a = loop.load %A[%k, %n * 32 + %j] : memref<6x96xf32>
+            loop.store %a, %C[%i, %n * 32 + %j] : memref<3x96xf32>
+          }
+        }
+      }
     }
   }
   func.return
