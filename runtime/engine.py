@@ -263,20 +263,40 @@ LARGE_BYTES = 1 << 15
 """Arrays from here on are worth a microsecond for their alignment: stores across cache lines cost twice."""
 
 
-def new_array(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+ALIASED_BYTES = 1 << 12
+"""
+Cores compare this much of the addresses of loads and of stores before they know more, and a way of L1 is as large.
+(Intel 64 and IA-32 Architectures Optimization Reference Manual, "4-KByte Memory Aliasing".)
+"""
+
+APART_LINES = 25
+"""Cache lines between where results begin: multiples of them spread over `ALIASED_BYTES` as evenly as those of the golden ratio."""
+
+
+def new_array(
+    shape: Sequence[int], dtype: np.dtype, beside: tuple[int, int] = (0, 1)
+) -> np.ndarray:
     """As `np.empty`, and where it is large aligned to a cache line, in memory of results that are gone."""
-    return array_maker(shape, dtype)()
+    return array_maker(shape, dtype, beside)()
 
 
-def array_maker(shape: Sequence[int], dtype: np.dtype) -> Callable[[], np.ndarray]:
-    """What makes such an array, again and again."""
+def array_maker(
+    shape: Sequence[int], dtype: np.dtype, beside: tuple[int, int] = (0, 1)
+) -> Callable[[], np.ndarray]:
+    """
+    What makes such an array, again and again. `beside` is its number among the results of a call, and how many these are:
+    large ones that are written side by side begin at different places of their pages.
+    """
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE_BYTES:
         return partial(np.empty, shape, dtype)
-    needed, take, array = size + EXTERNAL_ALIGNMENT, _RESULTS.take, np.ndarray
+    number, count = beside
+    unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
+    place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
+    needed, take, array = size + unit, _RESULTS.take, np.ndarray
 
     def make() -> np.ndarray:
         raw = take(needed)
-        return array(shape, dtype, raw, -address_of(raw) % EXTERNAL_ALIGNMENT)
+        return array(shape, dtype, raw, (place - address_of(raw)) % unit)
 
     return make

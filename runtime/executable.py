@@ -249,7 +249,7 @@ class Executable:
         """New arrays, or those of `out` when they may be written to."""
         specs = self._results
         if out is None:
-            return [self._new_output(spec) for spec in specs]
+            return [self._new_output(spec, (i, len(specs))) for i, spec in enumerate(specs)]
         several = isinstance(out, tuple | list)
         given = list(cast("Sequence[Any]", out)) if several else [out]
         if len(given) != len(specs):
@@ -262,13 +262,13 @@ class Executable:
             taken.append(checked_output(self.name, spec, array, taken))
         return taken[len(inputs) :]
 
-    def _new_output(self, spec: ArgSpec) -> np.ndarray:
+    def _new_output(self, spec: ArgSpec, beside: tuple[int, int]) -> np.ndarray:
         if not spec.is_static:
             raise StepwellError(
                 f"result '{spec.name}' of '{self.name}' has the open shape {spec}, expected out= with an "
                 "array for it; pass one"
             )
-        return new_array(cast("tuple[int, ...]", spec.shape), spec.dtype)
+        return new_array(cast("tuple[int, ...]", spec.shape), spec.dtype, beside)
 
 
 def _restored(

@@ -1,9 +1,10 @@
 """
 Calls of compiled code without Python in between: a function of CPython's C API that checks the arrays, makes
-the result and runs the code. Only the memory of a large result is found by a function of Python.
+the result and runs the code. Only a large result, and several of them, which it finds in a tuple, are made by a function
+of Python.
 
-Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads are those of `PyObject` and of NumPy's
-`PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
+Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads are
+those of `PyObject`, of `PyTupleObject` and of NumPy's `PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
 array: where anything differs, nothing is called this way.
 """
 
@@ -26,10 +27,14 @@ from .engine import LARGE_BYTES, array_maker, link_for_good
 MOST_ARENA = 1 << 15
 """Bytes of scratch memory that come from the stack, of which threads may have little."""
 
-MOST_INPUTS = 16
+MOST_ARRAYS = 16
+"""Inputs, or results."""
 
 TYPE, DATA, RANK, SHAPE, DTYPE, FLAGS = 8, 16, 24, 32, 56, 64
 """Offsets of an array's fields."""
+
+ITEMS = 24
+"""Offset of a tuple's first item."""
 
 CONTIGUOUS_AND_ALIGNED = 0x0101
 """NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED."""
@@ -40,7 +45,7 @@ PY_ARRAY_EMPTY = 184
 METH_FASTCALL = 0x80
 
 MAKER = 4
-"""Which word of a specification is the address of what makes a large result."""
+"""Which word of a specification is the address of what makes a large result, or a tuple of several."""
 
 FIRST_INPUT = MAKER + 1
 """Words of a specification before the inputs': the code's address, the result's dtype, rank and shape, its maker."""
@@ -68,20 +73,21 @@ def native_call(
     code: object,
 ) -> Callable[..., Any] | None:
     """
-    A function of the inputs, in order, that runs the code at `address` and returns its new result, or
+    A function of the inputs, in order, that runs the code at `address` and returns its new result, a tuple of several, or
     NotImplemented where an input is not an aligned, contiguous array of its shape and dtype.
 
-    None where the results are not one array, or something is open or by value. `code` is what the code stays loaded
+    None where there is no result, or something is open or by value. `code` is what the code stays loaded
     with; the function holds it.
     """
     specs = (*inputs, *results)
-    if len(results) != 1 or not 0 < len(inputs) <= MOST_INPUTS or arena_bytes > MOST_ARENA:
+    counts = (len(results), len(inputs))
+    if min(counts) < 1 or max(counts) > MOST_ARRAYS or arena_bytes > MOST_ARENA:
         return None
     if any(spec.scalar or not spec.is_static for spec in specs):
         return None
-    is_large = prod(_shape(results[0])) * results[0].dtype.itemsize >= LARGE_BYTES
+    maker = _maker(results)
     scratch = 1 << (arena_bytes - 1).bit_length() if arena_bytes else 0
-    method = _method(len(inputs), scratch, is_large)
+    method = _method(len(inputs), len(results), scratch, maker is not None)
     if method is None:
         return None
     new_function = ctypes.pythonapi.PyCFunction_NewEx
@@ -89,16 +95,30 @@ def native_call(
     new_function.restype = ctypes.py_object
     words = _specification(address, results[0], inputs)
     words.code = code
-    if is_large:
-        words.maker = array_maker(_shape(results[0]), results[0].dtype)
-        words[MAKER] = id(words.maker)
+    if maker:
+        words.maker = maker
+        words[MAKER] = id(maker)
     return new_function(ctypes.addressof(method), words, None)
+
+
+def _maker(results: Sequence[ArgSpec]) -> Callable[[], Any] | None:
+    """What makes a large result, or a tuple of several; None for a small one, which needs nothing of Python."""
+    makers = [
+        array_maker(_shape(spec), spec.dtype, (i, len(results))) for i, spec in enumerate(results)
+    ]
+    if len(makers) == 1:
+        size = prod(_shape(results[0])) * results[0].dtype.itemsize
+        return makers[0] if size >= LARGE_BYTES else None
+    if len(makers) == 2:  # as most are that are not one
+        first, second = makers
+        return lambda: (first(), second())
+    return lambda: tuple([make() for make in makers])
 
 
 class _Specification(np.ndarray):
     """Words that a function compares its arguments with, and what they have the address of."""
 
-    maker: Callable[[], np.ndarray]
+    maker: Callable[[], Any]
     code: object
 
 
@@ -123,15 +143,15 @@ def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> 
 
 
 @cache
-def _method(inputs: int, arena_bytes: int, is_large: bool) -> _MethodDef | None:
+def _method(inputs: int, results: int, arena_bytes: int, is_made: bool) -> _MethodDef | None:
     """
-    The function for so many inputs, with a result that is large or not; the code it calls is given the address of so
-    much scratch memory.
+    The function for so many inputs and results, which a function of Python makes or not; the code it calls is given the
+    address of so much scratch memory.
     """
     symbols = _symbols()
     if symbols is None:
         return None
-    text = _text(inputs, arena_bytes, is_large)
+    text = _text(inputs, results, arena_bytes, is_made)
     # All of LLVM's passes take ten milliseconds, as long as for many a kernel, and calls are no faster.
     addresses = link_for_good(text, symbols, ("call",), quick=True)
     return _MethodDef(b"call", addresses["call"], METH_FASTCALL, None)
@@ -177,7 +197,9 @@ def _fields_are_known() -> bool:
         )
         if _read(id(array) + RANK, ctypes.c_int) != array.ndim or found != expected:
             return False
-    return True
+    pair = object(), object()
+    items = (ctypes.c_void_p * 2).from_address(id(pair) + ITEMS)
+    return tuple(items) == tuple(map(id, pair))
 
 
 def _read(address: int, type_: Any) -> Any:
@@ -272,13 +294,24 @@ _SMALL = [
     "  call void @Py_IncRef(ptr %dtype)",
     "  %result = call ptr @PyArray_Empty(i32 %rank, ptr %shape, ptr %dtype, i32 0)",
 ]
-_LARGE = [
+_MADE = [
     *_load("maker", "spec", 8 * MAKER),
     "  %result = call ptr @PyObject_CallNoArgs(ptr %maker)",
 ]
 
 
-def _text(inputs: int, arena_bytes: int, is_large: bool) -> str:
+def _results(count: int) -> list[str]:
+    """The addresses of the results' data."""
+    if count == 1:
+        return _load("into0", "result", DATA)
+    lines: list[str] = []
+    for n in range(count):
+        lines += _load(f"r{n}", "result", ITEMS + 8 * n)
+        lines += _load(f"into{n}", f"r{n}", DATA)
+    return lines
+
+
+def _text(inputs: int, results: int, arena_bytes: int, is_made: bool) -> str:
     """The LLVM IR of `PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t nargs)`."""
     lines = [
         "define ptr @call(ptr %self, ptr %args, i64 %nargs) {",
@@ -301,16 +334,17 @@ def _text(inputs: int, arena_bytes: int, is_large: bool) -> str:
             f"input{n}:",
             *_load(f"data{n}", f"a{n}", DATA),
         ]
-    passed = [f"ptr %data{n}" for n in range(inputs)] + ["ptr %into"]
+    passed = [f"ptr %data{n}" for n in range(inputs)]
+    passed += [f"ptr %into{n}" for n in range(results)]
     passed += ["ptr %arena"] if arena_bytes else []
     return _MATCHES + "\n".join(
         [
             *lines,
-            *(_LARGE if is_large else _SMALL),
+            *(_MADE if is_made else _SMALL),
             "  %failed = icmp eq ptr %result, null",
             "  br i1 %failed, label %out, label %run",
             "run:",
-            *_load("into", "result", DATA),
+            *_results(results),
             *_load("code", "spec", 0),
             "  %thread = call ptr @PyEval_SaveThread()",
             f"  call void %code({', '.join(passed)})",

@@ -53,7 +53,7 @@ def quick_call(
             names[f"shape_{letter}{i}"], names[f"dtype_{letter}{i}"] = spec.shape, spec.dtype
     for i, spec in enumerate(results):
         shape = tuple(extent or 0 for extent in spec.shape)
-        names[f"make_r{i}"] = array_maker(shape, spec.dtype)
+        names[f"make_r{i}"] = array_maker(shape, spec.dtype, (i, len(results)))
     if arenas is not None:
         names["take_arena"], names["give_back_arena"] = arenas
     write = _source_into if into else _source

@@ -115,9 +115,33 @@ def test_code_stays_loaded_with_its_call():
     assert code() is None
 
 
+@pytest.mark.parametrize("extent", [1, 7, 300])
+@pytest.mark.parametrize("count", [2, 3, 16])
+def test_several_results(extent: int, count: int):
+    x = np.arange(extent * extent, dtype="f4").reshape(extent, extent)
+    executable = sw.jit(lambda x: tuple(x + n for n in range(count))).lower(x).compile(threads=1)
+    results = native(executable, x)
+    assert type(results) is tuple and len(results) == count
+    for n, result in enumerate(results):
+        assert type(result) is np.ndarray and result.flags.writeable
+        np.testing.assert_array_equal(result, x + n)
+
+
+def test_large_results_of_a_call_begin_at_different_places_of_their_pages():
+    """Stores to the same place of two pages wait for each other."""
+    x = np.ones((256, 256), "f4")
+    executable = sw.jit(lambda x: (x, x + 1, x * 2, x - 1)).lower(x).compile(threads=1)
+    made = native(executable, x), executable(x), executable._general(x)
+    for results in made:
+        lines = {result.ctypes.data % 4096 // 64 for result in results}
+        near = {(line + n) % 64 for line in lines for n in (1, 2, 3)}
+        assert len(lines) == 4 and not lines & near
+        assert all(result.ctypes.data % 64 == 0 for result in results)
+
+
 def test_what_has_no_such_call():
-    several = sw.jit(lambda x: (x + 1, x + 2)).lower(np.zeros(3)).compile()
-    assert several.native_call is None
+    many = sw.jit(lambda x: tuple(x + n for n in range(17))).lower(np.zeros(3)).compile()
+    assert many.native_call is None
 
 
 def test_a_jit_function_keeps_apart_what_it_compiled():
