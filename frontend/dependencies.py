@@ -10,9 +10,11 @@ function that reaches it: files, clocks, random numbers, objects with methods of
 from __future__ import annotations
 
 import builtins
+import dis
 import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from importlib import import_module
 from opcode import opmap
 from typing import Any, cast
 
@@ -149,6 +151,9 @@ _PURE = frozenset(
     )
 )
 """Of the package's own names that are no functions of arrays, those that neither read files nor call Python later."""
+
+_MODULES = frozenset(("math", "numpy", _PACKAGE))
+"""Those that functions may import: of each it is known which of its functions are pure."""
 
 _ADDRESSES = ("ctypes",)
 """Attributes of arrays that say where they are."""
@@ -292,6 +297,9 @@ class _Reader:
                 yield from self._global(function.__globals__[name], names)
             elif name in builtins.__dict__ and name not in _BUILTINS:
                 raise _UnknownError
+        for name in sorted(_imported(function.__code__)):
+            yield name
+            yield from self._module(import_module(name), names)
 
     def _global(self, value: Any, names: list[str]) -> Iterator[str | bytes]:
         if isinstance(value, types.ModuleType):
@@ -344,6 +352,22 @@ def _names(code: types.CodeType) -> set[str]:
             names |= _names(constant)
     if any(name.startswith("__") or name in _ADDRESSES for name in names):
         raise _UnknownError
-    if opmap["IMPORT_NAME"] in code.co_code[::2]:  # every second byte is an argument
-        raise _UnknownError
     return names
+
+
+def _imported(code: types.CodeType) -> set[str]:
+    """The modules that code and the functions in it import. Raises _UnknownError for any but those that are looked into."""
+    found: set[str] = set()
+    if opmap["IMPORT_NAME"] in code.co_code[::2]:  # every second byte is an argument
+        steps = list(dis.get_instructions(code))
+        for number, step in enumerate(steps):
+            if (
+                step.opname == "IMPORT_NAME"
+            ):  # behind how relative it is, and the names that are taken from it
+                found.add("." * steps[number - 2].argval + step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _imported(constant)
+    if not found <= _MODULES:
+        raise _UnknownError
+    return found

@@ -73,6 +73,29 @@ def test_whatever_it_depends_on_is_in_the_digest(other: Callable[..., Any]):
     assert digest(other) not in (None, digest(layer))
 
 
+def test_functions_may_import_what_is_known():
+    def program(x: Any) -> Any:
+        import math
+
+        import numpy
+        import stepwell
+        from numpy import sqrt
+
+        return stepwell.exp(x) * math.cos(0.5) + numpy.float32(sqrt(2.0))
+
+    def other(x: Any) -> Any:
+        import math
+
+        import numpy
+        import stepwell
+        from numpy import cbrt as sqrt
+
+        return stepwell.exp(x) * math.cos(0.5) + numpy.float32(sqrt(2.0))
+
+    found, of_other = dependencies(program), dependencies(other)
+    assert found is not None and of_other is not None and found.digest != of_other.digest
+
+
 def test_what_the_functions_that_it_calls_depend_on_is_in_the_digest():
     before = digest(layer)
     code = helper.__code__
@@ -132,6 +155,18 @@ def reads_the_environment(x: Any) -> Any:
     return x * float(os.environ["FACTOR"])
 
 
+def imports_beside_it(x: Any) -> Any:
+    from .numpy import anything  # pyright: ignore
+
+    return x + anything
+
+
+def imports_and_loads(x: Any) -> Any:
+    import stepwell
+
+    return x + stepwell.load("model.mlir")
+
+
 def imports(x: Any) -> Any:
     from secrets import randbelow
 
@@ -171,6 +206,8 @@ MODEL = Model()
         draws_again,
         reads_the_environment,
         imports,
+        imports_beside_it,
+        imports_and_loads,
         asks_for_its_name,
         asks_where_it_is,
         calls_a_model,
