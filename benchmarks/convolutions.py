@@ -1,13 +1,14 @@
 """
-Convolution layers beside ONNX Runtime: the share of the peak of multiply-adds, and who is ahead.
+Convolution layers beside ONNX Runtime, OpenVINO and PyTorch: the share of the peak of multiply-adds, and who is ahead.
 
-    python benchmarks/convolutions.py ['PATTERN' …] [--rounds N] [--plans] [--markdown]
+    python benchmarks/convolutions.py ['PATTERN' …] [--rounds N] [--target CPU] [--plans] [--markdown]
 
-On one thread, in seconds of the processor's time. Both take turns in one process with the kernel by which
-`stepwell probe` measures the peak, and of each the fastest turn counts: others may use the machine. Layers are in f32
-with a batch of 1 and constant weights, images as networks have them (n, c, h, w). The `blocked` ones have channels in
-blocks of a vector and are written as `te.compute`, with a border that is stored or read through a guard; ONNX Runtime
-runs the plain layer of the same size.
+On one thread, in seconds of the processor's time. All take turns in one process with the kernel by which `stepwell probe`
+measures the peak, compiled for the target, and of each the fastest turn counts: others may use the machine. Layers are in f32
+with a batch of 1 and constant weights; ours have images as networks have them (n, c, h, w), each peer the layout in which it is
+fastest, with nothing to convert (`convolution_peers.py`). The roof is the share of the peak that the bandwidth of the memory
+allows in which the layer's arrays lie between calls. The `blocked` layers have channels in blocks of a vector here, too, and are
+written as `te.compute`, with a border that is stored or read through a guard.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
+from statistics import geometric_mean
 from time import process_time
 from typing import Any
 
 import numpy as np
+from convolution_peers import peers
 from layers import LAYERS, Layer
 
 Array = np.ndarray[Any, Any]
@@ -31,6 +35,11 @@ MAX_ERROR = 1e-4
 LEAST_SECONDS = 2e-3
 """Of a turn: shorter calls are repeated."""
 
+
+LEAST_RATIO = 0.95
+"""Of the best peer: layers below are listed."""
+
+LIBRARIES = ("ONNX Runtime", "OpenVINO", "PyTorch")
 
 BLOCKED = (Layer(64, 64, 56, 3), Layer(128, 128, 28, 3), Layer(64, 64, 56, 1))
 """Those that are run on blocked channels, too."""
@@ -67,12 +76,16 @@ def plain(layer: Layer) -> Case:
     return Case(str(layer), layer, convolution.lower(image), [image], np.asarray)
 
 
-def blocked(layer: Layer, is_guarded: bool) -> Case:
+def blocked_name(layer: Layer, is_guarded: bool) -> str:
+    return f"{layer} blocked, {'guarded' if is_guarded else 'padded'}"
+
+
+def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
     """On channels in blocks of a vector; the border is part of the image, or read through a guard."""
     import stepwell as sw
     from stepwell.frontend.text import parse_text
 
-    block = sw.Target.of("host").core.lanes(4)
+    block = sw.Target.of(target).core.lanes(4)
     image, weights = layer.arrays()
     low = layer.border
     x = image.reshape(1, -1, block, *image.shape[2:]).transpose(0, 1, 3, 4, 2)
@@ -102,7 +115,7 @@ def blocked(layer: Layer, is_guarded: bool) -> Case:
         shape = (1, layer.outputs, layer.result, layer.result)
         return np.asarray(found).transpose(0, 1, 4, 2, 3).reshape(shape)
 
-    name = f"{layer} blocked, {'guarded' if is_guarded else 'padded'}"
+    name = blocked_name(layer, is_guarded)
     return Case(name, layer, sw.Lowered(parse_text(text, "blocked.mlir")), arguments, as_plain)
 
 
@@ -110,56 +123,39 @@ def _over(axes: dict[str, int]) -> str:
     return ", ".join(f"%{name} = {extent}" for name, extent in axes.items())
 
 
-def session(layer: Layer) -> Callable[[], Array]:
-    """A call of the layer in ONNX Runtime."""
-    import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
-
-    image, weights = layer.arrays()
-    node = helper.make_node(
-        "Conv",
-        ["x", "w"],
-        ["y"],
-        strides=[layer.stride] * 2,
-        pads=[layer.border] * 4,
-        dilations=[layer.dilation] * 2,
-        group=layer.groups,
-    )
-    graph = helper.make_graph(
-        [node],
-        "layer",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, image.shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    run = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, ["CPUExecutionProvider"]
-    ).run
-    return lambda: run(None, {"x": image})[0]
-
-
 @dataclass(frozen=True)
 class Row:
+    """Shares of the peak of multiply-adds."""
+
     name: str
+    group: str
     ours: float
-    """share of the peak"""
-    theirs: float
-    error: float
+    roof: float
+    """what the bandwidth of the memory that image, weights and result lie in allows"""
+    theirs: dict[str, float]
+    layouts: dict[str, str]
+    """of each library the one in which it was fastest"""
+    wrong: tuple[str, ...]
+    """libraries and layouts that have another result"""
     plan: str
 
+    @property
+    def ratio(self) -> float:
+        """How many times as long the best of the others takes."""
+        return self.ours / max(self.theirs.values())
 
-def measure(case: Case, rounds: int) -> Row:
 
-    run, peer = case.lowered.compile(threads=1), session(case.layer)
-    expected = peer()
+def measure(case: Case, rounds: int, target: str) -> Row:
+    run, others = case.lowered.compile(target=target, threads=1), list(peers(case.layer))
     found = case.plain(run(*case.arguments))
-    error = float(np.abs(found - expected).max() / np.abs(expected).max())
-    peak, flops = multiply_adds()
-    calls = (lambda: run(*case.arguments), peer, peak)
-    seconds: tuple[list[float], ...] = ([], [], [])
+    wrong = tuple(
+        f"{peer.library} ({peer.layout})"
+        for peer in others
+        if _error(found, peer.result()) > MAX_ERROR
+    )
+    peak, flops = multiply_adds(target)
+    calls = [lambda: run(*case.arguments), peak, *(peer.call for peer in others)]
+    seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, own in zip(calls, seconds, strict=True):
             call()
@@ -168,18 +164,44 @@ def measure(case: Case, rounds: int) -> Row:
             for _ in range(times):
                 call()
             own.append((process_time() - start) / times)
-    *both, roof = map(min, seconds)
-    ours, theirs = (case.layer.flops / took * roof / flops for took in both)
-    return Row(case.name, ours, theirs, error, case.lowered.plan(1))
+    ours, roof, *took = map(min, seconds)
+    share = case.layer.flops * roof / flops
+    best: dict[str, tuple[float, str]] = {}
+    for peer, one in zip(others, took, strict=True):
+        best[peer.library] = min(best.get(peer.library, (one, peer.layout)), (one, peer.layout))
+    return Row(
+        case.name,
+        case.layer.group,
+        share / ours,
+        min(1.0, share / _moving(case.layer)),
+        {name: share / one for name, (one, _) in best.items()},
+        {name: layout for name, (_, layout) in best.items()},
+        wrong,
+        case.lowered.plan(1),
+    )
 
 
-def multiply_adds() -> tuple[Callable[[], object], float]:
+def _error(found: Array, expected: Array) -> float:
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def _moving(layer: Layer) -> float:
+    """Seconds in which image, weights and result come and go, each once, from where they lie between calls."""
+    import stepwell as sw
+    from stepwell.runtime.measure import Work, roof
+
+    image, weights = layer.arrays()
+    result = 4 * layer.outputs * layer.result**2
+    return roof(Work(None, image.nbytes + weights.nbytes, result), sw.Target.of("host"), 1).seconds
+
+
+def multiply_adds(target_name: str) -> tuple[Callable[[], object], float]:
     """A call of the kernel by which `stepwell probe` measures the peak, and its FLOPs."""
     import stepwell as sw
     from stepwell.runtime.probe_jobs import fma_job
 
-    target = sw.Target.of("host")
-    job, rounds = fma_job(target, "f32", target.vector_bits), 1 << 14
+    target = sw.Target.of(target_name)
+    job, rounds = fma_job(target, "f32", target.vector_bits), 1 << 17
     arrays = job.arguments()
     return lambda: job.kernel(rounds, *arrays), rounds * job.work(arrays)
 
@@ -194,37 +216,61 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; by default all")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--target", default="host", help="what ours is compiled for")
     parser.add_argument("--plans", action="store_true", help="print the plans that were taken")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     args = parser.parse_args()
     os.environ.setdefault("STEPWELL_CACHE", "off")
-    makers: list[tuple[str, Callable[[], Case]]]
-    makers = [(str(layer), lambda layer=layer: plain(layer)) for layer in LAYERS]
-    for layer in BLOCKED:
-        for guarded in (False, True) if layer.border else (False,):
-            name = f"{layer} blocked, {'guarded' if guarded else 'padded'}"
-            makers.append((name, lambda layer=layer, guarded=guarded: blocked(layer, guarded)))
-    print(_line(args.markdown, "layer", "% of peak", "ORT %", "ratio"))
+    print(_line(args.markdown, "layer", "% of peak", "roof", *LIBRARIES, "best"))
     if args.markdown:
-        print("|---|---:|---:|---:|")
-    wrong = []
-    for name, make in makers:
+        print("|---|" + "---:|" * (3 + len(LIBRARIES)))
+    rows: list[Row] = []
+    for name, make in cases(args.target).items():
         if args.patterns and not any(fnmatch(name, pattern) for pattern in args.patterns):
             continue
-        row = measure(make(), args.rounds)
-        shares = (f"{100 * share:.0f}" for share in (row.ours, row.theirs))
-        print(_line(args.markdown, name, *shares, f"{row.ours / row.theirs:.2f}"), flush=True)
+        row = measure(make(), args.rounds, args.target)
+        rows.append(row)
+        shares = [f"{100 * share:.0f}" for share in (row.ours, row.roof)]
+        shares += [f"{100 * row.theirs[other]:.0f} {row.layouts[other]}" for other in LIBRARIES]
+        print(_line(args.markdown, name, *shares, f"{row.ratio:.2f}"), flush=True)
         if args.plans:
             print(row.plan, end="")
-        wrong += [name] if row.error > MAX_ERROR else []
+    print()
+    for line in summary(rows):
+        print(line)
+    wrong = [f"{other} in {row.name}" for row in rows for other in row.wrong]
     if wrong:
-        raise SystemExit(f"error: found other results than ONNX Runtime's for {', '.join(wrong)}")
+        raise SystemExit(f"error: found other results than those of {', '.join(wrong)}")
+
+
+def cases(target: str) -> dict[str, Callable[[], Case]]:
+    """What makes each case, by its name."""
+    makers: dict[str, Callable[[], Case]] = {str(each): partial(plain, each) for each in LAYERS}
+    for layer in BLOCKED:
+        for is_guarded in (False, True) if layer.border else (False,):
+            name = blocked_name(layer, is_guarded)
+            makers[name] = partial(blocked, layer, is_guarded, target)
+    return makers
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """A line for each kind of layer, and one on those that are behind a peer."""
+    groups = dict.fromkeys(row.group for row in rows)
+    lines = [_line(False, "kind", "layers", "least %", "mean %", "least ratio", "mean ratio")]
+    for group in groups:
+        found = [row for row in rows if row.group == group]
+        shares, ratios = [row.ours for row in found], [row.ratio for row in found]
+        numbers = [f"{100 * share:.0f}" for share in (min(shares), geometric_mean(shares))]
+        numbers += [f"{ratio:.2f}" for ratio in (min(ratios), geometric_mean(ratios))]
+        lines.append(_line(False, group, str(len(found)), *numbers))
+    behind = [f"{row.name} ({row.ratio:.2f})" for row in rows if row.ratio < LEAST_RATIO]
+    return [*lines, f"below {LEAST_RATIO} of the best: {', '.join(behind) or 'none'}"]
 
 
 def _line(is_markdown: bool, name: str, *numbers: str) -> str:
     if is_markdown:
         return "| " + " | ".join((name, *numbers)) + " |"
-    return f"{name:32}" + "".join(f"{number:>11}" for number in numbers)
+    return f"{name:32}" + "".join(f"{number:>13}" for number in numbers)
 
 
 if __name__ == "__main__":

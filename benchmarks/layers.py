@@ -31,6 +31,14 @@ class Layer:
         return " ".join(words)
 
     @property
+    def group(self) -> str:
+        """The kind of layer, which has a way to be computed of its own."""
+        if self.groups == self.channels:
+            return "depthwise"
+        kind = "grouped" if self.groups > 1 else "dilated" if self.dilation > 1 else ""
+        return kind or f"{self.kernel}x{self.kernel}{' s2' if self.stride > 1 else ''}"
+
+    @property
     def border(self) -> int:
         return self.dilation * (self.kernel - 1) // 2
 
@@ -105,7 +113,8 @@ OTHERS = (
     Layer(64, 64, 56, 3, dilation=2),
     Layer(256, 256, 14, 3, dilation=2),
     Layer(128, 128, 28, 3, groups=4),
-    Layer(512, 512, 14, 3, groups=32),
+    *(Layer(c, c, image, 3, groups=32) for c, image in ((64, 56), (128, 56), (256, 28), (512, 14))),
+    Layer(256, 256, 56, 3, stride=2, groups=32),
     Layer(64, 64, 28, 5),
     *(
         Layer(c, c, image, kernel, groups=c)

@@ -57,15 +57,8 @@ def convolution(layer: Layer) -> Case:
                 **options,
             )
         ),
-        group=_group(layer),
+        group=layer.group,
     )
-
-
-def _group(layer: Layer) -> str:
-    if layer.groups == layer.channels:
-        return "depthwise"
-    kind = "grouped" if layer.groups > 1 else "dilated" if layer.dilation > 1 else ""
-    return kind or f"{layer.kernel}x{layer.kernel}{' s2' if layer.stride > 1 else ''}"
 
 
 def transposed(channels: int, outputs: int, image: int, kernel: int, stride: int) -> Case:
