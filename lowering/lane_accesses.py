@@ -42,11 +42,11 @@ class LaneAccesses:
             if mask is not None and self._is_private(op):
                 mask = None
             new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
-            self.values.bind(op.results[0], new)
+            self._bind_loaded(op, new, mask)
             return
         place = strided_place(op, self.values, builder)
         if place is not None:
-            self.values.bind(op.results[0], load_strided(place, self.values, builder))
+            self._bind_loaded(op, load_strided(place, self.values, builder), self.values.mask)
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
@@ -54,6 +54,12 @@ class LaneAccesses:
                 value = self._guarded_load(op, builder, lane)
             result = inserted(builder, value, result, lane)
         self.values.bind(op.results[0], result)
+
+    def _bind_loaded(self, op: loop.LoadOp, loaded: SSAValue, mask: SSAValue | None) -> None:
+        """What was loaded, by masks if there is one."""
+        if mask is not None:
+            self.values.zero_outside[loaded] = mask
+        self.values.bind(op.results[0], loaded)
 
     def _vector(
         self,

@@ -75,6 +75,8 @@ class LaneValues:
         self.variable, self.step = self.loop.variable, self.loop.step
         self.mask: SSAValue | None = None
         """the lanes that run; None when all do"""
+        self.zero_outside: dict[SSAValue, SSAValue] = {}
+        """of loaded vectors the mask outside of which their lanes are zero"""
         low = self.loop.low + skipped * self.step if skipped else self.loop.low
         if isinstance(low, AffineConstantExpr):
             self.first = scalar.expander.constant(low.value)

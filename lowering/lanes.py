@@ -8,9 +8,10 @@ Every operation of the body runs for all lanes before the next one does, which i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 
 from xdsl.dialects import affine, arith, math, memref, scf, vector
-from xdsl.dialects.builtin import VectorType, i1
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
@@ -210,15 +211,21 @@ class LaneConverter:
         condition = self._condition(op, operands, builder)
         outer = self.values.mask
         yields: list[list[SSAValue]] = []
+        inside: SSAValue | None = None
         for region, is_else in zip(op.regions, (False, True), strict=True):
             if not region.blocks:
                 continue
             taken = self._inverted(builder, condition) if is_else else condition
             self.values.mask = both(builder, outer, taken)
+            inside = inside or self.values.mask
             self.convert(region.block, builder)
             yields.append(self._yielded(region.block))
         self.values.mask = outer
         for n, old in enumerate(op.outputs):
+            loaded, otherwise = (row[n] for row in yields)
+            if self.values.zero_outside.get(loaded) is inside and _is_zero(otherwise):
+                self.values.bind(old, loaded)  # lanes that do not load have it already
+                continue
             then, other = (self.values.spread(builder, row[n]) for row in yields)
             sides = (condition, then, other)
             self.values.bind(old, builder.emit(VectorSelectOp, sides, then.type))
@@ -312,6 +319,19 @@ class LaneConverter:
         before = self.scalar.values[update.load.result]
         self.totals[update.store] = join(before, extract(builder, value, lanes - 1))
         self.values.bind(combine.results[0], join(self.values.spread(builder, before), value))
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a value is the constant 0, and not -0."""
+    if not isinstance(value.owner, arith.ConstantOp):
+        return False
+    match value.owner.value:
+        case FloatAttr() as number:
+            return number.value.data == 0 and copysign(1, number.value.data) > 0
+        case IntegerAttr() as number:
+            return number.value.data == 0
+        case _:
+            return False
 
 
 _ON_VECTORS: dict[type[Operation], type[Operation]] = {

@@ -90,6 +90,13 @@ class Core:
         """How many elements of so many bytes a vector register holds."""
         return max(self.vector_bits // 8 // bytes_, 1)
 
+    def has_masks(self, bytes_: int) -> bool:
+        """
+        Whether some lanes of a vector of elements of so many bytes can be loaded and stored alone: AVX has instructions for it for four
+        bytes and more, AVX-512 and SVE for all; SSE and NEON have none.
+        """
+        return self.vector_bits >= 512 or (self.vector_bits >= 256 and bytes_ >= 4)
+
     def cache(self, level: int) -> Cache:
         """The data cache of a level; the last one inside it where there is none of that level."""
         return [cache for cache in self.caches if cache.level <= level][-1]

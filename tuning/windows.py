@@ -111,14 +111,20 @@ class _Windows:
         return Nest(tuple(around), inside)
 
     def peel(self) -> None:
-        """Give the last tiles along each axis, where they are smaller, loops of their own."""
+        """
+        Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last ones where
+        masks say which lanes are inside of the image, too.
+        """
         for axis, size in self.tile:
-            if self.r.extent(axis) < size or not self.r.extent(axis) % size:
+            whole, rest = divmod(self.r.extent(axis), size)
+            is_edge = self.plan.masked and self.r.leaves(axis)
+            if not whole or not (rest or (is_edge and whole > 1)):
                 continue
+            front = int(is_edge and whole + bool(rest) > 2)
             for copy in self.around[self.order.index(axis)].copies:
-                back = self.s.peel(copy, back=1).back
+                back = self.s.peel(copy, front=front, back=1).back
                 assert back is not None
-                if axis == self.plan.lanes[0]:
+                if axis == self.plan.lanes[0] and rest:
                     self.backs.append(back)
 
     # The image.
@@ -197,8 +203,16 @@ class _Windows:
             0,
             wide,
             False,
-            self.halo is not None and wide != count,
+            wide != count and self._is_image_padded,
         )
+
+    @property
+    def _is_image_padded(self) -> bool:
+        """Whether lanes beyond the last element of the result read something: of the image's copy, or what masks say."""
+        (lanes, _), r = self.plan.lanes, self.r
+        if self.plan.masked:
+            return r.leaves(lanes) and not any(one.moves_along(lanes) for one in r.filters)
+        return self.halo is not None
 
     def vectorize(self) -> None:
         """One axis in lanes, rows and terms written out; the copies of the image in lanes too."""

@@ -71,6 +71,19 @@ class WindowReduction:
             return ()
         return tuple(k for k in self.window if subscript.coefficients[k])
 
+    def leaves(self, axis: int) -> bool:
+        """Whether the image's subscript that moves with an axis of the result goes beyond the image, or may do so."""
+        dimension = self.image.dimension_of(axis)
+        if dimension is None or not self.image.is_guarded:
+            return False
+        subscript = self.image.subscripts[dimension]
+        size = self.facts.buffers[self.image.buffer].shape[dimension]
+        if subscript is None or not isinstance(size, int):
+            return True
+        steps = [by * (self.extent(a) - 1) for a, by in enumerate(subscript.coefficients) if by]
+        least = subscript.constant + sum(min(step, 0) for step in steps)
+        return least < 0 or subscript.constant + sum(max(step, 0) for step in steps) >= size
+
     def reach(self, axis: int, size: int) -> int:
         """How many different indices of the image so many neighbours along an axis of the result read."""
         dimension = self.image.dimension_of(axis)

@@ -35,6 +35,12 @@ WRITTEN_OUT = 128
 Terms of a tile that are written out at most. Each is an instruction or two; more rows share hardly more of the image.
 """
 
+COMPARED = 2
+"""Instructions by which the lanes of a vector of indices are compared with a number: an addition, and a comparison."""
+
+INDEX_BYTES = 8
+"""Of an index in a lane."""
+
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
 
@@ -53,12 +59,26 @@ def cost(plan: WindowsPlan, found: WindowReduction, target: Target) -> Cost:
 def _proposed(found: WindowReduction, target: Target) -> tuple[WindowsPlan, ...]:
     model = _Model(found, target)
 
+    plans = [each for plan in _plans(model) for each in (plan, *_masked(model, plan))]
+
     def rank(plan: WindowsPlan) -> tuple[float, float, str]:
         # Of plans that all wait for memory as long, the one that computes least: waiting hides arithmetic in part only.
         terms = model.cost(plan)
         return float(f"{terms.seconds:.4g}"), dict(terms.terms)["arithmetic"], str(plan)
 
-    return tuple(sorted(_plans(model), key=rank))
+    return tuple(sorted(dict.fromkeys(plans), key=rank))
+
+
+def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
+    """
+    The plan without a copy of the image, where vectors have masks, and only the tile's axes go beyond its border: of others each load
+    would ask whether it is inside.
+    """
+    r, cut = model.r, (plan.lanes[0], *(() if plan.rows is None else plan.rows[:1]))
+    is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
+    has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
+    if plan.halo and has_masks and is_cut and r.leaves(plan.lanes[0]):
+        yield replace(plan, halo=False, strips=False, masked=True)
 
 
 def _plans(model: _Model) -> Iterator[WindowsPlan]:
@@ -147,27 +167,41 @@ class _Model:
 
     def _arithmetic(self, plan: WindowsPlan) -> float:
         """Seconds of all tiles, the last ones along each axis being smaller."""
-        tile = [plan.lanes] + ([] if plan.rows is None else [plan.rows])
-        alone = self.r.extent(*(a for a in self.r.parallel if a not in dict(tile)))
-        parts = [
-            [(self.r.extent(axis) // size, size), (1, self.r.extent(axis) % size)]
-            for axis, size in tile
-        ]
+        alone = self.r.extent(*(a for a in self.r.parallel if a not in dict(self._cut(plan))))
+        parts = (self._parts(plan, axis, size) for axis, size in self._cut(plan))
         cycles = 0.0
         for part in product(*parts):
-            count, sizes = prod(number for number, _ in part), [size for _, size in part]
-            if count and all(sizes):
-                rows = 1 if plan.rows is None else sizes[1]
-                cycles += count * self._tile_cycles(plan, -(-sizes[0] // self.width), rows)
+            count, sizes = prod(count for count, _, _ in part), [size for _, size, _ in part]
+            rows = 1 if plan.rows is None else sizes[1]
+            _, lanes, is_edge = part[0]
+            cycles += count * self._tile_cycles(plan, -(-lanes // self.width), rows, is_edge)
         return alone * cycles / self.clock
 
-    def _tile_cycles(self, plan: WindowsPlan, vectors: int, rows: int) -> float:
-        """A tile's multiply-adds, or its loads: of the image once for all rows that use them, of a filter once."""
+    def _cut(self, plan: WindowsPlan) -> list[tuple[int, int]]:
+        """The axes of a tile with its sizes, the one in lanes first."""
+        return [plan.lanes] + ([] if plan.rows is None else [plan.rows])
+
+    def _parts(self, plan: WindowsPlan, axis: int, size: int) -> list[tuple[int, int, bool]]:
+        """Of an axis, the tiles of one kind: how many there are, their size, and whether masks say what is in the image."""
+        whole, rest = divmod(self.r.extent(axis), size)
+        if not (plan.masked and self.r.leaves(axis)):
+            parts = [(whole, size, False), (1, rest, False)]
+        elif rest:
+            parts = [(min(1, whole), size, True), (max(0, whole - 1), size, False), (1, rest, True)]
+        else:
+            parts = [(min(2, whole), size, True), (max(0, whole - 2), size, False)]
+        return [part for part in parts if part[0] and part[1]]
+
+    def _tile_cycles(self, plan: WindowsPlan, vectors: int, rows: int, is_edge: bool) -> float:
+        """
+        A tile's multiply-adds, or its loads: of the image once for all rows that use them, of a filter once. Those of a tile at an
+        edge may be masked.
+        """
         core, r = self.core, self.r
         read = rows if plan.rows is None or not plan.inner else r.reach(plan.rows[0], rows)
         shared = () if plan.rows is None else r.taps(plan.rows[0])
         each = self.terms // r.extent(*(axis for axis in plan.inner if axis in shared))
-        loads = each * read * vectors * self._loads(r.image, plan)
+        loads = each * read * vectors * self._loads(r.image, plan, is_edge)
         loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
         loads += self._misses(plan, read, vectors) * each
         part = self.half if 2 * plan.lanes[1] <= self.width else 1.0
@@ -175,15 +209,29 @@ class _Model:
         # Rows do not wait for each other, the terms of one do.
         latency = self.terms * (core.fma_latency + 1)
         ending = part * rows * vectors / core.store_ports + core.fma_latency
-        return max(busy, latency) + ending
+        return max(busy, latency) + ending + (self._masking(plan, vectors) if is_edge else 0.0)
 
-    def _loads(self, access: Access, plan: WindowsPlan) -> float:
+    def _masking(self, plan: WindowsPlan, vectors: int) -> float:
+        """
+        Cycles in which a tile's masks are worked out, where they differ between the terms of a loop: the places of a vector's lanes, as
+        indices, are compared with both ends of the image.
+        """
+        moving = [axis for axis in self.r.taps(plan.lanes[0]) if axis in plan.outer]
+        if not moving:
+            return 0.0
+        vectors *= 2 * COMPARED * self.width // self.core.lanes(INDEX_BYTES)
+        # Comparisons begin beside multiply-adds where additions do.
+        return self.r.extent(*plan.outer) * vectors / (self.core.fma_ports + self.core.add_ports)
+
+    def _loads(self, access: Access, plan: WindowsPlan, is_masked: bool = False) -> float:
         """Instructions for one vector of an operand."""
         stride = self.r.facts.stride(access, plan.lanes[0])
         if stride in (0, 1):
             return 1
         if stride is None or abs(stride) > MOST_APART:
             return self.width * LANE_BY_LANE
+        if is_masked:  # each column's lanes have masks of their own
+            return 2 * abs(stride) - 1
         # All that lies between comes too, once for the columns of the window that a row has at once: with its rows in
         # between, a column's vectors have left their registers before the next one.
         columns = self.r.taps(plan.lanes[0])

@@ -38,6 +38,11 @@ class WindowsPlan:
     """the image is copied with its border"""
     strips: bool = False
     """the copy is of what a tile's rows read, which stays in L1 where a plane would not"""
+    masked: bool = False
+    """
+    the image is read as it is, by loads of the lanes that are inside of it; the first and the last tile along each axis stand by
+    themselves, so that the others need no masks
+    """
 
     def __str__(self) -> str:
         tile = f"{1 if self.rows is None else self.rows[1]}x{self.lanes[1]}"
@@ -46,4 +51,5 @@ class WindowsPlan:
         words += [f"axes {written} of the window written out"] if written else []
         copied = "strips of the image with their" if self.strips else "the image with its"
         words += [f"copies {copied} border"] if self.halo else []
+        words += ["masks lanes outside of the image"] if self.masked else []
         return ", ".join(words)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from numpy.lib.stride_tricks import sliding_window_view
+from stepwell.interpreters.harness import interpret
 
 RNG = np.random.default_rng(3)
 
@@ -63,3 +64,35 @@ def test_squares_that_wait_for_memory_are_gone_through_with_the_least_arithmetic
     np.testing.assert_allclose(sw.jit(shrunk)(x), shrunk(x), rtol=1e-5)
     large = sw.jit(lambda x: x.reshape(512, 4, 512, 4).mean(axis=(1, 3)), target="sapphire-rapids")
     assert "axes 2, 3 of the window" in large.lower(np.zeros((2048, 2048), np.float32)).plan()
+
+
+RAGGED = (1, 2, 3, 5, 7, 17, 31, 33, 100)
+
+
+@pytest.mark.parametrize("width", RAGGED)
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize("target", ["host", "x86-64-v3"])
+def test_masks_leave_out_what_is_outside_of_the_image(width, stride, dilation, target):
+    height = RAGGED[-1 - RAGGED.index(width)]
+    x = RNG.standard_normal((1, 3, height, width), np.float32)
+    w = RNG.standard_normal((3, 1, 3, 3), np.float32)
+    run = sw.jit(
+        lambda x, w: sw.conv(x, w, stride=stride, padding=dilation, dilation=dilation, groups=3),
+        target=target,
+    )
+    under = windows(x, 3, stride, dilation, dilation, 0.0)
+    expected = np.einsum("ncijkl,ckl->ncij", under, w[:, 0])
+    np.testing.assert_allclose(run(x, w), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [17, 33])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_masked_loops_mean_the_same_in_the_interpreter(width, stride):
+    x = RNG.standard_normal((1, 2, 17, width), np.float32)
+    w = RNG.standard_normal((2, 1, 3, 3), np.float32)
+    low = sw.jit(
+        lambda x, w: sw.conv(x, w, stride=stride, padding=1, groups=2), target="x86-64-v4"
+    ).lower(x, w)
+    assert "masks lanes outside of the image" in low.plan()
+    (found,) = interpret(low.module("loop"), [x, w])
+    np.testing.assert_allclose(found, low.compile("host")(x, w), rtol=1e-5, atol=1e-5)

@@ -14,11 +14,12 @@ from ..step_support.handles import LoopHandle, loop_handle
 from ..step_support.made import SplitLoops
 from ..step_support.modes import check_unmarked
 from ..step_support.nest import Nest, Nests
-from ..step_support.padding import check_overrun
+from ..step_support.padding import check_overrun, overrun_guards
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import refuse
 from ..step_support.rewrite import (
     BoundExprs,
+    add_conditions,
     added_up,
     insert_after,
     is_sure_maximum,
@@ -47,12 +48,18 @@ class SplitPlan:
     """`guard`, `peel` or, where blocks are whole or may run over, `whole`"""
     rest: str = ""
     """the name of the loop over the rest when the tail is peeled"""
+    guards: tuple[loop.IfOp, ...] = ()
+    """conditions that also ask whether an iteration is before the end, where blocks run over it"""
 
     def apply(self) -> SplitLoops:
         tail = None
         if self.tail == "peel":
             tail = peel_rest(self.nest, self.for_op, self.factor, self.rest)
+        highs, values = upper_bound(self.for_op)
         outer, inner = self._nest(self.for_op, clip=self.tail == "guard")
+        before = [high - AffineExpr.dimension(0) - 1 for high in shifted_to(highs, 1)]
+        for guard in self.guards:
+            add_conditions(guard, before, [inner.induction_variable, *values])
         return SplitLoops(loop_handle(self.nest, outer), loop_handle(self.nest, inner), tail)
 
     def _nest(self, for_op: loop.ForOp, *, clip: bool) -> tuple[loop.ForOp, loop.ForOp]:
@@ -134,7 +141,8 @@ def plan_split(step: Split, nests: Nests) -> SplitPlan:
     """
     Splitting keeps the order of iterations: it is always legal, if the rest is taken care of.
 
-    `perfect` needs a factor that divides the trip count; `pad` needs buffers that take the overrun.
+    `perfect` needs a factor that divides the trip count; `pad` needs buffers that take the overrun; a load
+    for which a condition has something else to give is left out beyond the end.
     """
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
@@ -147,8 +155,12 @@ def plan_split(step: Split, nests: Nests) -> SplitPlan:
         if given and given != made:
             raise refuse(step, f"there is a loop '{given}' already", remedy="choose another name")
     trip_count = TripCount(nest, for_op)
-    tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
-    return SplitPlan(nest, for_op, step.factor, chosen[0], chosen[1], tail, chosen[2])
+    guards: tuple[loop.IfOp, ...] = ()
+    if step.tail == "pad" and not trip_count.is_multiple_of(step.factor):
+        tail, guards = "whole", overrun_guards(step, nest, {for_op: step.factor})
+    else:
+        tail = plan_tail(step, nest, for_op, trip_count, step.factor, step.tail)
+    return SplitPlan(nest, for_op, step.factor, chosen[0], chosen[1], tail, chosen[2], guards)
 
 
 def plan_tail(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -24,6 +24,36 @@ def check_overrun(step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]) -> 
     Every element the extra iterations touch must exist, and what they write must be read by nobody
     else. Only scratch buffers with padding have such elements.
     """
+    _check(step, nest, factors, lambda access: False)
+
+
+def overrun_guards(
+    step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]
+) -> tuple[loop.IfOp, ...]:
+    """
+    The same where loads may be left out in the extra iterations: the conditions that must ask for it, of loads that
+    have something else to give already.
+    """
+    found: dict[loop.IfOp, None] = {}
+
+    def guards(access: Access) -> bool:
+        around = access.op.parent_op()
+        if access.is_write or not isinstance(around, loop.IfOp) or not around.outputs:
+            return False
+        found[around] = None
+        return True
+
+    _check(step, nest, factors, guards)
+    return tuple(found)
+
+
+def _check(
+    step: Step,
+    nest: Nest,
+    factors: Mapping[loop.ForOp, int],
+    guards: Callable[[Access], bool],
+) -> None:
+    """Raise the refusal, unless each access of what does not exist is guarded."""
     scop = nest.dependences.scop
     for for_op in factors:
         if not TripCount(nest, for_op).is_known:
@@ -37,7 +67,7 @@ def check_overrun(step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]) -> 
             raise refuse(step, "an access inside is not affine, so the overrun is unknown")
         extra = _overrun(nest, access, factors)
         name = loop.buffer_name(access.buffer) or "a buffer"
-        if not extra.is_subset(_existing(nest, access)):
+        if not extra.is_subset(_existing(nest, access)) and not guards(access):
             raise refuse(
                 step,
                 f"the iterations beyond the end would {access.kind} '%{name}' outside of its shape",

@@ -202,6 +202,19 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     op.upper_map = AffineMapAttr(upper_map)
 
 
+def add_conditions(op: loop.IfOp, rooms: Sequence[AffineExpr], values: Sequence[SSAValue]) -> None:
+    """`if (c(a))` → `if (c(a), room(v) >= 0)`, with expressions over `values`."""
+    own, before = list(op.condition_operands), op.condition.data.constraints
+    asked = [loop.at_least_zero(room) for room in shifted_to(rooms, len(own))]
+    exprs = [constraint.lhs for constraint in (*before, *asked)]
+    exprs, operands = compact(exprs, [*own, *values])
+    constraints = [
+        AffineConstraintExpr(old.kind, expr, AffineExpr.constant(0), canonicalize=False)
+        for old, expr in zip((*before, *asked), exprs, strict=True)
+    ]
+    set_condition(op, constraints, operands)
+
+
 def set_step(op: loop.ForOp, step: int) -> None:
     """Give a loop a new step."""
     op.step = step_attribute(step)

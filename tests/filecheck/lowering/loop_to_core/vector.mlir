@@ -44,7 +44,7 @@ func.func @seven(%A: memref<64xf32>, %B: memref<64xf32>) {
 
 // -----
 
-// Conditions on lanes are masks.
+// Conditions on lanes are masks. What is loaded by one has zeros in other lanes already, which needs no choice.
 
 // CHECK-LABEL: func.func @masks
 // CHECK:         %[[MASK:.*]] = vector.create_mask %{{.*}} : vector<8xi1>
@@ -53,9 +53,14 @@ func.func @seven(%A: memref<64xf32>, %B: memref<64xf32>) {
 // CHECK:         %[[OTHERS:.*]] = arith.xori %[[MASK]], %{{.*}} : vector<8xi1>
 // CHECK:         vector.maskedstore %B[%{{.*}}], %[[OTHERS]], %{{.*}}
 // CHECK:         %[[EQUAL:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : vector<8xindex>
-// CHECK:         %v = arith.select %[[EQUAL]], %{{.*}}, %{{.*}} : vector<8xi1>, vector<8xf32>
+// CHECK-NEXT:    %v = vector.maskedload %A[%{{.*}}], %[[EQUAL]], %{{.*}}
+// CHECK-NOT:     arith.select
+// CHECK:         vector.store %v, %B
+// CHECK:         %[[ONE:.*]] = vector.maskedload %A[%{{.*}}], %[[EQUAL]], %{{.*}}
+// CHECK:         arith.select %[[EQUAL]], %[[ONE]], %{{.*}} : vector<8xi1>, vector<8xf32>
 func.func @masks(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
   %zero = arith.constant 0.0 : f32
+  %minus_zero = arith.constant -0.0 : f32
   loop.for parallel vector "i" %i = 0 to 8 {
     loop.if (%n - %i >= 0) {
       %a = loop.load %A[%i] : memref<64xf32>
@@ -70,6 +75,13 @@ func.func @masks(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
       loop.yield %zero : f32
     }
     loop.store %v, %B[%i + 8] : memref<64xf32>
+    %u = loop.if (%i - 3 == 0) -> (f32) {
+      %b = loop.load %A[%i + 16] : memref<64xf32>
+      loop.yield %b : f32
+    } else {
+      loop.yield %minus_zero : f32
+    }
+    loop.store %u, %B[%i + 16] : memref<64xf32>
   }
   func.return
 }

@@ -8,6 +8,7 @@
 // RUN: stepwell-opt %s -p 'loop-split{loop=padded/i factor=4 tail=pad}' | filecheck %s --check-prefix PAD
 // RUN: not stepwell-opt %s -p 'loop-split{loop=padded/k factor=4 tail=pad}' 2>&1 | filecheck %s --check-prefix USED
 // RUN: not stepwell-opt %s -p 'loop-split{loop=padded/k factor=4 outer=i}' 2>&1 | filecheck %s --check-prefix TAKEN
+// RUN: stepwell-opt %s -p 'loop-split{loop=left_out/i factor=4 tail=pad}' | filecheck %s --check-prefix LEFT-OUT
 // RUN: stepwell-opt %s -p 'loop-split{loop=rounded/i factor=4 tail=perfect}' | filecheck %s --check-prefix ROUNDED
 
 // Notes on the loop stay with the one that has its body.
@@ -85,6 +86,25 @@ func.func private @padded(%A: memref<10xf32>, %B: memref<10xf32>) {
   loop.for parallel "k" %k = 0 to 10 {
     %t = loop.load %T[%k] : memref<12xf32>
     loop.store %t, %B[%k] : memref<10xf32>
+  }
+  func.return
+}
+
+// A load that a condition has something else for is left out beyond the end.
+// LEFT-OUT-LABEL: func.func private @left_out
+// LEFT-OUT:        loop.for parallel "i.inner" %i = %i_outer to %i_outer + 4 {
+// LEFT-OUT-NEXT:     %a = loop.if (%i - 1 >= 0, -%i + 9 >= 0) -> (f32) {
+// LEFT-OUT-NEXT:       %{{.*}} = loop.load %A[%i - 1]
+func.func private @left_out(%A: memref<9xf32>, %zero: f32) {
+  %T = loop.alloc stack : memref<12xf32>
+  loop.for parallel "i" %i = 0 to 10 {
+    %a = loop.if (%i - 1 >= 0) -> (f32) {
+      %0 = loop.load %A[%i - 1] : memref<9xf32>
+      loop.yield %0 : f32
+    } else {
+      loop.yield %zero : f32
+    }
+    loop.store %a, %T[%i] : memref<12xf32>
   }
   func.return
 }
