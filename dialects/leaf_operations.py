@@ -1,6 +1,6 @@
 """
-Operations without regions and successors, made, changed and appended with no more work than these need, and copies of
-structured ones: lowerings and schedules make hundreds for each kernel.
+Operations made, changed and appended with no more work than they need, most of them without regions and successors, and
+copies of structured ones: lowerings and schedules make hundreds for each kernel.
 
 This is the one place that writes private fields of xDSL's operations and blocks. What it makes is what `Operation.create`
 and `Block.add_op` make, with which a test compares it.
@@ -13,9 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
@@ -23,6 +31,10 @@ from xdsl.irdl import IRDLOperation, OptionalDef
 OpT = TypeVar("OpT", bound=Operation)
 
 _NONE: Mapping[str, Attribute] = MappingProxyType({})
+_NO_VALUES: SSAValues[OpResult] = SSAValues(())
+
+Defaults: TypeAlias = "tuple[tuple[tuple[str, Attribute], ...], tuple[tuple[str, Attribute], ...]]"
+"""Properties and attributes that are there where none are given."""
 
 
 def leaf(
@@ -34,7 +46,8 @@ def leaf(
     location: LocationAttr | None = None,
 ) -> OpT:
     """As `kind.create`, for an operation without regions and successors."""
-    if _defaults(kind) is None:
+    defaults = _defaults(kind)
+    if defaults is None:
         return kind.create(
             operands=operands,
             result_types=result_types,
@@ -42,8 +55,8 @@ def leaf(
             attributes=attributes,
             location=location,
         )
-    op = kind.__new__(kind)
-    fill(op, operands, result_types, properties, attributes, location)
+    op = object.__new__(kind)
+    _fill(op, operands, result_types, properties, attributes, location, defaults)
     return op
 
 
@@ -60,10 +73,23 @@ def fill(
 
     Regions can be added after it.
     """
+    defaults = _defaults(type(op)) or ((), ())
+    _fill(op, operands, result_types, properties, attributes, location, defaults)
+
+
+def _fill(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute],
+    location: LocationAttr | None,
+    defaults: Defaults,
+) -> None:
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for index, operand in enumerate(operands):
-        # As `add_use` does; a field that is not written is what the class has for it.
+        # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
         use = Use(op, index)
         first = operand.first_use
         if first is not None:
@@ -72,21 +98,80 @@ def fill(
         operand.first_use = use
         uses.append(use)
     op._operand_uses = tuple(uses)
-    op.results = SSAValues(
-        [OpResult(result_type, op, index) for index, result_type in enumerate(result_types)]
-        if result_types
-        else ()
-    )
-    op.properties = dict(properties) if properties else {}
+    if len(result_types) == 1:
+        op.results = SSAValues((OpResult(result_types[0], op, 0),))
+    elif result_types:
+        op.results = SSAValues(
+            [OpResult(each, op, index) for index, each in enumerate(result_types)]
+        )
+    else:
+        op.results = _NO_VALUES
+    op.properties = own = dict(properties) if properties else {}
     op.attributes = dict(attributes) if attributes else {}
-    defaults = _defaults(type(op))
-    if defaults:
-        for name, value in defaults[0]:
-            op.properties.setdefault(name, value)
-        for name, value in defaults[1]:
-            op.attributes.setdefault(name, value)
+    for name, value in defaults[0]:
+        if name not in own:
+            own[name] = value
+    for name, value in defaults[1]:
+        op.attributes.setdefault(name, value)
     op.location = UNKNOWN_LOC if location is None else location
     op.regions = ()
+
+
+def structured(
+    kind: type[OpT],
+    operands: Sequence[SSAValue],
+    regions: Sequence[Region],
+    result_types: Sequence[Attribute] = (),
+) -> OpT:
+    """As `kind.create`, for an operation with regions and no properties, whose kind does nothing of its own when it is made."""
+    op = leaf(kind, operands, result_types)
+    for region in regions:
+        op.add_region(region)
+    return op
+
+
+def jump(
+    kind: type[OpT],
+    operands: Sequence[SSAValue],
+    successors: Sequence[Block],
+    properties: Mapping[str, Attribute] = _NONE,
+    location: LocationAttr | None = None,
+) -> OpT:
+    """As `kind.create`, for an operation that goes on in one of other blocks."""
+    op = leaf(kind, operands, (), properties, location=location)
+    op.successors = successors
+    return op
+
+
+def keep_name(old: SSAValue, new: SSAValue) -> None:
+    """Call a value as another one, which it stands for, unless it has a name."""
+    if new._name is None:
+        new._name = old._name
+
+
+def set_name(value: SSAValue, name: str | None) -> None:
+    """As `value.name_hint = name`, which looks at every letter, of a name that is known to be one."""
+    value._name = name
+
+
+def index_attribute(value: int) -> IntegerAttr[IndexType]:
+    """As `IntegerAttr(value, IndexType())`, which asks whether the number fits."""
+    return _integer(value, _INDEX)
+
+
+def word_attribute(value: int) -> IntegerAttr[IntegerType]:
+    """As `IntegerAttr(value, i64)`, of a number that is known to fit, likewise."""
+    return _integer(value, i64)
+
+
+_INDEX = IndexType()
+
+
+def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:
+    made: IntegerAttr[Any] = object.__new__(IntegerAttr)
+    object.__setattr__(made, "value", IntAttr(value))
+    object.__setattr__(made, "type", type_)
+    return made
 
 
 def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
@@ -180,9 +265,7 @@ def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:
 
 
 @cache
-def _defaults(
-    kind: type[Operation],
-) -> tuple[tuple[tuple[str, Attribute], ...], tuple[tuple[str, Attribute], ...]] | None:
+def _defaults(kind: type[Operation]) -> Defaults | None:
     """The properties and attributes that a kind has where none are given; None where it does more when it is made."""
     if not issubclass(kind, IRDLOperation) or kind.__post_init__ is not IRDLOperation.__post_init__:
         return None

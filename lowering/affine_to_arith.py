@@ -28,7 +28,13 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.affine_bounds import Range, bounds
-from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
+from ..dialects.leaf_operations import (
+    append_leaf,
+    index_attribute,
+    insert_leaf_before,
+    leaf,
+    set_name,
+)
 from .core_builder import CoreBuilder, predicate
 
 _Binary = type[
@@ -82,8 +88,8 @@ class AffineExpander:
         """The index constant `value`."""
         known = self._constants.get(value)
         if known is None:
-            known = self.constant_of(IntegerAttr(value, _INDEX))
-            known.name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+            known = self.constant_of(index_attribute(value))
+            set_name(known, f"c{value}" if value >= 0 else f"cm{-value}")
             self._constants[value] = known
             self.ranges[known] = (value, value)
             self._numbers[known] = value
@@ -128,31 +134,49 @@ class AffineExpander:
             return operands[expr.position]
         if type(expr) is AffineConstantExpr:
             return self.constant(expr.value)
+        return self._ssa(self._value(builder, expr, operands))
+
+    def _value(
+        self, builder: CoreBuilder, expr: AffineExpr, operands: Sequence[SSAValue]
+    ) -> int | SSAValue:
+        """As `expand`, and a number where it is one: constants are made of what is left."""
+        if type(expr) is AffineDimExpr:
+            return self._known(operands[expr.position])
+        if type(expr) is AffineConstantExpr:
+            return expr.value
         if type(expr) is AffineBinaryOpExpr:
             return self._binary(builder, expr, operands)
         raise ValueError(f"symbols are not used here: {expr}")
 
+    def _known(self, value: SSAValue) -> int | SSAValue:
+        number = self._numbers.get(value)
+        return value if number is None else number
+
+    def _ssa(self, value: int | SSAValue) -> SSAValue:
+        return self.constant(value) if isinstance(value, int) else value
+
     def _binary(
         self, builder: CoreBuilder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
-    ) -> SSAValue:
-        if expr.kind is AffineBinaryOpKind.Add:
-            for minuend, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+    ) -> int | SSAValue:
+        kind, left, right = expr.kind, expr.lhs, expr.rhs
+        if kind is AffineBinaryOpKind.Add:
+            for minuend, other in ((left, right), (right, left)):
                 subtrahend = _negated(other)
                 if subtrahend is not None:
-                    left = self.expand(builder, minuend, operands)
-                    right = self.expand(builder, subtrahend, operands)
-                    return self.subtract(builder, left, right)
-        lhs = self.expand(builder, expr.lhs, operands)
-        rhs = expr.rhs
-        if expr.kind is AffineBinaryOpKind.Add:
-            return self.add(builder, lhs, self.expand(builder, rhs, operands))
-        if expr.kind is AffineBinaryOpKind.Mul:
-            return self._multiply(builder, lhs, self.expand(builder, rhs, operands))
-        low, _ = self.range_of(expr.lhs, operands)
-        divisor = self.expand(builder, rhs, operands)
-        if low is not None and low >= 0 and isinstance(rhs, AffineConstantExpr) and rhs.value > 0:
-            return self._divide_unsigned(builder, expr.kind, lhs, divisor, rhs.value)
-        return self._divide(builder, expr.kind, lhs, divisor)
+                    lhs = self._value(builder, minuend, operands)
+                    rhs = self._value(builder, subtrahend, operands)
+                    return self._difference(builder, lhs, rhs)
+        lhs = self._value(builder, left, operands)
+        rhs = self._value(builder, right, operands)
+        if kind is AffineBinaryOpKind.Add:
+            return self._sum(builder, lhs, rhs)
+        if kind is AffineBinaryOpKind.Mul:
+            return self._product(builder, lhs, rhs)
+        low, _ = self.range_of(left, operands)
+        dividend, divisor = self._ssa(lhs), self._ssa(rhs)
+        if low is not None and low >= 0 and type(right) is AffineConstantExpr and right.value > 0:
+            return self._divide_unsigned(builder, kind, dividend, divisor, right.value)
+        return self._divide(builder, kind, dividend, divisor)
 
     def _divide_unsigned(
         self,
@@ -176,33 +200,45 @@ class AffineExpander:
         quotient = self._compute(builder, arith.FloorDivSIOp, lhs, rhs)
         if kind is AffineBinaryOpKind.FloorDiv:
             return quotient
-        return self.subtract(builder, lhs, self._multiply(builder, quotient, rhs))
+        multiple = self._product(builder, quotient, self._known(rhs))
+        return self._ssa(self._difference(builder, self._known(lhs), multiple))
 
     # Operations on two values.
 
     def add(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """lhs + rhs, a number on the right."""
-        a, b = self._numbers.get(lhs), self._numbers.get(rhs)
-        if a is not None and b is not None:
-            return self.constant(a + b)
-        if a == 0:
-            return rhs
-        if b == 0:
-            return lhs
-        return self._compute(builder, arith.AddiOp, *((lhs, rhs) if a is None else (rhs, lhs)))
+        return self._ssa(self._sum(builder, self._known(lhs), self._known(rhs)))
 
-    def subtract(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """lhs - rhs"""
-        a, b = self._numbers.get(lhs), self._numbers.get(rhs)
-        if a is not None and b is not None:
-            return self.constant(a - b)
-        return lhs if b == 0 else self._compute(builder, arith.SubiOp, lhs, rhs)
+    def _sum(
+        self, builder: CoreBuilder, lhs: int | SSAValue, rhs: int | SSAValue
+    ) -> int | SSAValue:
+        if isinstance(lhs, int):
+            if isinstance(rhs, int):
+                return lhs + rhs
+            lhs, rhs = rhs, lhs
+        if not isinstance(rhs, int):
+            return self._compute(builder, arith.AddiOp, lhs, rhs)
+        return self._compute(builder, arith.AddiOp, lhs, self.constant(rhs)) if rhs else lhs
 
-    def _multiply(self, builder: CoreBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        a, b = self._numbers.get(lhs), self._numbers.get(rhs)
-        if a is not None and b is not None:
-            return self.constant(a * b)
-        return lhs if b == 1 else self._compute(builder, arith.MuliOp, lhs, rhs)
+    def _difference(
+        self, builder: CoreBuilder, lhs: int | SSAValue, rhs: int | SSAValue
+    ) -> int | SSAValue:
+        if isinstance(rhs, int):
+            if isinstance(lhs, int):
+                return lhs - rhs
+            if not rhs:
+                return lhs
+        return self._compute(builder, arith.SubiOp, self._ssa(lhs), self._ssa(rhs))
+
+    def _product(
+        self, builder: CoreBuilder, lhs: int | SSAValue, rhs: int | SSAValue
+    ) -> int | SSAValue:
+        if isinstance(rhs, int):
+            if isinstance(lhs, int):
+                return lhs * rhs
+            if rhs == 1:
+                return lhs
+        return self._compute(builder, arith.MuliOp, self._ssa(lhs), self._ssa(rhs))
 
     def _compute(
         self, builder: CoreBuilder, op_type: _Binary, lhs: SSAValue, rhs: SSAValue

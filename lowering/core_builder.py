@@ -14,12 +14,12 @@ from typing import TypeVar
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import NoMemoryEffect
 
 from ..analysis.alias import Aliases
 from ..analysis.operations import block_of
-from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf
+from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf, structured
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -62,6 +62,7 @@ class CoreBuilder:
         self._around = around
         self._loop = loop
         self._aliases = around._aliases if around is not None and aliases is None else aliases
+        # Values are known by their ids: what was made of them keeps them. Their own hash is a function of Python's.
         self._shared: dict[tuple[Hashable, ...], SSAValue] = {}
         self._loaded: dict[tuple[Hashable, ...], SSAValue] = {}
         self._read: dict[SSAValue, dict[tuple[Hashable, ...], SSAValue]] = {}
@@ -76,10 +77,22 @@ class CoreBuilder:
         return CoreBuilder(loop.body.block, self, loop)
 
     def insert(self, op: OpT) -> OpT:
-        self.block.add_op(op)
+        """Append an operation that is new."""
+        append_leaf(self.block, op)
         if not op.regions and not has_no_effect(type(op)):
             self._forget(None)  # what stands in regions has been appended by the builders of these
         return op
+
+    def branch(
+        self,
+        condition: SSAValue,
+        then: Block,
+        otherwise: Block | None = None,
+        result_types: Sequence[Attribute] = (),
+    ) -> scf.IfOp:
+        """Append an `scf.if` with these blocks, which builders `inside` have filled."""
+        regions = (Region(then), Region() if otherwise is None else Region(otherwise))
+        return self.insert(structured(scf.IfOp, (condition,), regions, result_types))
 
     def append(
         self, kind: type[Operation], operands: Sequence[SSAValue], properties: Properties = NONE
@@ -117,7 +130,7 @@ class CoreBuilder:
         It stands before the loops that it does not depend on, which may have no iteration: it must not fail. It stays
         inside of loops on threads, into which all that they use is passed. `mark` tells apart what differs in its properties or result.
         """
-        key = (kind, *operands, mark)
+        key = (kind, *map(id, operands), mark)
         builder: CoreBuilder | None = self
         while builder is not None:
             known = builder._shared.get(key)
@@ -148,7 +161,7 @@ class CoreBuilder:
         home, loop = self._home(operands, may_leave)
         if loop is None:
             return self.read(memref.LoadOp, operands, result)
-        key = (loop, *operands)
+        key = (loop, *map(id, operands))
         known = home._loaded.get(key)
         if known is None:
             new = leaf(memref.LoadOp, operands, (result,))
@@ -173,7 +186,7 @@ class CoreBuilder:
         if aliases is None:
             return self.emit(kind, operands, result)
         known = self._read.setdefault(aliases.root(operands[0]), {})
-        key = (kind, *operands, mark)
+        key = (kind, *map(id, operands), mark)
         value = known.get(key)
         if value is None:
             value = known[key] = self.emit(kind, operands, result)
@@ -201,9 +214,11 @@ class CoreBuilder:
         may_leave: Callable[[CoreLoop], bool] = lambda loop: isinstance(loop, scf.ForOp),
     ) -> tuple[CoreBuilder, CoreLoop | None]:
         """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
-        needed = {block_of(value) for value in operands}
         builder, loop = self, None
-        while builder._loop is not None and builder.block not in needed:
+        if builder._loop is None:
+            return builder, None
+        needed = {id(block_of(value)) for value in operands}
+        while builder._loop is not None and id(builder.block) not in needed:
             if not may_leave(builder._loop):
                 break
             assert builder._around is not None

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import LLVMTranslationException
 
 from ..analysis.dominance import reachable_order
 from ..analysis.natural_loops import innermost_loops
-from ..analysis.operations import operands_of
+from ..analysis.operations import operands_of, operations_of
 from ..analysis.scalar_loops import has_no_vectors
 from .emit_values import symbol, type_text, untranslatable
 from .llvm_text import GOMP_PARALLEL, VECTOR
@@ -113,8 +113,7 @@ class FunctionWriter:
             self._blocks[block].incoming = [[] for _ in block.args]
         for block in order:
             self._block = self._blocks[block]
-            for op in block.ops:
-                self._write(op)
+            self._write_all(block)
         loops = innermost_loops(order)
         if not all(self._is_final(blocks) for blocks in loops):
             self.module.has_scalar_loops = True
@@ -125,18 +124,20 @@ class FunctionWriter:
         lines = (line for block in blocks for line in self._blocks[block].lines)
         return any(map(VECTOR.search, lines)) or has_no_vectors(blocks, GOMP_PARALLEL)
 
-    def _write(self, op: Operation) -> None:
-        handler = self._handlers.get(type(op))
-        if handler is None:
-            raise untranslatable(op, "has no translation to LLVM IR")
-        try:
-            handler(self, op)
-        except KeyError as error:
-            if not isinstance(error.args[0], SSAValue):
-                raise
-            raise untranslatable(op, "uses a value that is defined after it") from None
-        except LLVMTranslationException as error:
-            raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
+    def _write_all(self, block: Block) -> None:
+        handlers = self._handlers
+        for op in operations_of(block):
+            handler = handlers.get(type(op))
+            if handler is None:
+                raise untranslatable(op, "has no translation to LLVM IR")
+            try:
+                handler(self, op)
+            except KeyError as error:
+                if not isinstance(error.args[0], SSAValue):
+                    raise
+                raise untranslatable(op, "uses a value that is defined after it") from None
+            except LLVMTranslationException as error:
+                raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
 
     def _text_of(self, block: Block) -> list[str]:
         text = self._blocks[block]
@@ -189,9 +190,13 @@ class FunctionWriter:
         """Append an instruction without a result."""
         self._block.lines.append(text)
 
-    def define(self, value: SSAValue, text: str) -> None:
-        """Append the instruction that defines `value`."""
-        self._bind(value, self.unnamed(text))
+    def define(self, op: Operation, text: str) -> None:
+        """Append the instruction that defines the result of an operation."""
+        (value,) = op.results
+        name = f"%.{next(self._numbers)}"
+        self._block.lines.append(f"{name} = {text}")
+        self._references[value] = name
+        self._operands[value] = f"{type_text(value.type)} {name}"
 
     def unnamed(self, text: str) -> str:
         """Append an instruction whose result no operation has; how it is called."""

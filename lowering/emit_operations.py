@@ -41,9 +41,7 @@ def _binary(word: str) -> Handler:
 
     def write(w: FunctionWriter, op: Operation) -> None:
         lhs, rhs = operands_of(op)
-        w.define(
-            op.results[0], f"{word} {_arithmetic_flags(op)}{w.operand(lhs)}, {w.reference(rhs)}"
-        )
+        w.define(op, f"{word} {_arithmetic_flags(op)}{w.operand(lhs)}, {w.reference(rhs)}")
 
     return write
 
@@ -70,7 +68,7 @@ def _remainder(w: FunctionWriter, op: Operation) -> None:
 def _negation(w: FunctionWriter, op: Operation) -> None:
     (operand,) = op.operands
     flags = fast_math(op.properties.get("fastmathFlags"))
-    w.define(op.results[0], f"fneg {flags}{w.operand(operand)}")
+    w.define(op, f"fneg {flags}{w.operand(operand)}")
 
 
 def _cast(word: str) -> Handler:
@@ -84,7 +82,7 @@ def _cast(word: str) -> Handler:
         elif "nonNeg" in op.properties:
             flags = "nneg "
         (operand,), (result,) = op.operands, op.results
-        w.define(result, f"{word} {flags}{w.operand(operand)} to {type_text(result.type)}")
+        w.define(op, f"{word} {flags}{w.operand(operand)} to {type_text(result.type)}")
 
     return write
 
@@ -93,7 +91,7 @@ def _integer_comparison(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.ICmpOp)
     predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data).value
     lhs, rhs = op.operands
-    w.define(op.results[0], f"icmp {predicate} {w.operand(lhs)}, {w.reference(rhs)}")
+    w.define(op, f"icmp {predicate} {w.operand(lhs)}, {w.reference(rhs)}")
 
 
 def _float_comparison(w: FunctionWriter, op: Operation) -> None:
@@ -102,14 +100,14 @@ def _float_comparison(w: FunctionWriter, op: Operation) -> None:
     # xDSL parses the flags into the attributes.
     flags = fast_math(op.attributes.get("fastmathFlags") or op.fastmathFlags)
     lhs, rhs = op.operands
-    w.define(op.results[0], f"fcmp {flags}{predicate} {w.operand(lhs)}, {w.reference(rhs)}")
+    w.define(op, f"fcmp {flags}{predicate} {w.operand(lhs)}, {w.reference(rhs)}")
 
 
 def _selection(w: FunctionWriter, op: Operation) -> None:
     (result,) = op.results
     is_float = isinstance(get_element_type_or_self(result.type), AnyFloat)
     flags = fast_math(op.properties.get("fastmathFlags")) if is_float else ""
-    w.define(result, f"select {flags}{', '.join(w.operands(op))}")
+    w.define(op, f"select {flags}{', '.join(w.operands(op))}")
 
 
 # Constants.
@@ -147,12 +145,12 @@ def _aligned(op: Operation) -> str:
 def _stack(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.AllocaOp)
     (size,), element = op.operands, type_text(op.elem_type)
-    w.define(op.results[0], f"alloca {element}, {w.operand(size)}{_aligned(op)}")
+    w.define(op, f"alloca {element}, {w.operand(size)}{_aligned(op)}")
 
 
 def _load(w: FunctionWriter, op: Operation) -> None:
     (pointer,), (result,) = op.operands, op.results
-    w.define(result, f"load {type_text(result.type)}, {w.operand(pointer)}{_aligned(op)}")
+    w.define(op, f"load {type_text(result.type)}, {w.operand(pointer)}{_aligned(op)}")
 
 
 def _store(w: FunctionWriter, op: Operation) -> None:
@@ -184,7 +182,7 @@ def _element_address(w: FunctionWriter, op: Operation) -> None:
     ]
     inbounds = "inbounds " if "inbounds" in op.properties else ""
     arguments = ", ".join((type_text(op.elem_type), pointer, *indices))
-    w.define(op.results[0], f"getelementptr {inbounds}{arguments}")
+    w.define(op, f"getelementptr {inbounds}{arguments}")
 
 
 def _fence(w: FunctionWriter, op: Operation) -> None:
@@ -192,7 +190,7 @@ def _fence(w: FunctionWriter, op: Operation) -> None:
 
 
 def _atomic_addition(w: FunctionWriter, op: Operation) -> None:
-    w.define(op.results[0], f"atomicrmw add {', '.join(w.operands(op))} monotonic")
+    w.define(op, f"atomicrmw add {', '.join(w.operands(op))} monotonic")
 
 
 # Vectors and structs.
@@ -202,7 +200,7 @@ def _listed(word: str) -> Handler:
     """An instruction that is its operands, each with its type: `insertelement %v, %x, %lane`."""
 
     def write(w: FunctionWriter, op: Operation) -> None:
-        w.define(op.results[0], f"{word} {', '.join(w.operands(op))}")
+        w.define(op, f"{word} {', '.join(w.operands(op))}")
 
     return write
 
@@ -213,7 +211,7 @@ def _member(word: str) -> Handler:
     def write(w: FunctionWriter, op: Operation) -> None:
         assert isinstance(op, llvm.ExtractValueOp | llvm.InsertValueOp)
         position = map(str, op.position.iter_values())
-        w.define(op.results[0], f"{word} {', '.join((*w.operands(op), *position))}")
+        w.define(op, f"{word} {', '.join((*w.operands(op), *position))}")
 
     return write
 
@@ -221,7 +219,7 @@ def _member(word: str) -> Handler:
 def _shuffle(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.ShuffleVectorOp)
     first, second = w.operands(op)
-    w.define(op.results[0], f"shufflevector {first}, {second}, {lane_numbers(op.mask)}")
+    w.define(op, f"shufflevector {first}, {second}, {lane_numbers(op.mask)}")
 
 
 # Calls.
@@ -230,7 +228,7 @@ def _shuffle(w: FunctionWriter, op: Operation) -> None:
 def _call_of(w: FunctionWriter, op: Operation, words: str, callee: str) -> None:
     """Append a call, with the result that the operation has."""
     if op.results:
-        w.define(op.results[0], f"{words} {callee}")
+        w.define(op, f"{words} {callee}")
     else:
         w.line(f"{words} {callee}")
 
@@ -274,7 +272,7 @@ def _overloaded(name: str, by_operand: int = 0) -> Handler:
         operands, (result,) = list(op.operands), op.results
         full_name = f"{name}.{intrinsic_suffix(operands[by_operand].type)}"
         flags = fast_math(op.properties.get("fastmathFlags"))
-        w.define(result, f"call {flags}{w.intrinsic(full_name, operands, type_text(result.type))}")
+        w.define(op, f"call {flags}{w.intrinsic(full_name, operands, type_text(result.type))}")
 
     return write
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ..analysis.interleaved import InterleavedStores
 from ..dialects import loop
@@ -102,8 +102,7 @@ class LaneAccesses:
         then.append(scf.YieldOp, (value,))
         zero = self.values.scalar.expander.constant_of(Combiner.ADD.identity(element))
         other.append(scf.YieldOp, (zero,))
-        made = scf.IfOp(condition, [element], Region(then.block), Region(other.block))
-        return builder.insert(made).results[0]
+        return builder.branch(condition, then.block, other.block, (element,)).results[0]
 
     def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: CoreBuilder) -> list[SSAValue]:
         access, scalar = self._access(op), self.values.scalar
@@ -226,7 +225,7 @@ class LaneAccesses:
             inside = builder.inside(Block())
             self._store_where(op, value, inside, None)
             inside.append(scf.YieldOp, ())
-            builder.insert(scf.IfOp(condition, [], Region(inside.block), Region()))
+            builder.branch(condition, inside.block)
             return
         buffer = self.values.scalar.values[self._access(op).buffer]
         builder.append(memref.StoreOp, (value, buffer, *self._subscripts(op, builder)))

@@ -13,7 +13,7 @@ from math import copysign
 from xdsl.dialects import affine, arith, math, memref, scf, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, i1
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
 
 from ..analysis.affine_isl import applied
@@ -195,9 +195,8 @@ class LaneConverter:
                     row[column] = self.values.spread(inside, row[column])
         for inside, row in zip(branches, yields, strict=True):
             inside.append(scf.YieldOp, row)
-        regions = [*(Region(inside.block) for inside in branches), Region()]
         types = [value.type for value in yields[0]]
-        made = builder.insert(scf.IfOp(condition, types, regions[0], regions[1]))
+        made = builder.branch(condition, *(b.block for b in branches), result_types=types)
         for old, result in zip(op.outputs, made.results, strict=True):
             self.values.bind(old, result)
 

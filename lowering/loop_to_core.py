@@ -18,11 +18,12 @@ from ..analysis.dependence import Dependences
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
-from ..analysis.operations import operations_in, operations_of, operations_of_kinds
+from ..analysis.operations import operands_of, operations_in, operations_of, operations_of_kinds
 from ..analysis.recurrences import is_recurrence, recurrences
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
+from ..dialects.leaf_operations import keep_name, structured
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..errors import StepwellError
@@ -136,7 +137,7 @@ class FunctionConverter:
             self.convert(block, CoreBuilder(self.blocks[block], around, aliases=self.aliases))
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
-        new.name_hint = old.name_hint
+        keep_name(old, new)
         self.values[old] = new
 
     def _clone(self, op: Operation, builder: CoreBuilder) -> None:
@@ -154,7 +155,7 @@ class FunctionConverter:
     def _constant(self, op: arith.ConstantOp) -> None:
         """Constants stand at the function's start, each once."""
         new = self.expander.constant_of(op.value)
-        new.name_hint = new.name_hint or op.result.name_hint
+        keep_name(op.result, new)
         self.values[op.result] = new
 
     def _apply(self, op: affine.ApplyOp, builder: CoreBuilder) -> None:
@@ -187,7 +188,7 @@ class FunctionConverter:
         inside = self.open_for(op, builder)
         if not _runs_on_threads(op):
             self.convert(op.body.block, inside)
-            inside.insert(scf.YieldOp())
+            inside.append(scf.YieldOp, ())
             return
         body = inside.block
         self.parallel.append(body)
@@ -231,8 +232,8 @@ class FunctionConverter:
             block = Block()
             inside = builder.inside(block)
             yield inside
-            inside.insert(scf.YieldOp())
-            builder.insert(scf.IfOp(condition, [], Region(block), Region()))
+            inside.append(scf.YieldOp, ())
+            builder.branch(condition, block)
 
     def open_for(self, op: loop.ForOp, builder: CoreBuilder) -> CoreBuilder:
         """Append the `scf.for` (or `scf.parallel`) that a loop becomes; the end of its body, still empty."""
@@ -253,7 +254,7 @@ class FunctionConverter:
             on_threads = builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
             self._sources[on_threads] = op
             return builder.inside_loop(on_threads)
-        new = builder.insert(scf.ForOp(lower, upper, step, [], Region(body)))
+        new = builder.insert(structured(scf.ForOp, (lower, upper, step), (Region(body),)))
         self._sources[new] = op
         if op.mode is not None:
             new.attributes[MODE] = StringAttr(op.mode.data.value)
@@ -264,28 +265,30 @@ class FunctionConverter:
     def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         operands = [self.values[v] for v in op.condition_operands]
         condition = self.expander.condition(builder, op.condition.data.constraints, operands)
-        regions: list[Region] = []
+        blocks: list[Block] = []
         for old in op.regions:
             if not old.blocks:
-                regions.append(Region())
                 continue
             block = Block()
             inside = builder.inside(block)
             self.convert(old.block, inside)
             terminator = old.block.last_op
             assert isinstance(terminator, loop.YieldOp)
-            inside.insert(scf.YieldOp(*(self.values[v] for v in terminator.values)))
-            regions.append(Region(block))
-        new = builder.insert(scf.IfOp(condition, op.outputs.types, regions[0], regions[1]))
+            inside.append(scf.YieldOp, [self.values[v] for v in operands_of(terminator)])
+            blocks.append(block)
+        new = builder.branch(condition, *blocks, result_types=op.outputs.types)
         for old_result, new_result in zip(op.outputs, new.results, strict=True):
             self._named(old_result, new_result)
 
     def _subscripts(
         self, op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp, builder: CoreBuilder
     ) -> tuple[SSAValue, list[SSAValue]]:
-        operands = [self.values[v] for v in op.operands_]
+        used = operands_of(op)
+        buffer, *operands = [
+            self.values[v] for v in (used[1:] if type(op) is loop.StoreOp else used)
+        ]
         indices = [self.expander.expand(builder, expr, operands) for expr in op.map.data.results]
-        return self.values[op.buffer], indices
+        return buffer, indices
 
     def _load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
         self._named(op.result, self.load_element(op, builder))

@@ -127,7 +127,7 @@ def convert_constant(e: Emitter, op: Operation) -> None:
 
 def _overflow(op: Operation) -> IntegerAttr:
     flags = op.properties.get("overflowFlags")
-    if not isinstance(flags, arith.IntegerOverflowAttr) or not flags.data:
+    if type(flags) is not arith.IntegerOverflowAttr or not flags.data:
         return NO_OVERFLOW
     return IntegerAttr(sum(_OVERFLOW_BITS[flag] for flag in flags.data), i32)
 
@@ -136,8 +136,9 @@ def _wrapping(kind: type[Operation]) -> Handler:
     """Integer operations with overflow flags."""
 
     def convert(e: Emitter, op: Operation) -> None:
+        (result,) = op.results
         properties = {"overflowFlags": _overflow(op)}
-        e.bind(op.results[0], e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
+        e.bind(result, e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
 
     return convert
 
@@ -167,9 +168,11 @@ def check_floats(op: Operation) -> None:
 
 def _floating(kind: type[Operation]) -> Handler:
     def convert(e: Emitter, op: Operation) -> None:
-        check_floats(op)
+        (result,) = op.results
+        if _is_bf16(result.type):  # as the operands are
+            check_floats(op)
         properties = {"fastmathFlags": fastmath_of(op)}
-        e.bind(op.results[0], e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
+        e.bind(result, e.emit(kind, e.values(operands_of(op)), result_type(op), properties))
 
     return convert
 

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.float_ranges import FloatRanges
 from ...analysis.operations import operations_of
-from ...dialects.leaf_operations import append_leaf, leaf
+from ...dialects.leaf_operations import append_leaf, jump, keep_name, leaf, set_name
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from .properties import NSW, aligned, comparison, element_address, integer, intrinsic_call, segments
@@ -139,13 +139,11 @@ class Emitter:
     def bind(self, old: SSAValue, new: SSAValue) -> None:
         """`new` stands for the scalar or vector `old` from here on, under its name."""
         self._values[old] = new
-        if old.name_hint is not None and new.name_hint is None:
-            new.name_hint = old.name_hint
+        keep_name(old, new)
 
     def bind_memref(self, old: SSAValue, new: MemRefValue) -> None:
         self._memrefs[old] = new
-        if old.name_hint is not None and new.pointer.name_hint is None:
-            new.pointer.name_hint = old.name_hint
+        keep_name(old, new.pointer)
 
     def index(self, old: SSAValue) -> Index:
         """An index operand: its value if it is a constant, what stands for it otherwise."""
@@ -288,9 +286,7 @@ class Emitter:
         return Block(arg_types=[flat for value in old for flat in checked(value.type, op)])
 
     def branch(self, to: Block, arguments: Sequence[SSAValue] = ()) -> None:
-        self.block.add_op(
-            llvm.BrOp.create(operands=arguments, successors=(to,), location=self.location)
-        )
+        append_leaf(self.block, jump(llvm.BrOp, arguments, (to,), location=self.location))
 
     def branch_if(
         self,
@@ -300,14 +296,10 @@ class Emitter:
         then_arguments: Sequence[SSAValue] = (),
         else_arguments: Sequence[SSAValue] = (),
     ) -> None:
-        self.block.add_op(
-            llvm.CondBrOp.create(
-                operands=(condition, *then_arguments, *else_arguments),
-                properties=segments(1, len(then_arguments), len(else_arguments)),
-                successors=(then, otherwise),
-                location=self.location,
-            )
-        )
+        operands = (condition, *then_arguments, *else_arguments)
+        counts = segments(1, len(then_arguments), len(else_arguments))
+        op = jump(llvm.CondBrOp, operands, (then, otherwise), counts, self.location)
+        append_leaf(self.block, op)
 
     def call_intrinsic(
         self,
@@ -352,9 +344,10 @@ class Emitter:
         if found is None:
             attr = integer(value, type_)
             op = leaf(llvm.ConstantOp, (), (attr.type,), {"value": attr})
-            op.results[0].name_hint = f"c{value}" if value >= 0 else f"cm{-value}"
+            (found,) = op.results
+            set_name(found, f"c{value}" if value >= 0 else f"cm{-value}")
             self._prologue.append(op)
-            found = self._constants[value, type_] = op.results[0]
+            self._constants[value, type_] = found
         return found
 
     def ssa(self, index: Index) -> SSAValue:
@@ -426,7 +419,7 @@ class Emitter:
         self, memref: MemRefValue, indices: Sequence[Index], *, inbounds: bool = True
     ) -> SSAValue:
         """The address of an element, which is computed once where it is certain to be known later."""
-        if inbounds and all(index == 0 for index in indices):
+        if inbounds and not any(indices):  # no value is 0
             return memref.pointer
         element = memref.type.element_type
         key = (memref.pointer, element_bytes(element), memref.strides, inbounds, *indices)
@@ -454,10 +447,8 @@ class Emitter:
         if nontemporal:
             properties = {**properties, "nontemporal": UnitAttr()}
             self.has_nontemporal = True
-        append_leaf(
-            self.block,
-            leaf(llvm.StoreOp, (value, pointer), (), properties, location=self.location),
-        )
+        op = leaf(llvm.StoreOp, (value, pointer), (), properties, location=self.location)
+        append_leaf(self.block, op)
 
 
 def unsupported(op: Operation, why: str = "") -> StepwellError:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from ...analysis.operations import operands_of
 from ...dialects.resources import (
     GLOBAL_VALUE,
     ElementsAttr,
@@ -68,13 +69,14 @@ def store_element(e: Emitter, value: SSAValue, target: MemRefValue, indices: lis
 
 def _convert_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp)
-    buffer, *indices = op.operands
-    e.bind(op.results[0], load_element(e, e.memref(buffer), e.indices(indices)))
+    buffer, *indices = operands_of(op)
+    (result,) = op.results
+    e.bind(result, load_element(e, e.memref(buffer), e.indices(indices)))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp)
-    value, buffer, *indices = op.operands
+    value, buffer, *indices = operands_of(op)
     store_element(e, e.value(value), e.memref(buffer), e.indices(indices))
 
 
@@ -262,7 +264,7 @@ def _copy_elements(
 def _convert_prefetch(e: Emitter, op: Operation) -> None:
     """`llvm.prefetch` of an address that may be outside of the buffer."""
     assert isinstance(op, PrefetchOp)
-    buffer, *indices = op.operands
+    buffer, *indices = operands_of(op)
     pointer = e.element_pointer(e.memref(buffer), e.indices(indices), inbounds=False)
     hints = (
         bool(op.isWrite.value.data),

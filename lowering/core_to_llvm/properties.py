@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.leaf_operations import word_attribute
 from ...dialects.type_memo import remembered
 
 NO_OVERFLOW = IntegerAttr(0, i32)
@@ -37,6 +38,8 @@ def aligned(alignment: int) -> dict[str, Attribute]:
 def integer(value: int, type_: Attribute) -> IntegerAttr:
     """A number, for a constant of an integer type."""
     assert isinstance(type_, IntegerType)
+    if type_ is i64 and -(1 << 63) <= value < 1 << 63:
+        return word_attribute(value)
     return IntegerAttr(value, cast("IntegerType", type_))
 
 

@@ -48,18 +48,19 @@ def splat(e: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
 def _convert_load(e: Emitter, op: Operation) -> None:
     """The alignment is one element's: nothing says that the vector's address is a multiple of its size."""
     assert isinstance(op, vector.LoadOp)
+    (result,) = op.results
     type_ = result_type(op)
-    stored = memory_type(op.result.type)
-    base, *indices = op.operands
+    stored = memory_type(result.type)
+    base, *indices = operands_of(op)
     source = e.memref(base)
     pointer = e.element_pointer(source, e.indices(indices))
     value = e.load(pointer, stored, element_bytes(source.type.element_type))
-    e.bind(op.result, value if stored == type_ else e.emit(llvm.TruncOp, (value,), type_))
+    e.bind(result, value if stored == type_ else e.emit(llvm.TruncOp, (value,), type_))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
-    vector_, base, *indices = op.operands
+    vector_, base, *indices = operands_of(op)
     target = e.memref(base)
     stored = memory_type(checked(vector_.type, op)[0])
     value = _as_stored(e, vector_, stored)
@@ -121,13 +122,14 @@ def _as_stored(e: Emitter, vector_: SSAValue, stored: Attribute) -> SSAValue:
 def _convert_broadcast(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.BroadcastOp)
     type_ = result_type(op)
-    source = e.value(op.source)
+    (scalar,), (result,) = operands_of(op), op.results
+    source = e.value(scalar)
     if not is_vector(source.type):
-        e.bind(op.vector, splat(e, source, type_))
+        e.bind(result, splat(e, source, type_))
     elif _lanes(source.type) == _lanes(type_):
-        e.bind(op.vector, source)
+        e.bind(result, source)
     else:
-        e.bind(op.vector, shuffle(e, source, source, (0,) * _lanes(type_)))
+        e.bind(result, shuffle(e, source, source, (0,) * _lanes(type_)))
 
 
 def _convert_shuffle(e: Emitter, op: Operation) -> None:

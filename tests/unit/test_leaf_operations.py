@@ -8,24 +8,32 @@ import pytest
 from stepwell.dialects.leaf_operations import (
     append_leaf,
     copy_of,
+    index_attribute,
     insert_leaf_before,
+    jump,
+    keep_name,
     leaf,
+    set_name,
     set_operands,
+    structured,
+    word_attribute,
 )
 from stepwell.frontend.text import parse_text
-from xdsl.dialects import arith, llvm, memref, vector
+from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import (
     FileLineColLoc,
     FloatAttr,
+    IndexType,
     IntAttr,
     IntegerAttr,
     MemRefType,
     StringAttr,
     VectorType,
     f32,
+    i1,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 LANES = VectorType(f32, [8])
 BLOCK = Block(arg_types=[f32, f32, MemRefType(f32, [4]), llvm.LLVMPointerType(), LANES])
@@ -95,6 +103,69 @@ def test_operands_are_exchanged_as_by_xdsl():
     for op in (quick, plain):
         op.erase()
     assert value.first_use is None and A.first_use is None
+
+
+def _loop(make: Any) -> Operation:
+    lower, upper, step = (
+        leaf(arith.ConstantOp, (), (i64,), {"value": IntegerAttr(n, i64)}) for n in range(3)
+    )
+    body = Block([leaf(scf.YieldOp, ())], arg_types=[i64])
+    return make(scf.ForOp, [op.results[0] for op in (lower, upper, step)], [Region(body)])
+
+
+def test_what_has_regions_is_as_xdsl_makes_it():
+    made = _loop(structured)
+    expected = _loop(
+        lambda kind, operands, regions: kind.create(operands=operands, regions=regions)
+    )
+    assert made.is_structurally_equivalent(
+        expected, dict(zip(made.operands, expected.operands, strict=True))
+    )
+    assert made.regions[0].parent is made
+    made.verify()
+
+
+def test_what_branches_is_as_xdsl_makes_it():
+    then, other = Block(arg_types=[f32]), Block()
+    condition = leaf(arith.ConstantOp, (), (i1,), {"value": IntegerAttr(1, i1)}).results[0]
+    quick = jump(llvm.CondBrOp, (condition, A), (then, other), {"note": StringAttr("n")}, PLACE)
+    plain = llvm.CondBrOp.create(
+        operands=(condition, A),
+        successors=(then, other),
+        properties={"note": StringAttr("n")},
+        location=PLACE,
+    )
+    assert quick.is_structurally_equivalent(
+        plain, {then: then, other: other, condition: condition, A: A}
+    )
+    assert [*quick.successors] == [then, other] and quick.location == plain.location
+    assert [use.operation for use in then.uses] == [plain, quick]
+    for op in (quick, plain):
+        op.erase()
+    assert then.first_use is None
+
+
+@pytest.mark.parametrize("value", [0, 7, -1, 2**63 - 1, -(2**63)])
+def test_numbers_are_attributes_as_xdsl_makes_them(value: int):
+    for quick, plain in (
+        (index_attribute(value), IntegerAttr(value, IndexType())),
+        (word_attribute(value), IntegerAttr(value, i64)),
+    ):
+        assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
+        assert quick.value.data == value and quick.parameters == plain.parameters
+
+
+def test_a_value_keeps_its_name():
+    first, second = (
+        leaf(arith.ConstantOp, (), (f32,), {"value": FloatAttr(1.0, f32)}).results[0]
+        for _ in range(2)
+    )
+    set_name(first, "a")
+    keep_name(first, second)
+    assert second.name_hint == "a"
+    set_name(first, "b")
+    keep_name(first, second)
+    assert second.name_hint == "a"
 
 
 NESTS = """

@@ -6,8 +6,8 @@
 // CHECK-NEXT:    %c8 = arith.constant 8 : index
 // CHECK-NEXT:    %c1 = arith.constant 1 : index
 // CHECK-NEXT:    %c4 = arith.constant 4 : index
-// CHECK-NEXT:    %c3 = arith.constant 3 : index
 // CHECK-NEXT:    %c2 = arith.constant 2 : index
+// CHECK-NEXT:    %c3 = arith.constant 3 : index
 // CHECK-NEXT:    scf.for %i = %c0 to %c8 step %c1 {
 // CHECK-NEXT:      %0 = arith.divui %i, %c4 : index
 // CHECK-NEXT:      %1 = arith.remui %i, %c4 : index
