@@ -149,6 +149,11 @@ def keep_name(old: SSAValue, new: SSAValue) -> None:
         new._name = old._name
 
 
+def take_name(old: SSAValue, new: SSAValue) -> None:
+    """Call a value as another one, which it stands for."""
+    new._name = old._name
+
+
 def set_name(value: SSAValue, name: str | None) -> None:
     """As `value.name_hint = name`, which looks at every letter, of a name that is known to be one."""
     value._name = name

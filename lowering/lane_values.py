@@ -28,7 +28,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
-from ..dialects.leaf_operations import keep_name
+from ..dialects.leaf_operations import take_name
 from .affine_to_arith import AffineExpander
 from .core_builder import CoreBuilder, Properties, lane_position
 from .vector_loops import VectorLoop
@@ -135,7 +135,7 @@ class LaneValues:
         values.update(kept)
 
     def bind(self, old: SSAValue, new: SSAValue) -> None:
-        keep_name(old, new)
+        take_name(old, new)
         self.scalar.values[old] = new
 
     def indices(

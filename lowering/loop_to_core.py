@@ -23,7 +23,7 @@ from ..analysis.recurrences import is_recurrence, recurrences
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
-from ..dialects.leaf_operations import keep_name, structured
+from ..dialects.leaf_operations import keep_name, structured, take_name
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..errors import StepwellError
@@ -137,7 +137,7 @@ class FunctionConverter:
             self.convert(block, CoreBuilder(self.blocks[block], around, aliases=self.aliases))
 
     def _named(self, old: SSAValue, new: SSAValue) -> None:
-        keep_name(old, new)
+        take_name(old, new)
         self.values[old] = new
 
     def _clone(self, op: Operation, builder: CoreBuilder) -> None:

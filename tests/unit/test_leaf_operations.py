@@ -16,6 +16,7 @@ from stepwell.dialects.leaf_operations import (
     set_name,
     set_operands,
     structured,
+    take_name,
     word_attribute,
 )
 from stepwell.frontend.text import parse_text
@@ -166,6 +167,8 @@ def test_a_value_keeps_its_name():
     set_name(first, "b")
     keep_name(first, second)
     assert second.name_hint == "a"
+    take_name(first, second)
+    assert second.name_hint == "b"
 
 
 NESTS = """
