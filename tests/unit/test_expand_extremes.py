@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,12 +107,28 @@ def test_all_pairs_of_special_values(dtype: str, lanes: int, target: str) -> Non
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_rectified(dtype: str) -> None:
     x = sw.astype(PAIRS[0], dtype)
-    found = np.asarray(sw.jit(lambda x: sw.astype(sw.relu(x), "float64"))(x))
+    rectified = sw.jit(lambda x: sw.astype(sw.relu(x), "float64"), fp="strict")
+    found = np.asarray(rectified(x))
     check_greatest(found, np.asarray(sw.astype(x, "float64")), np.zeros(SIZE))
 
 
 def test_chains_of_programs() -> None:
     """Here LLVM sees several, and whatever this machine has."""
     a, b = PAIRS
-    both = sw.jit(lambda a, b: (sw.maximum(sw.maximum(a, b), a), sw.minimum(b, sw.minimum(a, b))))
-    check(*both(a, b), a, b)
+
+    def both(a: Any, b: Any) -> Any:
+        return sw.maximum(sw.maximum(a, b), a), sw.minimum(b, sw.minimum(a, b))
+
+    check(*sw.jit(both, fp="strict")(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_either_zero_may_be_the_greatest(dtype: str) -> None:
+    """By default the sign of a zero is left open, and nothing else."""
+    a, b = (pair.astype(dtype) for pair in PAIRS)
+    greatest, least, rectified = sw.jit(
+        lambda a, b: (sw.maximum(a, b), sw.minimum(a, b), sw.relu(a))
+    )(a, b)
+    np.testing.assert_array_equal(greatest, np.maximum(a, b))
+    np.testing.assert_array_equal(least, np.minimum(a, b))
+    np.testing.assert_array_equal(rectified, np.maximum(a, 0))

@@ -23,15 +23,19 @@ SCALAR_FLAGS: dict[FpContract, arith.FastMathFlagsAttr | None] = {
 }
 """Of sums, differences and products: `contract` lets a product and the sum that it goes into be rounded once."""
 
+_EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+"""Of maxima and minima, which are NaN where an operand is in any case: which of two zeros they are is left open."""
+
 
 @frozen
 class CoreFpFlagsPass(StepwellPass):
     """
-    Give sums, differences and products of floats without fast-math flags those of the numerical contract.
+    Give sums, differences, products, maxima and minima of floats without fast-math flags those of the numerical contract.
 
-    `contract` (default) lets a product and the sum it goes into be one rounding, `fast` allows all that
-    LLVM's flags do, `strict` changes nothing. Flags that are written stay, and so does an operation marked
-    `stepwell.exact`. What te → loop makes has its flags already.
+    `contract` (default) lets a product and the sum it goes into be one rounding, and the maximum or minimum of zeros of
+    both signs be either, as NumPy and PyTorch do; `fast` allows all that LLVM's flags do, but not of maxima and minima to
+    be anything where an operand is NaN; `strict` changes nothing. Flags that are written stay, and so does an operation
+    marked `stepwell.exact`. What te → loop makes of sums, differences and products has its flags already.
 
     Before: `arith.mulf %a, %b`. After: `arith.mulf %a, %b fastmath<contract>`.
     """
@@ -48,9 +52,11 @@ class CoreFpFlagsPass(StepwellPass):
         if flags is None:
             return
         for inner in operations_of_kinds(op, _MARKED):
-            assert isinstance(inner, arith.AddfOp | arith.SubfOp | arith.MulfOp)
+            assert isinstance(inner, _Marked)
             if not inner.fastmath.data and EXACT not in inner.attributes:
-                inner.fastmath = flags
+                inner.fastmath = _EITHER_ZERO if isinstance(inner, _Extreme) else flags
 
 
-_MARKED = frozenset((arith.AddfOp, arith.SubfOp, arith.MulfOp))
+_Extreme = arith.MaximumfOp | arith.MinimumfOp
+_Marked = arith.AddfOp | arith.SubfOp | arith.MulfOp | _Extreme
+_MARKED = frozenset(_Marked.__args__)

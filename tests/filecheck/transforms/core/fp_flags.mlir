@@ -8,7 +8,7 @@
 // CHECK-LABEL:  @f
 // STRICT-LABEL: @f
 // FAST-LABEL:   @f
-func.func @f(%a: f32, %b: vector<4xf32>) -> (f32, vector<4xf32>, f32, f32, f32) {
+func.func @f(%a: f32, %b: vector<4xf32>) -> (f32, vector<4xf32>, f32, f32, f32, f32, f32) {
   // CHECK-NEXT:  %p = arith.mulf %a, %a fastmath<contract> : f32
   // STRICT-NEXT: %p = arith.mulf %a, %a : f32
   // FAST-NEXT:   %p = arith.mulf %a, %a fastmath<fast> : f32
@@ -25,5 +25,12 @@ func.func @f(%a: f32, %b: vector<4xf32>) -> (f32, vector<4xf32>, f32, f32, f32) 
   %e = arith.addf %p, %a {stepwell.exact} : f32
   // CHECK-NEXT:  %q = arith.divf %a, %a : f32
   %q = arith.divf %a, %a : f32
-  func.return %p, %v, %r, %e, %q : f32, vector<4xf32>, f32, f32, f32
+  // Zeros of both signs may be either; a NaN stays one.
+  // CHECK-NEXT:  %m = arith.maximumf %a, %p fastmath<nsz> : f32
+  // STRICT:      %m = arith.maximumf %a, %p : f32
+  // FAST:        %m = arith.maximumf %a, %p fastmath<nsz> : f32
+  %m = arith.maximumf %a, %p : f32
+  // CHECK-NEXT:  %n = arith.minimumf %a, %p fastmath<reassoc> : f32
+  %n = arith.minimumf %a, %p fastmath<reassoc> : f32
+  func.return %p, %v, %r, %e, %q, %m, %n : f32, vector<4xf32>, f32, f32, f32, f32, f32
 }
