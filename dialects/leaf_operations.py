@@ -179,6 +179,39 @@ def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:
     return made
 
 
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """As `old.replace_all_uses_with(new)`."""
+    use = None if old is new else old.first_use
+    while use is not None:
+        following, op = use._next_use, use._operation
+        operands = list(op._operands)
+        operands[use._index] = new
+        op._operands = SSAValues(operands)
+        new.add_use(use)
+        use = following
+    if old is not new:
+        old.first_use = None
+        keep_name(old, new)
+
+
+def erase_leaf(op: Operation) -> None:
+    """As `op.erase()`, of an operation without regions and successors whose results nothing uses."""
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        operand.remove_use(use)
+    op._operands, op._operand_uses = SSAValues(()), ()
+    before, following, block = op._prev_op, op._next_op, op.parent
+    if block is not None:
+        if before is None:
+            block._first_op = following
+        else:
+            before._next_op = following
+        if following is None:
+            block._last_op = before
+        else:
+            following._prev_op = before
+    op._prev_op = op._next_op = op.parent = None
+
+
 def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """As `op.operands = operands`."""
     for operand, use in zip(op._operands, op._operand_uses, strict=True):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, SSAValue
 
 from ..analysis.interleaved import InterleavedStores
+from ..analysis.operations import operands_of
 from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.shaped import memref_type
@@ -41,7 +42,7 @@ class LaneAccesses:
             mask = self.values.mask
             if mask is not None and self._is_private(op):
                 mask = None
-            new = self._vector(builder, buffer, self._subscripts(op, builder), mask)
+            new = self._vector(builder, buffer, self._subscripts(access, builder), mask)
             self._bind_loaded(op, new, mask)
             return
         place = strided_place(op, self.values, builder)
@@ -93,21 +94,23 @@ class LaneAccesses:
     def _load_where(
         self, op: loop.LoadOp, builder: CoreBuilder, condition: SSAValue | None
     ) -> SSAValue:
-        buffer = self.values.scalar.values[self._access(op).buffer]
-        element = memref_type(buffer).element_type
         if condition is None:
             return self.values.scalar.load_element(op, builder)
+        access = self._access(op)
+        buffer = self.values.scalar.values[access.buffer]
+        element = memref_type(buffer).element_type
         then, other = builder.inside(Block()), builder.inside(Block())
-        value = then.emit(memref.LoadOp, (buffer, *self._subscripts(op, then)), element)
+        value = then.emit(memref.LoadOp, (buffer, *self._subscripts(access, then)), element)
         then.append(scf.YieldOp, (value,))
         zero = self.values.scalar.expander.constant_of(Combiner.ADD.identity(element))
         other.append(scf.YieldOp, (zero,))
         return builder.branch(condition, then.block, other.block, (element,)).results[0]
 
-    def _subscripts(self, op: loop.LoadOp | loop.StoreOp, builder: CoreBuilder) -> list[SSAValue]:
-        access, scalar = self._access(op), self.values.scalar
-        new = [scalar.values[v] for v in access.operands]
-        return [scalar.expander.expand(builder, expr, new) for expr in access.subscripts]
+    def _subscripts(self, access: LaneAccess, builder: CoreBuilder) -> list[SSAValue]:
+        scalar = self.values.scalar
+        values, expand = scalar.values, scalar.expander.expand
+        new = [values[v] for v in access.operands]
+        return [expand(builder, expr, new) for expr in access.subscripts]
 
     def _access(self, op: loop.LoadOp | loop.StoreOp) -> LaneAccess:
         known = self.values.loop.accesses.get(op)
@@ -148,7 +151,7 @@ class LaneAccesses:
         buffer = self.values.scalar.values[access.buffer]
         element = memref_type(buffer).element_type
         if access.is_contiguous:
-            indices = self._subscripts(op, builder)
+            indices = self._subscripts(access, builder)
             if self.values.mask is not None and self._is_private(op):
                 value = self.values.vector(builder, op.value)
                 # Unlike a masked store this leaves a buffer in registers.
@@ -197,7 +200,8 @@ class LaneAccesses:
         indices: Sequence[SSAValue],
     ) -> None:
         """Store the lanes that run as neighbours, from an index on."""
-        value = self.values.vector(builder, op.value)
+        stored, *_ = operands_of(op)
+        value = self.values.vector(builder, stored)
         if self.values.mask is None:
             hint = NONTEMPORAL if op.is_nontemporal else PLAIN
             builder.append(vector.StoreOp, (value, buffer, *indices), hint)
@@ -227,8 +231,9 @@ class LaneAccesses:
             inside.append(scf.YieldOp, ())
             builder.branch(condition, inside.block)
             return
-        buffer = self.values.scalar.values[self._access(op).buffer]
-        builder.append(memref.StoreOp, (value, buffer, *self._subscripts(op, builder)))
+        access = self._access(op)
+        buffer = self.values.scalar.values[access.buffer]
+        builder.append(memref.StoreOp, (value, buffer, *self._subscripts(access, builder)))
 
 
 _PRIVATE = (loop.Scope.REGISTER, loop.Scope.STACK)

@@ -81,41 +81,40 @@ class LaneConverter:
         for op in operations_of(block):
             if scalars and op in scalars:
                 continue  # loads at computed indices append it
-            if type(op) is loop.LoadOp:  # what there is most of
+            if type(op) is loop.LoadOp:
                 self.accesses.load(op, builder)
-                continue
-            if type(op) not in _APART:
+            elif type(op) is loop.StoreOp:
+                self._store(op, builder)
+            elif type(op) not in _APART:
                 self._elementwise(op, builder)
-                continue
-            if type(op) is loop.YieldOp:
-                continue
-            match op:
-                case loop.ForOp() if is_written_out(op):
-                    for inside in self.scalar.open_copies(op, builder):
-                        self.convert(op.body.block, inside)
-                case loop.ForOp():
-                    inside = self.scalar.open_for(op, builder)
-                    self.convert(op.body.block, inside)
-                    inside.append(scf.YieldOp, ())
-                case loop.IfOp():
-                    self._if(op, builder)
-                case memref.LoadOp() if op in self.values.loop.chosen:
-                    load_chosen(op, self.values.loop.chosen[op], self.values, builder)
-                case memref.LoadOp():
+            elif type(op) is loop.ForOp:
+                self._for(op, builder)
+            elif type(op) is loop.IfOp:
+                self._if(op, builder)
+            elif type(op) is memref.LoadOp and op in self.values.loop.chosen:
+                load_chosen(op, self.values.loop.chosen[op], self.values, builder)
+            elif type(op) is affine.ApplyOp and any(map(self.values.varies, operands_of(op))):
+                self._apply(op, builder)
+            elif type(op) is loop.PrefetchOp:
+                with self.values.in_lane(builder, 0, list(op.operands_)):
                     self.scalar.convert_op(op, builder)
-                case loop.StoreOp() if op in self.totals:
-                    self.accesses.store_one(op, self.totals[op], builder)
-                case loop.StoreOp():
-                    self.accesses.store(op, builder)
-                case affine.ApplyOp() if any(self.values.varies(v) for v in op.operands):
-                    self._apply(op, builder)
-                case loop.PrefetchOp():
-                    with self.values.in_lane(builder, 0, list(op.operands_)):
-                        self.scalar.convert_op(op, builder)
-                case affine.ApplyOp():
-                    self.scalar.convert_op(op, builder)
-                case _:
-                    pass
+            elif type(op) is not loop.YieldOp:
+                self.scalar.convert_op(op, builder)
+
+    def _store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:
+        if op in self.totals:
+            self.accesses.store_one(op, self.totals[op], builder)
+        else:
+            self.accesses.store(op, builder)
+
+    def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
+        if is_written_out(op):
+            for inside in self.scalar.open_copies(op, builder):
+                self.convert(op.body.block, inside)
+            return
+        inside = self.scalar.open_for(op, builder)
+        self.convert(op.body.block, inside)
+        inside.append(scf.YieldOp, ())
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:
         reductions, runs = self.values.loop.reductions, self.values.loop.running

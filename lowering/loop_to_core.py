@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, func, memref, scf
@@ -31,7 +32,7 @@ from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
-from .lane_count import is_written_out, lane_block, lane_count
+from .lane_count import LaneBlock, is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
 from .reciprocals import may_multiply, shared_reciprocal
@@ -42,20 +43,21 @@ MODE = "stepwell.mode"
 """Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
-_CONVERTED = frozenset(
-    {
-        affine.ApplyOp,
-        arith.ConstantOp,
-        arith.DivfOp,
-        loop.ForOp,
-        loop.IfOp,
-        loop.LoadOp,
-        loop.PrefetchOp,
-        loop.StoreOp,
-        loop.YieldOp,
-    }
-)
-"""The operations that become others; the rest are core already."""
+@frozen
+class _Form:
+    """What a loop becomes, each time that it is written."""
+
+    lanes: int | None
+    """the iterations of a vector loop"""
+    transposed: LaneBlock | None
+    """where it is the outer one of two vector loops"""
+    is_written_out: bool
+
+    @staticmethod
+    def of(op: loop.ForOp) -> _Form:
+        lanes = lane_count(op) if _runs_in_lanes(op) else None
+        transposed = lane_block(op) if lanes is None else None
+        return _Form(lanes, transposed, is_written_out(op))
 
 
 @dataclass
@@ -83,7 +85,7 @@ class FunctionConverter:
     """what its loops store to; None where it has none"""
     _sources: dict[CoreLoop, loop.ForOp] = field(default_factory=dict[CoreLoop, loop.ForOp])
     """the loops that those of this level come from"""
-    _lanes: dict[loop.ForOp, int | None] = field(default_factory=dict[loop.ForOp, int | None])
+    _forms: dict[loop.ForOp, _Form] = field(default_factory=dict[loop.ForOp, _Form])
     _vector_loops: dict[loop.ForOp, VectorLoop] = field(
         default_factory=dict[loop.ForOp, VectorLoop]
     )
@@ -101,30 +103,11 @@ class FunctionConverter:
 
     def convert_op(self, op: Operation, builder: CoreBuilder) -> None:
         """Append what one operation becomes."""
-        if type(op) not in _CONVERTED:  # quicker than to compare with each
+        convert = self.CONVERSIONS.get(type(op))
+        if convert is None:
             self._clone(op, builder)
-            return
-        match op:
-            case loop.YieldOp():
-                pass
-            case loop.ForOp():
-                self._for(op, builder)
-            case loop.IfOp():
-                self._if(op, builder)
-            case loop.LoadOp():
-                self._load(op, builder)
-            case loop.StoreOp():
-                self._store(op, builder)
-            case loop.PrefetchOp():
-                self._prefetch(op, builder)
-            case affine.ApplyOp():
-                self._apply(op, builder)
-            case arith.ConstantOp():
-                self._constant(op)
-            case arith.DivfOp() if may_multiply(op) and builder.is_invariant(self.values[op.rhs]):
-                self._multiply(op, builder)
-            case _:
-                self._clone(op, builder)
+        else:
+            convert(self, op, builder)
 
     def convert_region(self, old: Region, new: Region, around: CoreBuilder | None = None) -> None:
         """Fill the blocks of `new`, made by `_empty_copy`, with what those of `old` become."""
@@ -152,7 +135,10 @@ class FunctionConverter:
                 self.parallel.pop()
         builder.insert(new)
 
-    def _constant(self, op: arith.ConstantOp) -> None:
+    def _nothing(self, op: loop.YieldOp, builder: CoreBuilder) -> None:
+        """What a `loop.yield` becomes, which the operation around it sees to."""
+
+    def _constant(self, op: arith.ConstantOp, builder: CoreBuilder) -> None:
         """Constants stand at the function's start, each once."""
         new = self.expander.constant_of(op.value)
         keep_name(op.result, new)
@@ -166,22 +152,26 @@ class FunctionConverter:
         value = self.expander.expand(builder, expr, [self.values[v] for v in op.mapOperands])
         self.values[op.result] = value
 
-    def _multiply(self, op: arith.DivfOp, builder: CoreBuilder) -> None:
-        """A division, as the product with the reciprocal."""
+    def _divide(self, op: arith.DivfOp, builder: CoreBuilder) -> None:
+        """A division, as the product with the reciprocal where that may be and is worth it."""
+        if not may_multiply(op) or not builder.is_invariant(self.values[op.rhs]):
+            self._clone(op, builder)
+            return
         reciprocal = shared_reciprocal(builder, self.expander, op, self.values[op.rhs])
         sides, flags = (self.values[op.lhs], reciprocal), {"fastmath": op.fastmath}
         self._named(op.result, builder.emit(arith.MulfOp, sides, reciprocal.type, flags))
 
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
-        lanes = self._lanes_of(op)
-        if lanes is not None:
-            convert_lanes(self, op, lanes, builder)
+        form = self._forms.get(op)
+        if form is None:
+            form = self._forms[op] = _Form.of(op)
+        if form.lanes is not None:
+            convert_lanes(self, op, form.lanes, builder)
             return
-        block = lane_block(op)
-        if block is not None:
-            convert_transposed(self, block, builder)
+        if form.transposed is not None:
+            convert_transposed(self, form.transposed, builder)
             return
-        if is_written_out(op):
+        if form.is_written_out:
             for inside in self.open_copies(op, builder):
                 self.convert(op.body.block, inside)
             return
@@ -195,14 +185,6 @@ class FunctionConverter:
         self.convert(op.body.block, inside)
         self.parallel.pop()
         inside.insert(scf.ReduceOp())
-
-    def _lanes_of(self, op: loop.ForOp) -> int | None:
-        """`lane_count` of a vector loop, which may be written many times."""
-        if not _runs_in_lanes(op):
-            return None
-        if op not in self._lanes:
-            self._lanes[op] = lane_count(op)
-        return self._lanes[op]
 
     def vector_loop(self, op: loop.ForOp) -> VectorLoop:
         known = self._vector_loops.get(op)
@@ -355,6 +337,19 @@ class FunctionConverter:
     def _free(self, builder: CoreBuilder, allocated: list[SSAValue]) -> None:
         for buffer in reversed(allocated):
             builder.insert(memref.DeallocOp.get(buffer))
+
+    CONVERSIONS: ClassVar[Mapping[type[Operation], Callable[[Any, Any, CoreBuilder], None]]] = {
+        affine.ApplyOp: _apply,
+        arith.ConstantOp: _constant,
+        arith.DivfOp: _divide,
+        loop.ForOp: _for,
+        loop.IfOp: _if,
+        loop.LoadOp: _load,
+        loop.PrefetchOp: _prefetch,
+        loop.StoreOp: _store,
+        loop.YieldOp: _nothing,
+    }
+    """Of the operations that become others; the rest are core already."""
 
 
 def _runs_in_lanes(op: Operation) -> bool:

@@ -8,11 +8,13 @@ import pytest
 from stepwell.dialects.leaf_operations import (
     append_leaf,
     copy_of,
+    erase_leaf,
     index_attribute,
     insert_leaf_before,
     jump,
     keep_name,
     leaf,
+    replace_uses,
     set_name,
     set_operands,
     structured,
@@ -154,6 +156,38 @@ def test_numbers_are_attributes_as_xdsl_makes_them(value: int):
     ):
         assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
         assert quick.value.data == value and quick.parameters == plain.parameters
+
+
+def test_uses_are_replaced_and_operations_erased_as_by_xdsl():
+    def block() -> tuple[Block, list[Operation]]:
+        first, second = (
+            leaf(arith.ConstantOp, (), (f32,), {"value": FloatAttr(n, f32)}) for n in (1.0, 2.0)
+        )
+        first.results[0].name_hint = "first"
+        sums = [arith.AddfOp(a, b) for a, b in ((first, first), (second, first), (first, second))]
+        made = Block([first, second, *sums])
+        return made, [*made.ops]
+
+    quick, ops = block()
+    plain, expected = block()
+    replace_uses(ops[0].results[0], ops[1].results[0])
+    expected[0].results[0].replace_all_uses_with(expected[1].results[0])
+    for one in (ops, expected):
+        replace_uses(one[1].results[0], one[1].results[0])
+        assert one[0].results[0].first_use is None and one[1].results[0].name_hint == "first"
+    for n in (0, 4, 3):
+        erase_leaf(ops[n])
+        plain.erase_op(expected[n])
+        assert ops[n].parent is None and [*quick.ops] == [*reversed([*reversed(quick.ops)])]
+        assert [type(op) for op in quick.ops] == [type(op) for op in plain.ops]
+        for mine, theirs in ((ops, quick), (expected, plain)):
+            assert all(op in mine for op in theirs.ops)
+        uses, others = (
+            [(one.index(u.operation), u.index) for u in one[1].results[0].uses]
+            for one in (ops, expected)
+        )
+        assert uses == others
+    assert quick.first_op is ops[1] and quick.last_op is ops[2]
 
 
 def test_a_value_keeps_its_name():

@@ -33,6 +33,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operands_of, operations_in, operations_of
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
+from ...dialects.leaf_operations import erase_leaf, replace_uses
 from ...dialects.upstream.arith import VectorSelectOp
 from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
@@ -46,6 +47,12 @@ MOST_FOLLOWED = 256
 _LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 _STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
 _MASKED = (vector.MaskedLoadOp, vector.MaskedStoreOp)
+_STORED: dict[type[Operation], int] = {
+    memref.StoreOp: 0,
+    vector.StoreOp: 0,
+    vector.MaskedStoreOp: -1,
+}
+"""Which operand of a store is what it stores."""
 _SUBSCRIPTS: dict[type[Operation], slice] = {
     memref.LoadOp: slice(1, None),
     memref.StoreOp: slice(2, None),
@@ -128,9 +135,12 @@ def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
         if slot is None or not _is_structured(use.operation, alloca.parent):
             return None
         found[use.operation] = slot
-    slots = sorted(set(found.values()))
-    if len({(slot, slot.type) for slot in found.values()}) != len(slots):
-        return None
+    types: dict[Slot, Attribute] = {}
+    for slot in found.values():
+        known = types.setdefault(slot, slot.type)
+        if known is not slot.type and known != slot.type:
+            return None
+    slots = sorted(types)
     overlap = any(one.overlaps(other) for one, other in pairwise(slots))
     return None if overlap or len(slots) > MOST_SLOTS else found
 
@@ -140,29 +150,21 @@ def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
     place = _SUBSCRIPTS.get(type(op))
     if place is None:
         return None
-    indices = [constant_value(value) for value in operands_of(op)[place]]
     value_type = op.results[0].type if op.results else _stored(op).type
     row = column = 0
-    for index, size in zip(indices, type_.get_shape(), strict=True):
-        if index is None or not 0 <= index < size:
+    width = 1
+    for value, width in zip(operands_of(op)[place], type_.get_shape(), strict=True):
+        index = constant_value(value)
+        if index is None or not 0 <= index < width:
             return None
-        row, column = (row + column) * size, index
-    width = type_.get_shape()[-1] if indices else 1
+        row, column = (row + column) * width, index
     # Lanes that do not run may be outside of the row.
-    is_inside = column + _count(value_type) <= width or isinstance(op, _MASKED)
+    is_inside = column + _count(value_type) <= width or type(op) in _MASKED
     return Slot(row, column, value_type) if is_inside else None
 
 
 def _stored(op: Operation) -> SSAValue:
-    match op:
-        case memref.StoreOp():
-            return op.value
-        case vector.StoreOp():
-            return op.vector
-        case vector.MaskedStoreOp():
-            return op.value_to_store
-        case _:
-            raise AssertionError(f"'{op.name}' is no store")
+    return operands_of(op)[_STORED[type(op)]]
 
 
 def _is_structured(op: Operation, root: Block | None) -> bool:
@@ -238,10 +240,15 @@ class _Promotion:
         """Those of which nothing sees the lanes that one mask leaves out: accesses need not mind it."""
         masks: dict[int, set[SSAValue | None]] = {}
         for op, slot in self._slot_of.items():
-            is_seen = isinstance(op, vector.MaskedLoadOp) and not _is_unseen(op.result, op.mask)
-            mask = op.mask if isinstance(op, _MASKED) and not is_seen else None
-            masks.setdefault(slot, set()).add(mask)
+            masks.setdefault(slot, set()).add(self._mask_that_is_seen_through(op))
         return {slot for slot, found in masks.items() if len(found) == 1 and None not in found}
+
+    def _mask_that_is_seen_through(self, op: Operation) -> SSAValue | None:
+        if type(op) not in _MASKED:
+            return None
+        assert isinstance(op, _MASKED)
+        is_seen = isinstance(op, vector.MaskedLoadOp) and not _is_unseen(op.result, op.mask)
+        return None if is_seen else op.mask
 
     def _is_masked(self, op: Operation) -> bool:
         return type(op) in _MASKED and self._slot_of[op] not in self._unmasked
@@ -301,12 +308,13 @@ class _Promotion:
             after.append(live)
             live = self._effects_of(op).live_before(live)
         for op, live_after in zip(steps, reversed(after), strict=True):
-            if isinstance(op, scf.ForOp):
-                self._for(op, live_after, values)
-            elif isinstance(op, scf.IfOp):
-                self._if(op, live_after, values)
-            else:
+            if op in self._slot_of:
                 self._access(op, values)
+            elif isinstance(op, scf.ForOp):
+                self._for(op, live_after, values)
+            else:
+                assert isinstance(op, scf.IfOp)
+                self._if(op, live_after, values)
 
     def _value(self, slot: int, values: dict[int, SSAValue]) -> SSAValue:
         known = values.get(slot)
@@ -320,19 +328,21 @@ class _Promotion:
         return self._undefined[type_]
 
     def _access(self, op: Operation, values: dict[int, SSAValue]) -> None:
-        block, slot = op.parent, self._slot_of[op]
-        assert block is not None
+        slot = self._slot_of[op]
         if type(op) in _LOADS:
             value = self._value(slot, values)
-            if isinstance(op, vector.MaskedLoadOp) and self._is_masked(op):
+            if self._is_masked(op):
+                assert isinstance(op, vector.MaskedLoadOp)
                 value = _select(op, op.mask, value, op.pass_thru)
-            op.results[0].replace_all_uses_with(value)
+            (result,) = op.results
+            replace_uses(result, value)
         else:
             value = _stored(op)
-            if isinstance(op, vector.MaskedStoreOp) and self._is_masked(op):
+            if self._is_masked(op):
+                assert isinstance(op, vector.MaskedStoreOp)
                 value = _select(op, op.mask, value, self._value(slot, values))
             values[slot] = value
-        block.erase_op(op)
+        erase_leaf(op)
 
     def _for(self, op: scf.ForOp, live: int, values: dict[int, SSAValue]) -> None:
         body = op.body.block
