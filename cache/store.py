@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -32,6 +33,11 @@ _ABANDONED_SECONDS = 3600
 """A file that was being written for so long belongs to a process that has ended."""
 
 _NEW = ".new"
+
+_LEDGER = "written"
+"""The file that says how much has been written since the entries were counted last: a number of bytes for each."""
+
+_NOTE_BYTES = 8
 
 
 _Contents = bytes | memoryview
@@ -72,7 +78,9 @@ class Store:
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES):
         self.folder = folder
         self.most_bytes = most_bytes
-        self._written = most_bytes  # since the entries were counted last, which they were never
+        self._written: int | None = (
+            None  # bytes since the entries were counted last, once that is known
+        )
 
     def read(self, kind: str, key: str) -> bytes | None:
         """What was written; None where there is no whole entry."""
@@ -123,9 +131,7 @@ class Store:
         finally:
             with suppress(OSError):
                 new.unlink()
-        self._written += size
-        if self._written > self.most_bytes // 16:
-            self._trim()
+        self._count(size)
 
     def entries(self) -> list[Entry]:
         """Every entry, the one used least recently first."""
@@ -138,9 +144,26 @@ class Store:
     def _path(self, kind: str, key: str) -> Path:
         return self.folder / kind / key
 
+    def _count(self, size: int) -> None:
+        """
+        Trim where much has been written since the entries were counted last, by any process.
+
+        To count them is to look at every file, which for a full store takes longer than to compile a kernel.
+        """
+        ledger = self.folder / _LEDGER
+        if self._written is None:
+            noted = _noted(ledger)
+            self._written = self.most_bytes if noted is None else noted
+        self._written += size
+        if self._written > self.most_bytes // 16:
+            self._trim()
+            self._written = 0
+            _note(ledger, b"", os.O_TRUNC)
+        else:
+            _note(ledger, size.to_bytes(_NOTE_BYTES, "little"), os.O_APPEND)
+
     def _trim(self) -> None:
         """Remove what was used least recently where there is too much, and what was never finished."""
-        self._written = 0
         now = time.time()
         entries: list[Entry] = []
         for entry in self.entries():
@@ -195,6 +218,23 @@ def _write_file(path: Path, header: bytes, contents: _Contents) -> None:
     with os.fdopen(number, "wb") as file:
         file.write(header)
         file.write(contents)
+
+
+def _noted(ledger: Path) -> int | None:
+    """The sum of what a ledger says; None where there is no whole one of this user's."""
+    found = _own_file(ledger, lambda file, _: (b"", file.read()))
+    if found is None or len(found[1]) % _NOTE_BYTES:
+        return None
+    return sum(number for (number,) in struct.iter_unpack("<Q", found[1]))
+
+
+def _note(ledger: Path, data: bytes, how: int) -> None:
+    """Write to a ledger: what processes append at once is one after the other."""
+    how |= os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    with suppress(OSError):
+        number = os.open(ledger, how, 0o600)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
 
 
 def _files(folder: Path) -> Iterator[Entry]:

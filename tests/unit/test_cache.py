@@ -318,6 +318,29 @@ def test_the_entries_used_least_recently_go(tmp_path: Path):
     assert sum(entry.bytes for entry in store.entries()) <= 10_000
 
 
+def test_short_processes_count_the_entries_when_much_has_been_written(tmp_path: Path):
+    def write(name: str) -> None:
+        Store(tmp_path, most_bytes=100_000).write("objects", name, bytes(1000))
+
+    def is_counted(name: str) -> bool:
+        abandoned = tmp_path / "objects" / "1-a.new"
+        abandoned.write_bytes(MAGIC)
+        os.utime(abandoned, (0, 0))
+        write(name)
+        return not abandoned.exists()
+
+    write("first")
+    counted = [is_counted(str(number)) for number in range(20)]
+    assert counted == [number % 6 == 5 for number in range(20)]  # 1/16 is six entries
+    (tmp_path / "written").write_bytes(b"cut")
+    assert is_counted("cut") and not is_counted("after")
+    (tmp_path / "written").unlink()
+    assert is_counted("lost")
+    for number in range(200):
+        write(str(number))
+    assert sum(entry.bytes for entry in Store(tmp_path).entries()) <= 100_000 * 17 / 16
+
+
 def test_what_is_too_large_is_not_kept(tmp_path: Path):
     store = Store(tmp_path, most_bytes=1000)
     store.write("objects", "key", bytes(1000))
