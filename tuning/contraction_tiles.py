@@ -107,8 +107,10 @@ class _Tiles:
         """the copy of B"""
         self.sum_block: LoopHandle | None = None
         """the loop over blocks of k where it is outside of those over rows"""
+        self.deep_block: LoopHandle | None = None
+        """the loop over blocks of k where it is inside of that over tiles of columns"""
         self.deep_tiles: tuple[LoopHandle, ...] = ()
-        """the loop over tiles of rows where k is in blocks, which is inside of those"""
+        """the loop over tiles of rows in such a block"""
         self.prefetches: tuple[LoopHandle, ...] = ()
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.whole_sums: list[LoopHandle] = []
@@ -193,7 +195,7 @@ class _Tiles:
         nest = self._cut(c.number, c.result, self.levels, [block, step])
         tile, row = s.cut(nest.row, plan.mr, "tile", "row")
         s.order(block, tile, step, row, nest.column)
-        self.deep_tiles = (tile,)
+        self.deep_block, self.deep_tiles = block, (tile,)
         return Nest(nest.batch, nest.levels, row, nest.column)
 
     def _cut(
@@ -367,10 +369,21 @@ class _Tiles:
 
     def _peel_rows(self) -> None:
         """Give the last rows a loop of their own, a copy of what the loop over tiles is by then."""
-        for copy in self._level("m").copies if self.plan.peel_m else ():
-            back = self.s.peel(copy, back=1).back
-            assert back is not None
-            self.row_backs.append(back)
+        if not self.plan.peel_m:
+            return
+        copies = self._level("m").copies
+        if self.is_deep:  # the last tiles of the last block
+            blocks = copies if self.plan.mc >= self.m else tuple(map(self._peeled, copies))
+            copies = [tile for block in blocks for tile in self.tile.copies_in(block)]
+        self.row_backs += map(self._peeled, copies)
+
+    def _peeled(self, loop_: LoopHandle) -> LoopHandle:
+        """The loop over the last iteration of one: itself where it has no others."""
+        if loop_.trips == 1:
+            return loop_
+        back = self.s.peel(loop_, back=1).back
+        assert back is not None
+        return back
 
     def _peel_columns(self, outermost: LoopHandle) -> None:
         """
@@ -392,6 +405,7 @@ class _Tiles:
 
     def keep_in_registers(self) -> None:
         """Keep the tiles in registers; a result that is worked on further only exists by panels."""
+        panels: dict[LoopHandle, BufferHandle] = {}
         for handle in self.tile.copies:
             tile = self._tile(handle)
             if (tile.tall, tile.wide) == (self.plan.mr, self.plan.nr):
@@ -399,7 +413,9 @@ class _Tiles:
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
             pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
             if self.by_panels:
-                result = self._panel(handle, pads)
+                around = next(copy for copy in self.shared.copies if _is_in(handle, copy))
+                result = panels.get(around) or self._panel(around, pads)
+                panels[around] = result
                 tile = pad_loops(self.s, tile)
             kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
             if not self.by_panels:
@@ -416,9 +432,11 @@ class _Tiles:
         computed, for the next one's part of the result, or of what it is finished with, in each step as well.
         """
         if self.plan.prefetch and self.panels is not None:
-            at = self._level("n", "tile")
-            hints = self.s.prefetch(self.panels, at, locality=2, inside=self.summed)
-            self.prefetches = hints.loops
+            tiles = self.deep_block or self._level("n", "tile")
+            for at in tiles.copies if self.is_deep else (tiles,):
+                (summed, *_) = self.summed.copies_in(at)
+                hints = self.s.prefetch(self.panels, at, locality=2, inside=summed)
+                self.prefetches = (*self.prefetches, *hints.loops)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
@@ -432,9 +450,8 @@ class _Tiles:
                 hints = self.s.prefetch(result, loop, 1, 3, inside)
                 self.prefetches = (*self.prefetches, *hints.loops)
 
-    def _panel(self, tile: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
+    def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
-        around = next(copy for copy in self.shared.copies if _is_in(tile, copy))
         scope = "arena" if self.is_deep else "stack"
         staged = self.s.stage(
             self.result, around, into="panel", scope=scope, order=self.panel_order, pads=pads

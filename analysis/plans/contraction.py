@@ -26,6 +26,9 @@ from .threads import dealt
 MOST_VECTORS = 4
 """Vectors of a row of the register tile at most: wider ones leave too few registers for rows."""
 
+LEAST_TERMS = 64
+"""Of a block of K: with fewer, tiles spend much of their time on reading and writing C."""
+
 TILES_TRIED = 5
 """Register tiles, the best ones by arithmetic alone, for which blocks and orders are worked out."""
 
@@ -91,8 +94,7 @@ def _offer_plans(
 ) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
-    tiles = nsmallest(TILES_TRIED, domains.tiles(), key=lambda tile: model.tile_time(*tile))
-    for mr, nr in tiles:
+    for mr, nr in domains.best_tiles():
         for sums_in in ("f32", "") if problem.exact_terms else ("",):
             for plan in domains.completed(mr, nr, turned, sums_in):
                 found.offer(plan, model)
@@ -130,6 +132,21 @@ class _Domains:
                     break
                 yield mr, vectors * width
 
+    def best_tiles(self) -> list[tuple[int, int]]:
+        """
+        The best tiles by arithmetic alone, at most `TILES_TRIED`, and the best of those for which A needs no packing, where all of
+        these have more rows than L1 keeps side by side.
+        """
+        model = self.model
+
+        def seconds(tile: tuple[int, int]) -> float:
+            return model.tile_time(*tile)
+
+        best = nsmallest(TILES_TRIED, self.tiles(), key=seconds)
+        if any(model.reads_rows(mr) for mr, _ in best):
+            return best
+        return best + nsmallest(1, (t for t in self.tiles() if model.reads_rows(t[0])), key=seconds)
+
     def completed(
         self, mr: int, nr: int, turned: bool, sums_in: str = ""
     ) -> Iterator[ContractionPlan]:
@@ -141,18 +158,17 @@ class _Domains:
             one_block = mc >= problem.m or mc == mr
             by_rows = deep or mc < problem.m
             one_loop = one_block and not deep
-            for pack_left in self._left_choices(mr, one_loop=one_loop, by_rows=by_rows):
+            for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
                 peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
                 for pack_right, peel_n in self._right_choices(mr, nr, nc, deep=deep):
                     if (nc < problem.n or k_outside) and not pack_right:
                         continue
                     tiles = min(problem.m, mc) // mr
                     far = innermost == "m" and pack_right and nc >= problem.n
-                    depth = kc if k_outside else problem.k
                     plan = ContractionPlan(
                         turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
                         innermost, pack_left, pack_right, peel_m, peel_n,
-                        far and tiles > 1 and self._asks_for_panels(min(mc, problem.m), nr, depth),
+                        far and tiles > 1 and self._asks_for_panels(min(mc, problem.m), nr, kc, k_outside),
                         self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
                         self.mirrored, sums_in=sums_in,
                     )  # fmt: skip
@@ -218,16 +234,17 @@ class _Domains:
         follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
         return follows and (k_outside or kc >= problem.k)
 
-    def _asks_for_panels(self, mc: int, nr: int, depth: int) -> bool:
+    def _asks_for_panels(self, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
         """
-        Whether panels of B of so many terms come from beyond L2, where two of them have room beside the rows of A that use them.
+        Whether panels of B of KC terms come from beyond L2, where two of them have room beside the rows of A that use them. Blocks
+        of terms inside of the loop over tiles of columns are panels of their own, of which all of B's follow each other.
 
         Tiles of a triangle are fewer for each panel, and have no parts of the next one.
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
-        near = self.model.near_2
-        is_far = depth * self.problem.n * right > near
-        return is_far and not self.mirrored and depth * (mc * left + 2 * nr * right) <= near
+        near, terms = self.model.near_2, kc if k_outside else self.problem.k
+        is_far = terms * self.problem.n * right > near
+        return is_far and not self.mirrored and kc * (mc * left + 2 * nr * right) <= near
 
     def _blocks(self, mr: int, nr: int, terms: int) -> Iterator[Blocks]:
         """MC, NC and KC, which is at most `terms`, for each order."""
@@ -294,10 +311,10 @@ class _Domains:
         problem, near = self.problem, self.model.near_2
         depth = problem.k * problem.right.element_bytes
         columns = round_up(problem.n, nr)
-        most_k = max(near // (nr * problem.right.element_bytes), 64)
+        most_k = max(near // (nr * problem.right.element_bytes), LEAST_TERMS)
         for part in (1, 2):  # of L2, for what is used again: all that stays, or half of that
             if problem.sums == 1:
-                kc = balanced(problem.k, max(most_k // part // 2, 64))
+                kc = balanced(problem.k, max(most_k // part // 2, LEAST_TERMS))
             else:
                 kc = problem.k
             room = near // part - 2 * nr * depth
@@ -323,6 +340,28 @@ class _Domains:
                     yield mr, fewer, problem.k, "n"
                 for even in self._even_blocks(nr, wide):
                     yield mr, even, problem.k, "n"
+        if problem.sums == 1 and self.model.right_bytes > near:
+            for mc, kc in self._near_panels(mr, nr):
+                yield mc, columns, kc, "m"
+
+    def _near_panels(self, mr: int, nr: int) -> Iterator[tuple[int, int]]:
+        """
+        MC and KC, less than K, for which L2 keeps two panels of B, one of which is asked for while the other is used, beside the rows
+        of A that use them: from the fewest blocks of K that leave room for two tiles to the fewest that leave room for all rows.
+        """
+        problem, near = self.problem, self.model.near_2
+        left, right = problem.left.element_bytes, problem.right.element_bytes
+        blocks, tall = 1, 0
+        while tall < problem.m and 2 * blocks * LEAST_TERMS <= problem.k:
+            more = range(2 * blocks, 4 * blocks)
+            blocks = next((n for n in more if problem.k % n == 0), 2 * blocks)
+            kc = -(-problem.k // blocks)
+            tall = (near // kc - 2 * nr * right) // left
+            if tall >= 2 * mr:
+                mc = balanced(problem.m, tall, mr)
+                if mc < problem.m:
+                    mc = dealt(problem.m, tall, mr, self.model.threads, mr)
+                yield mc, kc
 
     def _even_blocks(self, nr: int, most: float) -> Iterator[int]:
         """The widest NC, at most so many columns, of which a number of blocks has all tiles but a last, narrower one."""
@@ -335,15 +374,15 @@ class _Domains:
             )
             yield from (count * nr for count in islice(even, 1))
 
-    def _left_choices(self, mr: int, *, one_loop: bool, by_rows: bool) -> list[bool]:
+    def _left_choices(self, mr: int, *, peels: bool, by_rows: bool) -> list[bool]:
         """Whether A may be read as it is, or as it is computed, and whether it may be packed."""
         left = self.problem.left
         if left.is_constant or not (left.is_in_order or by_rows):
             return [True]
         is_ragged = bool(self.problem.m % mr)
         choices = [True] if self.problem.m > 1 else []
-        # The last rows, where they are fewer, are peeled off, which takes one loop over tiles of rows.
-        return [False, *choices] if one_loop or not is_ragged else choices
+        # The last rows, where they are fewer, are peeled off, which takes one loop over tiles of rows, or one inside of all others.
+        return [False, *choices] if peels or not is_ragged else choices
 
     def _right_choices(self, mr: int, nr: int, nc: int, *, deep: bool) -> list[tuple[bool, bool]]:
         """Whether B is packed, with whether the last columns are peeled off."""

@@ -41,6 +41,14 @@ class Model(ContractionRates):
         fetched = (self.problem.left.element_bytes, self.problem.right.element_bytes)
         return self._tiles_time(tiles(self.problem, mr, nr, (True, True)), fetched)
 
+    def reads_rows(self, rows: int) -> bool:
+        """Whether tiles of so many rows find them in L1 where A's rows are read as they are, however far apart."""
+        left = self.problem.left
+        if left.along is None or left.summed != 1:
+            return False
+        stride = left.along * left.stored_bytes
+        return most_in_a_set(self.level_1, rows, stride) <= self.level_1.ways
+
     def arithmetic(self, plan: ContractionPlan) -> float:
         """
         Seconds of the tiles of one entry of the batch, with what they bring from L2.
@@ -56,7 +64,17 @@ class Model(ContractionRates):
         near_left, near_right = is_near and not by_rows, is_near and by_rows
         fetched = (0 if near_left else left, 0 if near_right else right)
         peels, packs = (plan.peel_m, plan.peel_n), (plan.pack_left, plan.pack_right)
-        same = plan.mr, plan.nr, peels, packs, plan.mirrored, fetched  # as of many other plans
+        deep = plan.kc < self.problem.k and not plan.k_outside
+        blocks = -(-self.problem.k // plan.kc) if deep else 1
+        same = (
+            plan.mr,
+            plan.nr,
+            peels,
+            packs,
+            plan.mirrored,
+            fetched,
+            blocks,
+        )  # as of many other plans
         seconds = self._arithmetic.get(same)
         if seconds is None:
             extending = (
@@ -65,7 +83,7 @@ class Model(ContractionRates):
             )
             counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
             split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
-            seconds = self._tiles_time(counted, fetched, extending, split)
+            seconds = self._tiles_time(counted, fetched, extending, split, blocks)
             self._arithmetic[same] = seconds
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
@@ -76,10 +94,12 @@ class Model(ContractionRates):
         fetched: tuple[int, int],
         extending: tuple[int, int] = (0, 0),
         split: float = 0,
+        blocks: int = 1,
     ) -> float:
         """
         The same for so many tiles of so many rows and columns, which bring so many bytes from L2 for each element of A and of B, and extend each element of
-        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines.
+        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines. Tiles of several `blocks`
+        of terms are read and written for each, and once more when they are initialised and finished, each in a loop of its own.
         """
         cycles = 0.0
         for count, rows, columns in tiles:
@@ -89,7 +109,13 @@ class Model(ContractionRates):
             part = self.half if 2 * columns <= self.lanes else 1.0
             step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
             ending = ending_cycles(self.core, rows, part * vectors)
-            cycles += count * (self.problem.k * step + ending)
+            through = 0.0
+            if blocks > 1:
+                through = (
+                    rows * part * vectors * (1 / self.core.load_ports + 1 / self.core.store_ports)
+                )
+                ending += rows * part * vectors / self.core.load_ports
+            cycles += count * (self.problem.k * step + blocks * ending + through)
         return cycles / self.clock
 
     def cost(self, plan: ContractionPlan) -> Cost:
@@ -192,14 +218,15 @@ class Model(ContractionRates):
         seconds = 0.0
         share = self.far_share
         if share:
-            block = plan.mc * plan.kc * bytes_ + self._right_panel(plan, plan.nr)
+            terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
+            size = plan.mc * terms * bytes_
             if plan.innermost == "m":
                 again = tiles
-                if block <= self.near_2:
+                if size + self._right_panel(plan, plan.nr) <= self.near_2:
                     panel = plan.nr * (
-                        plan.kc * problem.right.element_bytes + plan.mc * problem.result_bytes
+                        terms * problem.right.element_bytes + plan.mc * problem.result_bytes
                     )
-                    again = 1 + (tiles - 1) * self.lost(plan.mc * plan.kc * bytes_, panel)
+                    again = 1 + (tiles - 1) * self.lost(size, panel)
             else:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or makes_rows(self, plan)
@@ -241,9 +268,15 @@ class Model(ContractionRates):
             # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
             return self.refetched(line / plan.mr, uses)
         stride = along * left.read_bytes(is_packed=plan.pack_left)
-        if most_in_a_set(self.level_1, plan.mr, stride) < self.level_1.ways:
+        in_a_set = most_in_a_set(self.level_1, plan.mr, stride)
+        if in_a_set < self.level_1.ways:
             return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
         if stride % self.core.page_bytes == 0 and slowdown.source == "measured":
             return (slowdown.core - 1) * self.computing(uses)
+        if (
+            in_a_set == self.level_1.ways
+        ):  # only a line of B in their set pushes them out, each the next one
+            passing = uses * self.problem.right.element_bytes
+            return self.refetched(passing * line / self.level_1.way_bytes, uses)
         return self.refetched(line, uses)

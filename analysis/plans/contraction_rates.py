@@ -113,9 +113,10 @@ class ContractionRates:
             return 0.0
         is_by_columns = plan.innermost == "n"
         rows, columns = (problem.m, plan.nc) if is_by_columns else (plan.mc, plan.nr)
-        pages = self._pages(rows, plan.kc, problem.k, problem.left.stored_bytes)
+        terms = plan.kc if plan.k_outside else problem.k
+        pages = self._pages(rows, terms, problem.k, problem.left.stored_bytes)
         pages += self._pages(rows, columns, problem.n, problem.result_bytes)
-        pages += plan.kc * columns * problem.right.element_bytes / self.core.page_bytes
+        pages += terms * columns * problem.right.element_bytes / self.core.page_bytes
         return min(max(4 * pages / entries - 3, 0.0), 1.0)
 
     def _pages(self, rows: int, elements: int, of: int, bytes_: int) -> float:

@@ -18,9 +18,12 @@ from stepwell.tuning.rules import kernels, schedule_with
 CORES = ("icelake-server", "zen3", "zen4", "zen5", "sapphire-rapids")
 
 
-def product(m: int, n: int, k: int) -> Contraction:
+def product(m: int, n: int, k: int, *, with_weights: bool = False) -> Contraction:
     a, b = np.zeros((m, k), np.float32), np.zeros((k, n), np.float32)
-    (kernel,) = kernels(sw.jit(lambda a, b: a @ b).lower(a, b).unscheduled())
+    low = sw.jit(lambda a, b: a @ b).lower(a, b)
+    if with_weights:
+        low = sw.jit(lambda a: sw.maximum(a @ b, 0)).lower(a)
+    (kernel,) = kernels(low.unscheduled())
     (found,) = find_contractions(facts_of_loops(kernel).facts)
     return found
 
@@ -47,9 +50,12 @@ def unpacked_rows(contraction: Contraction, target: str) -> int:
 
 
 def price_of_reading_in_place(contraction: Contraction, target: str) -> float:
-    """The predicted time of the best plan that reads A as it is, by that of the best one that packs it."""
+    """
+    The predicted time of the best plan that reads nine rows or more of A as they are at a time, by that of the best one that packs
+    them.
+    """
     core = Target.parse(target)
-    every = plans.propose(contraction, core, 300)
+    every = [plan for plan in plans.propose(contraction, core, 300) if plan.mr > 8]
     best = {
         packs: next(plan for plan in every if plan.pack_left is packs) for packs in (True, False)
     }
@@ -215,9 +221,27 @@ def test_rows_on_more_pages_than_a_core_keeps_are_packed():
     def in_place(contraction: Contraction, entries: int | None) -> float:
         core = Target.parse("zen4").with_core(tlb_pages=entries)
         every = [plan for plan in plans.propose(contraction, core, 300) if not plan.pack_left]
-        return min(plans.cost(plan, contraction, core).seconds for plan in every)
+        of_all = [plan for plan in every if plan.innermost == "n" or plan.mc >= len_of(contraction)]
+        return min(plans.cost(plan, contraction, core).seconds for plan in of_all)
+
+    def len_of(contraction: Contraction) -> int:
+        return contraction.extent(contraction.m)
 
     many, few = product(1920, 1097, 1402), product(96, 1097, 1402)
     assert in_place(many, 3072) > 1.01 * in_place(many, None)
     assert in_place(few, 3072) == in_place(few, None)
-    assert first(many, "zen4").pack_left
+    chosen = first(many, "zen4")
+    assert chosen.pack_left or 8 * chosen.mc < 1920
+
+
+@pytest.mark.parametrize("rows", [64, 128, 197, 512])
+def test_panels_of_long_sums_are_asked_for_ahead(rows: int):
+    """
+    Two panels of 3072 terms are more than L2 keeps beside rows of A: of a part of the terms they are not. And where rows are some
+    pages apart, tiles of no more rows than L1 has ways read them as they are.
+    """
+    plan = first(product(rows, 768, 3072, with_weights=True), "zen4")
+    assert plan.prefetch and plan.kc < 3072 and 3072 % plan.kc == 0, str(plan)
+    panels = plan.kc * (min(plan.mc, rows) + 2 * plan.nr) * 4
+    assert panels <= 3 << 18, str(plan)
+    assert not plan.pack_left and plan.mr == 8 and plan.peel_m is (rows % 8 > 0), str(plan)

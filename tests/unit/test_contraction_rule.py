@@ -82,7 +82,7 @@ def test_the_last_rows_and_columns_have_tiles_of_their_own():
         (257, 256, False, False),
         (1999, 256, False, False),
         (256, 256, True, True),  # read across
-        (672, 1024, False, True),  # fourteen rows a page apart
+        (672, 1024, True, True),
         (672, 1000, False, False),
     ],
 )
@@ -234,3 +234,22 @@ def test_a_residual_that_is_updated_in_place_finishes_the_tiles():
     kernel = next(part for part in text.split("func.func") if "@main.matmul_add" in part)
     assert re.search(r"loop\.store %\d+, %tanh\[", kernel), "the sum is not in place"
     assert order(kernel, "i.panel", "k", "i.finish") and '"i.finish" %i_2 = 0 to 8 ' in kernel
+
+
+@pytest.mark.parametrize("m", [17, 31, 33, 38])
+@pytest.mark.parametrize("k", [512, 700])
+def test_the_last_rows_of_blocks_of_terms_have_tiles_of_their_own(m: int, k: int):
+    """They are finished with the others, and each loop over blocks of terms asks for the next one."""
+    a, b, c = whole(m, k), whole(k, 96), whole(m, 96)
+
+    def layer(a: Any, c: Any) -> Any:
+        return sw.maximum(a @ b + c, 0)
+
+    target = "x86-64-v3:l2=64K"
+    text = sw.jit(layer, target=target).lower(a, c).as_text("loop")
+    blocks = re.findall(r'"k.block[.\w]*" %(\w+) ', text)
+    asked = re.findall(r"loop.prefetch %right\[%\w+, %(\w+) \* \d+ \+ \d+,", text)
+    rows = re.findall(r'"i.row[.\w]*" %\w+ = 0 to (.*) \{', text)
+    assert blocks and set(asked) == set(blocks) and "loop.if" not in text
+    assert all(map(str.isdecimal, rows)) and len(set(rows)) == 1 + (m % int(rows[0]) > 0), rows
+    np.testing.assert_array_equal(sw.jit(layer, target=target)(a, c), np.maximum(a @ b + c, 0))
