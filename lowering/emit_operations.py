@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
 from ..analysis.operations import operands_of
+from ..dialects.type_memo import remembered
 from ..dialects.upstream.llvm import (
     AtomicRMWOp,
     ExtractElementOp,
@@ -173,16 +176,22 @@ def _masked_store(w: FunctionWriter, op: Operation) -> None:
 
 def _element_address(w: FunctionWriter, op: Operation) -> None:
     """Some indices are numbers, the others operands."""
-    assert isinstance(op, llvm.GEPOp)
+    properties = op.properties
     pointer, *dynamic = w.operands(op)
     rest = iter(dynamic)
-    indices = [
-        next(rest) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
-        for index in op.rawConstantIndices.iter_values()
-    ]
-    inbounds = "inbounds " if "inbounds" in op.properties else ""
-    arguments = ", ".join((type_text(op.elem_type), pointer, *indices))
+    numbers = _index_texts(cast("DenseArrayBase[IntegerType]", properties["rawConstantIndices"]))
+    indices = [next(rest) if text is None else text for text in numbers]
+    inbounds = "inbounds " if "inbounds" in properties else ""
+    arguments = ", ".join((type_text(properties["elem_type"]), pointer, *indices))
     w.define(op, f"getelementptr {inbounds}{arguments}")
+
+
+@remembered
+def _index_texts(raw: DenseArrayBase[IntegerType]) -> tuple[str | None, ...]:
+    """The indices of an address that are numbers, with their type; None for each that is an operand."""
+    return tuple(
+        None if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}" for index in raw.iter_values()
+    )
 
 
 def _fence(w: FunctionWriter, op: Operation) -> None:
@@ -303,17 +312,20 @@ def _branch(w: FunctionWriter, op: Operation) -> None:
 
 def _conditional_branch(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.CondBrOp)
-    condition = w.operand(op.cond)
-    then, otherwise = list(op.then_arguments), list(op.else_arguments)
-    if op.then_block is op.else_block:
+    value, *passed = operands_of(op)
+    condition = w.operand(value)
+    then_block, else_block = op.successors
+    then = list(op.then_arguments) if passed else []
+    otherwise = passed[len(then) :]
+    if then_block is else_block:
         # A phi has one value for each predecessor, so two edges from this block must agree.
         chosen = [_chosen(w, condition, a, b) for a, b in zip(then, otherwise, strict=True)]
-        w.pass_on(op.then_block, chosen)
-        w.line(f"br {w.label(op.then_block)}")
+        w.pass_on(then_block, chosen)
+        w.line(f"br {w.label(then_block)}")
         return
-    for to, values in ((op.then_block, then), (op.else_block, otherwise)):
+    for to, values in ((then_block, then), (else_block, otherwise)):
         w.pass_on(to, [w.reference(value) for value in values])
-    w.line(f"br {condition}, {w.label(op.then_block)}, {w.label(op.else_block)}")
+    w.line(f"br {condition}, {w.label(then_block)}, {w.label(else_block)}")
 
 
 def _chosen(w: FunctionWriter, condition: str, a: SSAValue, b: SSAValue) -> str:

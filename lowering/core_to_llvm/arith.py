@@ -109,8 +109,9 @@ def convert_constant(e: Emitter, op: Operation) -> None:
     type_ = result_type(op)
     value = op.value
     if isinstance(value, IntegerAttr):
-        e.numbers[op.result] = value.value.data
-        e.bind(op.result, e.constant(value.value.data, type_))
+        (result,) = op.results
+        e.numbers[result] = value.value.data
+        e.bind(result, e.constant(value.value.data, type_))
     elif isinstance(value, FloatAttr):
         if isinstance(value.type, BFloat16Type):
             bits = int.from_bytes(value.type.pack((value.value.data,)), "little", signed=True)

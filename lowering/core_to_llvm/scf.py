@@ -14,6 +14,7 @@ from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...analysis.operations import operands_of
 from ...dialects.loop import UNROLLED
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
@@ -68,8 +69,9 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     body = _block(op.body, op)
     header = e.block_for(body.args, op)
     inside, after = Block(), Block()
-    lower, upper, step = e.values((op.lb, op.ub, op.step))
-    e.branch(header, [lower, *e.flatten(op.iter_args)])
+    operands = list(operands_of(op))
+    lower, upper, step = e.values(operands[:3])
+    e.branch(header, [lower, *e.flatten(operands[3:])])
     e.start(header)
     e.unflatten(body.args, header.args)
     counter = header.args[0]
