@@ -59,10 +59,11 @@ def iterations(lower: Exprs, upper: Exprs, step: int, point: Point) -> range:
 def _holds(part: BranchPart | None, point: Point) -> bool:
     if part is None or part.constraints is None:
         return True
-    return part.taken == all(_is_met(constraint, point) for constraint in part.constraints)
+    return part.taken == all(is_met(constraint, point) for constraint in part.constraints)
 
 
-def _is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
+def is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
+    """Whether a constraint over the loops' variables, without parameters, holds in an iteration."""
     value = value_at(constraint.lhs, point)
     match constraint.kind:
         case AffineConstraintKind.ge:

@@ -35,7 +35,7 @@ from ..step_support.rewrite import (
     substitute,
     upper_bound,
 )
-from ..step_support.tidy import tidy_expressions
+from ..step_support.tidy import tidy_operation
 from ..step_support.tight_bounds import tight_bounds
 from ..step_support.trip_count import TripCount
 
@@ -49,10 +49,8 @@ class SimplifyPlan:
     def apply(self) -> Nothing:
         changed = True
         while changed:
-            changed = tidy_expressions(self.nest)
-            changed |= self._simplify_block(
-                self.nest.function.body.block, self.nest.frames.outermost
-            )
+            outermost = self.nest.frames.outermost
+            changed = self._simplify_block(self.nest.function.body.block, outermost)
         return Nothing()
 
     def _simplify_block(self, block: Block, frame: Frame) -> bool:
@@ -60,6 +58,11 @@ class SimplifyPlan:
         changed, frames = False, self.nest.frames
         last, op = None, block.first_op
         while op is not None:
+            if tidy_operation(self.nest, op, frame):
+                changed = True
+                if op.parent is not block or (last is not None and last.parent is not block):
+                    last, op = None, block.first_op  # gone with what it decides
+                    continue
             if op.regions and self._simplify(op, frame):
                 changed = True
                 if op.parent is not block:  # what has taken its place is simplified, too

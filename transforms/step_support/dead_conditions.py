@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+import islpy as isl
 from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, Region
-from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import constraint_set
+from ...analysis.counters import counters, extent, linear
 from ...analysis.domains import REMEMBERED, Around
+from ...analysis.extremes import corners, is_met
 from ...analysis.frames import Frame
 from ...dialects import loop
 from .nest import Nest
@@ -54,21 +57,53 @@ def _simplify_constraints(around: Frame, if_op: loop.IfOp) -> bool:
 @lru_cache(REMEMBERED)
 def _needed(around: Around, constraints: tuple[AffineConstraintExpr, ...]) -> Sequence[int] | None:
     """The constraints that are not implied by the others and what is around; None if they never hold."""
-    holds = [
-        constraint_set(constraint, around.variables, around.space) for constraint in constraints
-    ]
-    kept = list(range(len(holds)))
-    for number in range(len(holds)):
-        others = around.domain
-        for n in kept:
-            if n != number:
-                others = others.intersect(holds[n])
-        if others.is_subset(holds[number]):
+    kept = list(range(len(constraints)))
+    for number, constraint in enumerate(constraints):
+        others = [constraints[n] for n in kept if n != number]
+        if _follows(around, others, constraint):
             kept.remove(number)
-    possible = around.domain
-    for number in kept:
-        possible = possible.intersect(holds[number])
-    return None if kept and possible.is_empty() else kept
+    return kept if not kept or _can_hold(around, [constraints[n] for n in kept]) else None
+
+
+def _follows(
+    around: Around, given: Sequence[AffineConstraintExpr], constraint: AffineConstraintExpr
+) -> bool:
+    """Whether a constraint holds in all iterations in which others do: mostly their corners say so in plain numbers."""
+    if _extent(around, constraint)[0]:
+        return True
+    forms = [linear(each.lhs, around) for each in (constraint, *given)]
+    for point in corners(around, forms):
+        if not is_met(constraint, point) and all(is_met(each, point) for each in given):
+            return False
+    return _holding(around, given).is_subset(_holding(around, [constraint]))
+
+
+def _can_hold(around: Around, constraints: Sequence[AffineConstraintExpr]) -> bool:
+    """Whether all constraints hold in some iteration."""
+    if any(_extent(around, constraint)[1] for constraint in constraints):
+        return False
+    forms = [linear(each.lhs, around) for each in constraints]
+    for point in corners(around, forms):
+        if all(is_met(constraint, point) for constraint in constraints):
+            return True
+    return not _holding(around, constraints).is_empty()
+
+
+def _extent(around: Around, constraint: AffineConstraintExpr) -> tuple[bool, bool]:
+    """Whether interval arithmetic shows that an inequality always holds, and that it never does."""
+    form = linear(constraint.lhs, around)
+    if form is None or constraint.kind is not AffineConstraintKind.ge:
+        return False, False
+    low, high = extent(form, counters(around).ranges)
+    return low is not None and low >= 0, high is not None and high < 0
+
+
+def _holding(around: Around, constraints: Sequence[AffineConstraintExpr]) -> isl.Set:
+    """The iterations in which constraints hold."""
+    result = around.domain
+    for constraint in constraints:
+        result = result.intersect(constraint_set(constraint, around.variables, around.space))
+    return result
 
 
 def _replace(if_op: loop.IfOp, region: Region) -> None:

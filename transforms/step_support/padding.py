@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
 from ...analysis.alias import is_allocation
+from ...analysis.counters import counters, extent, linear
 from ...analysis.scop import Access
 from ...dialects import loop
+from ...dialects.affine_bounds import Range
 from ...dialects.schedule import Step
+from ...dialects.shaped import memref_type
 from .nest import Nest
 from .order import check_effects
 from .refusal import refuse
@@ -65,6 +68,8 @@ def _check(
             continue
         if not access.exact:
             raise refuse(step, "an access inside is not affine, so the overrun is unknown")
+        if _is_seen_harmless(nest, access, factors):
+            continue
         extra = _overrun(nest, access, factors)
         name = loop.buffer_name(access.buffer) or "a buffer"
         if not extra.is_subset(_existing(nest, access)) and not guards(access):
@@ -79,6 +84,61 @@ def _check(
                 f"the iterations beyond the end would overwrite elements of '%{name}' that are used",
                 remedy="use tail='guard' or 'peel'",
             )
+
+
+def _is_seen_harmless(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> bool:
+    """
+    Whether the ranges of subscripts show that the extra iterations touch elements that exist, and write none that is read:
+    with the loops rounded up no subscript leaves its axis, and what is written beyond the least end of each loop is, along some
+    axis, where no load is. What they do not show is for exact sets to say.
+    """
+    assert access.op.parent is not None
+    rounded = nest.frames.of(access.op.parent, factors)
+    forms = [None if e is None else linear(e, rounded.around) for e in access.place.subscripts]
+    ranges = counters(rounded.around).ranges
+    shape = memref_type(access.buffer).get_shape()
+    if None in forms or not all(
+        _is_within(extent(form, ranges), size)
+        for form, size in zip(forms, shape, strict=True)
+        if form is not None
+    ):
+        return False
+    if not access.is_write:
+        return True
+    if not is_allocation(access.buffer):
+        return False
+    reads = [
+        a for a in nest.dependences.scop.accesses if a.buffer is access.buffer and not a.is_write
+    ]
+    for number, for_op in enumerate(rounded.loops):
+        if for_op not in factors:
+            continue
+        position = rounded.around.parameters + number
+        beyond = list(ranges)
+        beyond[position] = TripCount(nest, for_op).range()[0], ranges[position][1]
+        written = [extent(form, beyond) for form in forms if form is not None]
+        if not all(_is_elsewhere(read, written) for read in reads):
+            return False
+    return True
+
+
+def _is_within(range_: Range, size: int) -> bool:
+    low, high = range_
+    return low is not None and high is not None and low >= 0 and high < size
+
+
+def _is_elsewhere(read: Access, written: Sequence[Range]) -> bool:
+    """Whether a load is of other elements than those within ranges, as is seen along one axis."""
+    for expr, (least, greatest) in zip(read.place.subscripts, written, strict=True):
+        form = None if expr is None else linear(expr, read.around)
+        if form is None:
+            continue
+        low, high = extent(form, counters(read.around).ranges)
+        if high is not None and least is not None and high < least:
+            return True
+        if low is not None and greatest is not None and low > greatest:
+            return True
+    return False
 
 
 def _overrun(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> isl.Set:

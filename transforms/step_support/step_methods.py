@@ -8,9 +8,10 @@ They are made from these classes; `step_methods.pyi` says to editors and type ch
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING
 from textwrap import fill
+from types import MethodType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from ...dialects.schedule import STEPS, Named, Step
@@ -101,32 +102,32 @@ def documentation_of(step_class: type[Step]) -> str:
 def add_methods(cls: type) -> None:
     """Give a class with `apply` a method for each step."""
     for step_class in STEPS.values():
-        setattr(cls, step_class.keyword, _Later(cls, step_class))
+        setattr(cls, step_class.keyword, StepMethod(cls, step_class))
 
 
-class _Later:
-    """A method that is made when it is first asked for: its documentation takes most of a millisecond to write."""
+class StepMethod:
+    # A method of a class that applies steps of one kind. Its documentation and its signature take most of a
+    # millisecond to write, and are written when somebody reads them: it has no other docstring therefore.
 
     def __init__(self, cls: type, step_class: type[Step]):
-        self.cls, self.step_class = cls, step_class
+        self.step_class = step_class
+        self.__name__ = step_class.keyword
+        self.__qualname__ = f"{cls.__name__}.{step_class.keyword}"
+        self.__module__ = cls.__module__
+
+    def __call__(self, methods: StepMethods, *arguments: Any, **named: Any) -> Any:
+        return methods.apply(make_step(self.step_class.keyword, list(arguments), named))
 
     def __get__(self, instance: object, owner: type) -> Any:
-        name = self.step_class.keyword
-        setattr(self.cls, name, _method(self.step_class, self.cls.__name__))
-        return getattr(owner if instance is None else instance, name)
+        return self if instance is None else MethodType(self, instance)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return signature_of(self.step_class)
 
-def _method(step_class: type[Step], owner: str) -> Callable[..., Any]:
-    keyword = step_class.keyword
-
-    def method(self: StepMethods, *arguments: Any, **named: Any) -> Any:
-        return self.apply(make_step(keyword, list(arguments), named))
-
-    method.__name__ = keyword
-    method.__qualname__ = f"{owner}.{keyword}"
-    method.__doc__ = documentation_of(step_class)
-    method.__signature__ = signature_of(step_class)  # pyright: ignore[reportFunctionMemberAccess]
-    return method
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return documentation_of(self.step_class)
 
 
 add_methods(StepMethods)

@@ -63,14 +63,23 @@ def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
     for op in operations_of(block):
         if op.parent is None:
             continue  # decided by what an operation before it is
-        if type(op) in _AFFINE and not nest.tidied(op, frame):
-            changed |= _tidy(op, frame)
-            if op.parent_block() is None:
-                continue
-            nest.tidied.add(op, frame)
-        if op.regions:
+        changed |= tidy_operation(nest, op, frame)
+        if op.regions and op.parent_block() is not None:
             for inner in blocks_of(op):
                 changed |= _tidy_block(nest, inner, nest.frames.inside(op, inner, frame))
+    return changed
+
+
+def tidy_operation(nest: Nest, op: Operation, frame: Frame) -> bool:
+    """
+    The same for one operation that stands in a frame, without what is inside of it; whether it changed, or is gone with
+    what it decides.
+    """
+    if type(op) not in _AFFINE or nest.tidied(op, frame):
+        return False
+    changed = _tidy(op, frame)
+    if op.parent_block() is not None:
+        nest.tidied.add(op, frame)
     return changed
 
 
