@@ -54,6 +54,11 @@ class Choice:
     plan: Plan
     cost: Cost | None
 
+    @property
+    def seconds(self) -> float | None:
+        """The predicted time on one core, where there is one."""
+        return None if self.cost is None else self.cost.seconds
+
     def __str__(self) -> str:
         predicted = (
             "" if self.cost is None else f"; predicted {self.cost}, bound by {self.cost.bound}"
@@ -71,8 +76,8 @@ class Family(Protocol):
         """Up to `n` plans for a kernel, cheapest first; none when it is not of this family."""
         ...
 
-    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
-        """Take the steps of a plan. Raises the Refusal of a step that is not legal."""
+    def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
+        """Take the steps of a choice's plan. Raises the Refusal of a step that is not legal."""
         ...
 
 
@@ -96,14 +101,14 @@ class Windows:
         choices += Contractions().propose(facts, target, n)
         return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else inf)[:n]
 
-    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+    def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
         if not kernel.facts.is_distributed:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
         found = find_window_reduction(kernel.facts)
         assert found is not None, "a plan of this family is for a reduction over windows"
-        schedule_windows(s, plan, kernel, found, target)
-        run_on_threads(s, target)
+        schedule_windows(s, choice.plan, kernel, found, target)
+        run_on_threads(s, target, choice.seconds)
 
 
 @frozen
@@ -115,15 +120,16 @@ class Contractions:
     def propose(self, facts: KernelFacts, target: Target, n: int) -> list[Choice]:
         return [Choice(self, plan, cost) for plan, cost in contraction_plans(facts, target, n)]
 
-    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
+    def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
         if not kernel.facts.is_distributed:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
+        plan = choice.plan
         if isinstance(plan, ConvolutionPlan):
             direct = only_contraction(kernel.facts, find_convolutions(kernel.facts))
             assert direct is not None, "a plan of this family is for a contraction"
             schedule_convolution(s, plan, kernel, direct, target)
-            run_on_threads(s, target)
+            run_on_threads(s, target, choice.seconds)
             return
         found = only_contraction(kernel.facts, find_contractions(kernel.facts))
         assert found is not None, "a plan of this family is for a contraction"
@@ -136,7 +142,8 @@ class Contractions:
                 raise TypeError(f"found {plan!r}, expected a plan for a contraction")
         # By columns only where a row of them is long work: both threads write the line at the border.
         row = found.extent(found.n[-1:]) * found.extent(found.k)
-        run_on_threads(s, target, columns if row < LONG_ROW * team(target) else ())
+        short = columns if row < LONG_ROW * team(target) else ()
+        run_on_threads(s, target, choice.seconds, short)
 
 
 @frozen
@@ -149,8 +156,8 @@ class RowBlocks:
         plans = row_blocks.propose(facts, target, n)
         return [Choice(self, plan, row_blocks.cost(plan, facts, target)) for plan in plans]
 
-    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
-        schedule_row_blocks(s, plan, kernel, target)
+    def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
+        schedule_row_blocks(s, choice.plan, kernel, target)
 
 
 @frozen
@@ -163,8 +170,8 @@ class Rows:
         plans = rows.propose(facts, target, n)
         return [Choice(self, plan, rows.cost(plan, facts, target)) for plan in plans]
 
-    def schedule(self, s: Session, plan: Plan, kernel: LoopFacts, target: Target) -> None:
-        schedule_rows(s, plan, kernel)
+    def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
+        schedule_rows(s, choice.plan, kernel)
 
 
 FAMILIES: tuple[Family, ...] = (Windows(), Contractions(), RowBlocks(), Rows())

@@ -103,7 +103,7 @@ def schedule_with(
     before = function.body.clone()
     session = Session(module, function)
     try:
-        choice.family.schedule(session, choice.plan, kernel or facts_of_loops(function), target)
+        choice.family.schedule(session, choice, kernel or facts_of_loops(function), target)
         write_updates_out(session)
         remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
         return session

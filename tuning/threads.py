@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from ..analysis.operations import operations_of_kinds
-from ..analysis.plans.threads import MANY, PARALLEL_WORK, team
+from ..analysis.plans.threads import chosen_for_threads, pays
 from ..dialects import loop
 from ..dialects.loop import LoopKind
 from ..targets.target import Target
@@ -18,22 +18,34 @@ COPYING = 16
 """Multiply-adds in the time of an element that is copied."""
 
 
-def run_on_threads(s: Session, target: Target, without: Collection[LoopHandle] = ()) -> None:
+def run_on_threads(
+    s: Session, target: Target, seconds: float | None, without: Collection[LoopHandle] = ()
+) -> None:
     """
-    Run each nest of a contraction's function on threads that is worth it, copies of operands included.
+    Run each nest of a contraction's function, which takes one core so many seconds, on threads that is worth it, copies of
+    operands included; none where its time is not known.
 
     Loops `without`, and their copies, stay serial: a line at the border of their iterations would be written by
     both threads.
     """
+    if seconds is None:
+        return
     serial = {copy.op for handle in without for copy in handle.copies}
-    for op in _within_sums(top_loops(s)):
-        loops = (op, *operations_of_kinds(op, {loop.ForOp}))
-        is_copy = not any(
-            isinstance(inner, loop.ForOp) and inner.kind.data is LoopKind.REDUCTION
-            for inner in loops
-        )
-        if iterations(s, op) * (COPYING if is_copy else 1) >= PARALLEL_WORK:
-            parallel(s, target, op, serial)
+    tops = top_loops(s)
+    computed = sum(iterations(s, op) for op in tops if not _is_copy(op))
+    each = seconds / max(computed, 1)
+    for op in _within_sums(tops):
+        own = iterations(s, op) * each * (COPYING if _is_copy(op) else 1)
+        if pays(own):
+            parallel(s, target, op, own, serial)
+
+
+def _is_copy(op: loop.ForOp) -> bool:
+    """Whether a nest sums nothing up."""
+    loops = (op, *operations_of_kinds(op, {loop.ForOp}))
+    return not any(
+        isinstance(inner, loop.ForOp) and inner.kind.data is LoopKind.REDUCTION for inner in loops
+    )
 
 
 def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
@@ -65,19 +77,25 @@ def _trips(s: Session, for_op: loop.ForOp) -> tuple[int, int | None]:
 
 
 def parallel(
-    s: Session, target: Target, for_op: loop.ForOp, serial: Collection[loop.ForOp] = ()
+    s: Session,
+    target: Target,
+    for_op: loop.ForOp,
+    seconds: float,
+    serial: Collection[loop.ForOp] = (),
 ) -> None:
     """
-    Run a nest on threads: the outermost of its loops that has many iterations for each thread, or as many for
-    all; without one, the outermost that has one for each. Loops that are `serial` are left out.
+    Run a nest that takes one core so many seconds on threads: that of its loops with which it takes least. Loops
+    that are `serial` are left out.
     """
-    threads = team(target)
-    free = [(op, _trips(s, op)[0]) for op in _free_loops(s, for_op) if op not in serial]
-    enough = [(op, trips) for op, trips in free if trips >= threads]
-    even = [op for op, trips in enough if trips >= MANY * threads or trips % threads == 0]
-    chosen = even or [op for op, _ in enough]
-    if chosen:
-        s.parallel(s.handle(chosen[0]))
+    free = _free_loops(s, for_op)
+    least = [_trips(s, op)[0] for op in free]
+    work, around, shares = max(iterations(s, for_op), 1), 1, list[float]()
+    for op, trips in zip(free, least, strict=True):
+        shares.append(0.0 if op in serial else min(around * iterations(s, op) / work, 1.0))
+        around *= trips
+    chosen = chosen_for_threads(least, seconds, target, shares)
+    if chosen is not None:
+        s.parallel(s.handle(free[chosen]))
 
 
 def _free_loops(s: Session, for_op: loop.ForOp | None) -> list[loop.ForOp]:

@@ -10,7 +10,7 @@ from .lanes import block_lanes
 from .row_chain import RowChain
 from .row_nests import Nest, runs_in_lanes
 from .row_traffic import traffic
-from .threads import chosen_for_threads, paying_bytes
+from .threads import chosen_for_threads, memory_seconds, pays
 
 LARGE_SHARE = 8
 """A nest with less than this part of the work is not worth the start of a team."""
@@ -57,12 +57,13 @@ def _lanes(chain: RowChain, together: Sequence[int], axis: int, target: Target) 
 
 def loops_on_threads(chain: RowChain, rows: int, ahead: Sequence[int], target: Target) -> Numbered:
     """The loops that run on threads, where there is enough work: one of the chain's, and one of each nest before it."""
-    if traffic(chain.facts) < paying_bytes(target):
+    seconds = memory_seconds(traffic(chain.facts), target)
+    if not pays(seconds):
         return ()
     first = chain.statement(chain.rows[0]).extents
     assert first is not None, "a chain's rows and batch are numbers"
     batch, total = first[: chain.depth - 1], first[chain.depth - 1]
-    found = chosen_for_threads([*batch, -(-total // rows)], target)
+    found = chosen_for_threads([*batch, -(-total // rows)], seconds, target)
     threads = [] if found is None else [(chain.rows[0], found)]
     # A batch of one has no loop that what is made ahead would be in.
     apart = ahead if prod(batch) == 1 else [n for n in ahead if not chain.is_batched(n)]
@@ -70,7 +71,7 @@ def loops_on_threads(chain: RowChain, rows: int, ahead: Sequence[int], target: T
     for number in apart:
         axes = [axis.extent for axis in chain.statement(number).axes[:-1]]
         free = [extent for extent in axes if isinstance(extent, int)]
-        axis = chosen_for_threads(free, target) if chain.is_parallel(number) else None
+        axis = chosen_for_threads(free, seconds, target) if chain.is_parallel(number) else None
         if axis is not None and points[number] * LARGE_SHARE >= sum(points.values()):
             threads.append((number, axis))
     return tuple(threads)

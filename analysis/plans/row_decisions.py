@@ -23,7 +23,7 @@ from .row_nests import (
 )
 from .row_traffic import fetched_ahead, passing_caches, traffic
 from .rows_plan import NestPlan, RowsPlan, Square, ThreadLoop, Word
-from .threads import chosen_for_threads, paying_bytes, team
+from .threads import chosen_for_threads, memory_seconds, pays, team
 
 LEAST_TERMS = 16
 """Terms of each thread's part of a summation, at least: the parts are added up afterwards."""
@@ -55,7 +55,8 @@ class Decisions:
         self.facts, self.target, self.core = facts, target, target.core
         self.written = written
         self.nests = nests_of(facts)
-        self.traffic = traffic(facts)
+        self.seconds = memory_seconds(traffic(facts), target)
+        """in which one core gets at what the kernel is given"""
 
     @property
     def share_loops(self) -> bool:
@@ -219,7 +220,7 @@ class Decisions:
             return replace(plan, results=most)
         around, threads = prod(map(nest.extent, plan.order[:-2])), team(self.target)
         is_dealt = (
-            self.traffic >= paying_bytes(self.target)
+            pays(self.seconds)
             and around < threads
             and nest.extent(outer) >= LEAST_TERMS * threads
             and nest.sums_in_any_order
@@ -305,7 +306,7 @@ class Decisions:
 
     def _threads(self, plan: RowsPlan) -> tuple[ThreadLoop, ...]:
         """A loop of each nest that is much of the work, where there is enough of it."""
-        if self.traffic < paying_bytes(self.target):
+        if not pays(self.seconds):
             return ()
         groups = self._groups(plan)
         work = [sum(self.nests[n].points for n in group) for group in groups]
@@ -332,7 +333,7 @@ class Decisions:
         """Of the loops that most of the work is in, outermost first, as long as they are parallel."""
         number = max(group, key=lambda n: self.nests[n].points)
         loops = free_loops(self.nests[number], plan.nests[number], plan.fused)
-        found = chosen_for_threads([trips for _, _, trips in loops], self.target)
+        found = chosen_for_threads([trips for _, _, trips in loops], self.seconds, self.target)
         return None if found is None else ThreadLoop(number, *loops[found][:2])
 
 

@@ -14,8 +14,21 @@ from .rows_plan import Fetch, NestPlan, RowsPlan
 
 
 def traffic(facts: KernelFacts) -> int:
-    """The bytes of the arrays that a kernel is given, those of unknown size apart."""
-    return sum(facts.buffers[n].bytes or 0 for n in _arguments(facts))
+    """The bytes of the arrays and constants that a kernel is given, those of unknown size apart."""
+    given = sum(facts.buffers[n].bytes or 0 for n in _arguments(facts))
+    constants = (n for n, buffer in enumerate(facts.buffers) if buffer.home is Home.CONSTANT)
+    return given + sum(_read_of(facts, number) for number in constants)
+
+
+def _read_of(facts: KernelFacts, buffer: int) -> int:
+    """The bytes that are read of a buffer: of a table no more than is looked up."""
+    points = sum(
+        statement.points or 0
+        for statement in facts.statements
+        if any(read.buffer == buffer for read in statement.reads)
+    )
+    found = facts.buffers[buffer]
+    return min(found.bytes or 0, points * found.element_bytes)
 
 
 def _arguments(facts: KernelFacts) -> list[int]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ...targets.target import Target
 from .cost import balanced, round_up
 
 PARALLEL_WORK = 1 << 20
-"""Multiply-adds from which threads pay: about ten microseconds of one core, several times a team's start."""
+"""Multiply-adds from which blocks are dealt to threads: about ten microseconds of one core, several times a team's start."""
 
-TEAM_SECONDS = 5e-6
-"""A parallel region's start and end on an idle machine, about (docs/threads.md)."""
+TEAM_SECONDS = 3e-6
+"""A parallel region's start and end on an idle machine where its threads have slept, about (docs/threads.md)."""
 
 PAYING = 4
 """Times a team's start, of one core's work, from which threads pay: two of them save half of that, twice the start."""
-
-MANY = 8
-"""Iterations for each thread from which it matters little that one has one more."""
 
 
 def team(target: Target) -> int:
@@ -25,20 +23,37 @@ def team(target: Target) -> int:
     return max(target.cores, 2)
 
 
-def paying_bytes(target: Target) -> float:
-    """Memory traffic from which threads pay."""
-    return PAYING * TEAM_SECONDS * target.rates.bandwidth("memory")
+def pays(seconds: float) -> bool:
+    """Whether what takes one core so long is worth a team."""
+    return seconds >= PAYING * TEAM_SECONDS
 
 
-def chosen_for_threads(trips: Sequence[int], target: Target) -> int | None:
+def memory_seconds(bytes_: float, target: Target) -> float:
+    """How long one core takes for so much memory traffic, at least."""
+    return bytes_ / target.rates.bandwidth("memory")
+
+
+def chosen_for_threads(
+    trips: Sequence[int], seconds: float, target: Target, shares: Sequence[float] = ()
+) -> int | None:
     """
-    Which of several loops, outermost first, runs on threads: the first that has many iterations for each thread,
-    or as many for all; without one, the first that has one for each.
+    Which of several loops, outermost first, runs on threads, of a nest that takes one core `seconds`: that with which it
+    takes least, or None where all are slower than one core.
+
+    The thread that has most iterations is waited for: as many as there are, over the threads, rounded up. Each iteration of the
+    loops around starts a team of its own. Of the nest only the part in `shares`, where they are given, is in a loop: what is beside
+    it runs on one thread.
     """
     threads = team(target)
-    enough = [n for n, count in enumerate(trips) if count >= threads]
-    even = [n for n in enough if trips[n] >= MANY * threads or trips[n] % threads == 0]
-    return next(iter(even or enough), None)
+    found: dict[int, float] = {}
+    for number, count in enumerate(trips):
+        if count >= threads:
+            share = shares[number] if shares else 1.0
+            dealt_out = share * -(-count // threads) / count
+            teams = prod(trips[:number])
+            found[number] = seconds * (1 - share + dealt_out) + teams * TEAM_SECONDS
+    best = min(found, key=lambda number: (found[number], number), default=None)
+    return None if best is None or found[best] >= seconds else best
 
 
 def dealt(extent: int, most: int, unit: int, threads: int, cost: int) -> int:

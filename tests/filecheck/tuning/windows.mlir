@@ -6,7 +6,7 @@
 // done while the sums are there.
 // CHECK: scheduled as windows: tile {{.*}} of the result, axes {{.*}}3 of the window written out, copies the image with its border
 // LOOP-LABEL: @depthwise.
-// LOOP:         loop.for parallel "c.init"
+// LOOP:         loop.for parallel threads "c.init"
 // LOOP-NEXT:      %image = loop.alloc stack : memref<1x1x30x30xf32>
 // LOOP:           %tile = loop.alloc register
 // LOOP-NOT:       loop.alloc

@@ -1,0 +1,56 @@
+"""Which loops plans run on threads, by the time that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.plans.threads import PAYING, TEAM_SECONDS, chosen_for_threads, pays
+from stepwell.targets.target import Target
+
+TARGET = Target.of("zen4")  # two threads at least, as many as it has cores
+LONG, SHORT = 1e-2, 40e-6
+
+
+@pytest.mark.parametrize(
+    ("trips", "seconds", "expected"),
+    [
+        ((8, 100), LONG, 0),
+        ((9, 56), SHORT, 0),  # five of nine, and one team
+        ((3, 56), LONG, 1),  # three teams cost less than a third thread's share
+        ((1, 5, 64), SHORT, 1),
+        ((1,), LONG, None),
+        ((), LONG, None),
+        ((7, 7, 4), SHORT, 0),
+        ((2,), TEAM_SECONDS, None),  # a team takes longer to start
+    ],
+)
+def test_the_loop_with_which_a_nest_is_done_first(
+    trips: tuple[int, ...], seconds: float, expected: int | None
+):
+    assert chosen_for_threads(trips, seconds, TARGET) == expected
+
+
+def test_what_is_beside_a_loop_runs_on_one_thread():
+    assert chosen_for_threads((3, 30), LONG, TARGET) == 1
+    assert chosen_for_threads((3, 30), LONG, TARGET, (1.0, 0.5)) == 0
+    assert chosen_for_threads((4, 30), LONG, TARGET, (0.0, 1.0)) == 1  # the first stays serial
+
+
+def test_a_nest_pays_from_a_few_starts_of_a_team_on():
+    assert pays(PAYING * TEAM_SECONDS) and not pays(PAYING * TEAM_SECONDS / 2)
+
+
+def _on_threads(f: Callable[..., Any], *args: Any) -> bool:
+    return "threads" in sw.jit(f, target="zen4").lower(*args).as_text("loop")
+
+
+def test_constants_that_are_read_count_and_tables_do_not():
+    weights = np.ones((960, 1280), np.float32)
+    assert _on_threads(lambda x: x @ weights, np.ones((1, 960), np.float32))
+    assert not _on_threads(lambda x: x @ weights[:16, :64], np.ones((1, 16), np.float32))
+    table = np.ones((100_000, 64), np.float32)
+    assert not _on_threads(lambda i: sw.take(table, i, axis=0) * 2, np.arange(5))
