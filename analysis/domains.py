@@ -86,11 +86,10 @@ class Around:
         """The loops' variables, without names: copies of a loop and loops of other nests are over the same sets."""
         return _space(self.parameters, self.depth)
 
-    @cached_property
-    def variables(self) -> list[isl.PwAff]:
+    @property
+    def variables(self) -> tuple[isl.PwAff, ...]:
         """What dimensions of expressions stand for."""
-        parameters = [parameter(self.space, n) for n in range(self.parameters)]
-        return parameters + [variable(self.space, n) for n in range(self.depth)]
+        return _variables(self.parameters, self.depth)
 
     @property
     def domain(self) -> isl.Set:
@@ -108,6 +107,14 @@ def _space(parameters: int, depth: int) -> isl.Space:
     for n in range(parameters):
         space = space.set_dim_name(isl.dim_type.param, n, f"p{n}")
     return space
+
+
+@lru_cache(REMEMBERED)
+def _variables(parameters: int, depth: int) -> tuple[isl.PwAff, ...]:
+    """The functions that are parameters and then loops' variables: one space is that of all nests as deep."""
+    space = _space(parameters, depth)
+    found = [parameter(space, n) for n in range(parameters)]
+    return (*found, *(variable(space, n) for n in range(depth)))
 
 
 @lru_cache(REMEMBERED)

@@ -78,7 +78,7 @@ class Step:
     @classmethod
     def first_parameter(cls) -> str:
         """The name of the parameter that says what it is about: `loop`, `buffer`, or `function` for all of one."""
-        return fields(cls)[0].name  # pyright: ignore[reportArgumentType]
+        return names_of(cls)[0]
 
     @property
     def target(self) -> str:
