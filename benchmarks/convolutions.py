@@ -57,12 +57,12 @@ class Case:
     """the result as networks have it, (n, c, h, w)"""
 
 
-def plain(layer: Layer) -> Case:
+def plain(layer: Layer, target: str) -> Case:
     import stepwell as sw
 
     image, weights = layer.arrays()
 
-    @sw.jit
+    @sw.jit(target=target)
     def convolution(x: Any) -> Any:
         return sw.conv(
             x,
@@ -83,6 +83,7 @@ def blocked_name(layer: Layer, is_guarded: bool) -> str:
 def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
     """On channels in blocks of a vector; the border is part of the image, or read through a guard."""
     import stepwell as sw
+    from stepwell.driver.options import Options
     from stepwell.frontend.text import parse_text
 
     block = sw.Target.of(target).core.lanes(4)
@@ -116,7 +117,13 @@ def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
         return np.asarray(found).transpose(0, 1, 4, 2, 3).reshape(shape)
 
     name = blocked_name(layer, is_guarded)
-    return Case(name, layer, sw.Lowered(parse_text(text, "blocked.mlir")), arguments, as_plain)
+    return Case(
+        name,
+        layer,
+        sw.Lowered(parse_text(text, "blocked.mlir"), options=Options(target)),
+        arguments,
+        as_plain,
+    )
 
 
 def _over(axes: dict[str, int]) -> str:
@@ -245,7 +252,9 @@ def main() -> None:
 
 def cases(target: str) -> dict[str, Callable[[], Case]]:
     """What makes each case, by its name."""
-    makers: dict[str, Callable[[], Case]] = {str(each): partial(plain, each) for each in LAYERS}
+    makers: dict[str, Callable[[], Case]] = {
+        str(each): partial(plain, each, target) for each in LAYERS
+    }
     for layer in BLOCKED:
         for is_guarded in (False, True) if layer.border else (False,):
             name = blocked_name(layer, is_guarded)

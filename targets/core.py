@@ -97,6 +97,14 @@ class Core:
         """
         return self.vector_bits >= 512 or (self.vector_bits >= 256 and bytes_ >= 4)
 
+    @property
+    def stores_by_masks(self) -> bool:
+        """
+        Whether storing some lanes of a vector takes no longer than storing all: not with AVX's VMASKMOV, which is dozens of
+        operations on AMD's cores. (uops.info.)
+        """
+        return self.vector_bits >= 512
+
     def cache(self, level: int) -> Cache:
         """The data cache of a level; the last one inside it where there is none of that level."""
         return [cache for cache in self.caches if cache.level <= level][-1]

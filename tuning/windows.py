@@ -46,6 +46,7 @@ class _Windows:
     ):
         self.s, self.plan, self.kernel, self.r = s, plan, kernel, r
         self.width = target.core.lanes(r.facts.element_bytes(r.result))
+        self.core = target.core
         self.level_1 = target.core.cache(1)
         self.tile = [*([] if plan.rows is None else [plan.rows]), plan.lanes]
         """the axes that are cut into tiles, with their sizes"""
@@ -216,18 +217,32 @@ class _Windows:
 
     def vectorize(self) -> None:
         """One axis in lanes, rows and terms written out; the copies of the image in lanes too."""
-        s, lanes = self.s, self.plan.lanes[0]
-        dimension = self.r.result.dimension_of(lanes) or 0
+        s = self.s
+        dimension = self.r.result.dimension_of(self.plan.lanes[0]) or 0
         for tile, kept in self.kept:
-            for loop in (*tile.columns, kept.copy_along(dimension), kept.out_along(dimension)):
+            for loop in (*tile.columns, kept.copy_along(dimension)):
                 in_lanes(s, loop, tile.wide)
+            self._in_lanes_to_memory(kept.out_along(dimension), tile.wide)
         for loop, wide in self.finishing:
-            in_lanes(s, loop, wide)
+            self._in_lanes_to_memory(loop, wide)
         if self.halo is not None:
             for nest in (self.halo.copy_in, *self.halo.borders):
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
         s.tidy()
+        self._write_out()
+
+    def _in_lanes_to_memory(self, loop: LoopHandle | None, wide: int) -> None:
+        """A loop that stores the result, of which lanes are left out, or in pieces where masked stores are slow."""
+        if self.core.stores_by_masks or loop is None or loop.is_gone or loop.trips is None:
+            in_lanes(self.s, loop, wide)
+        else:
+            self.s.vectorize(loop)
+
+    def _write_out(self) -> None:
+        """Rows and terms."""
+        s, lanes = self.s, self.plan.lanes[0]
+        dimension = self.r.result.dimension_of(lanes) or 0
         for axis in (*self.plan.columns, *self.plan.inner):
             for copy in self.window[axis].copies:
                 write_out(s, copy)

@@ -123,8 +123,8 @@ def _tiles_with_lanes(
     c: Contraction, model: Model, axis: int, order: tuple[tuple[int, ...], tuple[int, ...]]
 ) -> Iterator[_Tiles]:
     """
-    Tiles whose accumulators fit the registers beside a broadcast element and the vectors of the operand that is
-    smaller in the tile.
+    Tiles whose accumulators fit the registers beside what is loaded of the operand in lanes and one element of the other, or all of
+    the other and the vectors that are loaded of the first one at once.
     """
     packs = axis in c.n and c.stride(c.right, axis) != 1
     extent, width = model.extents[axis], model.lanes
@@ -147,7 +147,10 @@ def _tiles_with_lanes(
             most //= 2  # the other half is for elements that several terms share
         sizes = _size_table(tuple(min(size, most) for size in extents), most)
         found = bound.counted(sizes)
-        used = found.rows * vectors + np.minimum(found.left, found.right) + 1
+        in_lanes, other = (
+            (found.right, found.left) if model.right[axis] else (found.left, found.right)
+        )
+        used = found.rows * vectors + np.minimum(in_lanes + 1, other + vectors)
         fits = used <= registers
         sizes, found = sizes[fits], Counted(*(numbers[fits] for numbers in found))
         left_first = found.left <= found.right

@@ -92,9 +92,16 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
     for vectors in range(1, MOST_VECTORS + 1):
         if vectors > 1 and (vectors - 1) * width >= extent:
             return
+        shared = False
         for rows in range(1, 1 if row is None else r.extent(row)) or (1,):
             plan = _plan(model, vectors * width, None if row is None else (row, rows))
-            if model.registers(plan) > model.core.vector_registers:
+            if not model.fits(plan) and vectors == 1 and not shared:
+                # Terms apart leave registers to more rows, each of which loads what it reads.
+                plan = replace(plan, inner=(), outer=(*plan.outer, *plan.inner))
+            elif model.fits(plan):
+                # A tile that is less tall than the window shares little.
+                shared = shared or rows >= r.extent(*plan.inner)
+            if not model.fits(plan):
                 break
             yield plan
             if plan.halo and row is not None and not model.is_near(plan):
@@ -106,7 +113,7 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
                     yield replace(together, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
-            if model.registers(whole) <= model.core.vector_registers:
+            if model.fits(whole):
                 yield whole
 
 
@@ -138,6 +145,9 @@ class _Model:
         taps = self.r.extent(*plan.inner)
         return vectors * rows + taps * len(self.r.filters) + taps * vectors
 
+    def fits(self, plan: WindowsPlan) -> bool:
+        return self.registers(plan) <= self.core.vector_registers
+
     def with_columns_together(self, plan: WindowsPlan) -> WindowsPlan | None:
         """
         The plan in which a row has all columns of its windows at once, where lanes take every other element: vectors
@@ -147,8 +157,7 @@ class _Model:
         if stride in (None, 0, 1) or not plan.columns or not plan.inner:
             return None
         together = replace(plan, columns=(), inner=(*plan.inner, *plan.columns))
-        fits = self.registers(together) <= self.core.vector_registers
-        return together if fits else None
+        return together if self.fits(together) else None
 
     def _tile(self, plan: WindowsPlan) -> tuple[int, int]:
         """Vectors and rows of a tile."""
@@ -205,9 +214,10 @@ class _Model:
         loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
         loads += self._misses(plan, read, vectors) * each
         part = self.half if 2 * plan.lanes[1] <= self.width else 1.0
-        busy = max(self.terms * rows * vectors / core.fma_ports, loads / core.load_ports) * part
-        # Rows do not wait for each other, the terms of one do.
-        latency = self.terms * (core.fma_latency + 1)
+        sums = self.terms * rows * vectors
+        busy = max(sums / core.fma_ports, loads / core.load_ports) * part
+        # Rows do not wait for each other, the terms of one do, while a core looks ahead to the next tile.
+        latency = self.terms * (core.fma_latency + 1) * min(1.0, (sums + loads) / core.window)
         ending = part * rows * vectors / core.store_ports + core.fma_latency
         return max(busy, latency) + ending + (self._masking(plan, vectors) if is_edge else 0.0)
 
@@ -226,8 +236,11 @@ class _Model:
     def _loads(self, access: Access, plan: WindowsPlan, is_masked: bool = False) -> float:
         """Instructions for one vector of an operand."""
         stride = self.r.facts.stride(access, plan.lanes[0])
-        if stride in (0, 1):
+        if stride == 0:
             return 1
+        if stride == 1:  # vectors of all columns but one lie across two lines
+            line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(access)
+            return 1 + (self.width - 1) * element / line * self.core.split_load
         if stride is None or abs(stride) > MOST_APART:
             return self.width * LANE_BY_LANE
         if is_masked:  # each column's lanes have masks of their own

@@ -99,9 +99,9 @@ class PrefetchPlan:
         names = iter(self.names)
         made: list[loop.ForOp] = []
         along: list[AffineExpr] = []
+        neighbours = 0 if self.parts else _axis_of_neighbours(self.buffer)
         for axis, extent in enumerate(extents):
-            is_last = axis == len(extents) - 1
-            step = elements_of_a_line(self.buffer) if is_last else 1
+            step = elements_of_a_line(self.buffer) if axis == neighbours else 1
             if extent <= step:
                 along.append(AffineExpr.constant(0))
                 continue
@@ -131,6 +131,12 @@ def elements_of_a_line(buffer: SSAValue) -> int:
     if not strides or strides[-1] != 1:
         return 1
     return max(1, LINE_BYTES // (max(8, bit_width(element)) // 8))
+
+
+def _axis_of_neighbours(buffer: SSAValue) -> int:
+    """The axis whose elements a line has: the last one that has several."""
+    shape = memref_type(buffer).get_shape()
+    return max((axis for axis, size in enumerate(shape) if size != 1), default=len(shape) - 1)
 
 
 @planner(Prefetch)

@@ -6,6 +6,7 @@
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i inside=j}' | filecheck %s --check-prefix PIECES
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=k}' | filecheck %s --check-prefix STEPS
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=m}' | filecheck %s --check-prefix ROWS
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=ones/A at=i}' | filecheck %s --check-prefix ONES
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j inside=i}' 2>&1 | filecheck %s --check-prefix AROUND
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=open}' 2>&1 | filecheck %s --check-prefix UNCOUNTED
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=0}' 2>&1 | filecheck %s --check-prefix DISTANCE
@@ -35,9 +36,9 @@
 // PIECES-LABEL: func.func private @rows
 // PIECES:          loop.for parallel "j" %j = 0 to 40 {
 // PIECES-NEXT:       loop.prefetch %C[%j, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:42:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
-// LANES: error: {{.*}}prefetch.mlir:43:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:42:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// DISTANCE: error: {{.*}}prefetch.mlir:43:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
+// LANES: error: {{.*}}prefetch.mlir:44:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:43:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -48,8 +49,22 @@ func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:54:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:55:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// Axes of one element behind them do not keep neighbours apart.
+// ONES-LABEL: func.func private @ones
+// ONES:          loop.for parallel "A.prefetch0" %{{.*}} = 0 to 40 step 16 {
+// ONES-NEXT:       loop.prefetch %A[%{{.*}}, %{{.*}}, 0, 0]
+func.func private @ones(%A: memref<40x40x1x1xi32>) attributes {stepwell.noalias} {
+  loop.for parallel "i" %i = 0 to 40 {
+    loop.for parallel "j" %j = 0 to 40 {
+      %a = loop.load %A[%i, %j, 0, 0] : memref<40x40x1x1xi32>
+      loop.store %a, %A[%i, %j, 0, 0] : memref<40x40x1x1xi32>
+    }
+  }
+  func.return
+}
+
+// OPEN: error: {{.*}}prefetch.mlir:69:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:70:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
