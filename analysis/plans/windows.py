@@ -236,7 +236,7 @@ class _Model:
     def _loads(self, access: Access, plan: WindowsPlan, is_masked: bool = False) -> float:
         """Instructions for one vector of an operand."""
         stride = self.r.facts.stride(access, plan.lanes[0])
-        if stride == 0:
+        if stride == 0 or (stride == 1 and not self.r.taps(plan.lanes[0])):
             return 1
         if stride == 1:  # vectors of all columns but one lie across two lines
             line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(access)

@@ -24,7 +24,7 @@
 // SPR: grouped.
 // SPR-NEXT: chosen windows: tile 14x16 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
 // SPR: depthwise.
-// SPR-NEXT: chosen windows: tile 14x16 of the result, axes 4, 3 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 19x16 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;
