@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Literal
 
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
@@ -26,7 +25,7 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .lanes import vectorize_in_blocks
-from .levels import Level, Nest
+from .levels import Level, Nest, is_in, last_of
 from .panels import Packing, Panels, cut_into_panels, packed_order, vectorize_panels
 from .register_tile import (
     Tile,
@@ -39,6 +38,7 @@ from .register_tile import (
     write_out_sum,
 )
 from .session import Session
+from .tile_hints import ask_for_panels, ask_for_results
 
 
 def schedule_tiles(
@@ -373,17 +373,13 @@ class _Tiles:
             return
         copies = self._level("m").copies
         if self.is_deep:  # the last tiles of the last block
-            blocks = copies if self.plan.mc >= self.m else tuple(map(self._peeled, copies))
+            blocks = (
+                copies
+                if self.plan.mc >= self.m
+                else tuple(last_of(self.s, copy) for copy in copies)
+            )
             copies = [tile for block in blocks for tile in self.tile.copies_in(block)]
-        self.row_backs += map(self._peeled, copies)
-
-    def _peeled(self, loop_: LoopHandle) -> LoopHandle:
-        """The loop over the last iteration of one: itself where it has no others."""
-        if loop_.trips == 1:
-            return loop_
-        back = self.s.peel(loop_, back=1).back
-        assert back is not None
-        return back
+        self.row_backs += [last_of(self.s, copy) for copy in copies]
 
     def _peel_columns(self, outermost: LoopHandle) -> None:
         """
@@ -413,7 +409,7 @@ class _Tiles:
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
             pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
             if self.by_panels:
-                around = next(copy for copy in self.shared.copies if _is_in(handle, copy))
+                around = next(copy for copy in self.shared.copies if is_in(handle, copy))
                 result = panels.get(around) or self._panel(around, pads)
                 panels[around] = result
                 tile = pad_loops(self.s, tile)
@@ -427,28 +423,18 @@ class _Tiles:
         self.s.tidy()
 
     def _fetch_ahead(self) -> None:
-        """
-        While tiles use one panel of B, ask for the next one: to L2, a part of it in each step of their sums. And while a tile is
-        computed, for the next one's part of the result, or of what it is finished with, in each step as well.
-        """
+        """While a tile is computed, ask for the next panel of B, and for the next part of the result or of what it is finished with."""
         if self.plan.prefetch and self.panels is not None:
-            tiles = self.deep_block or self._level("n", "tile")
-            for at in tiles.copies if self.is_deep else (tiles,):
-                (summed, *_) = self.summed.copies_in(at)
-                hints = self.s.prefetch(self.panels, at, locality=2, inside=summed)
-                self.prefetches = (*self.prefetches, *hints.loops)
+            blocks = () if self.deep_block is None else self.deep_block.copies
+            around = blocks or (self._level("n", "tile"),)
+            self.prefetches += ask_for_panels(self.s, self.panels, around, self.summed)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
-        for result, loop in product(results, loops.copies):
-            if loop.trips is None or loop.trips > 1:
-                sums = self.summed.copies_in(loop)
-                inside = sums[0] if len(sums) == 1 and sums[0].trips else ""
-                hints = self.s.prefetch(result, loop, 1, 3, inside)
-                self.prefetches = (*self.prefetches, *hints.loops)
+        self.prefetches += ask_for_results(self.s, results, loops.copies)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
@@ -461,8 +447,8 @@ class _Tiles:
     def _tile(self, at: LoopHandle) -> Tile:
         """The tiles that are the iterations of one loop."""
         plan = self.plan
-        is_last_row = any(_is_in(at, back) for back in self.row_backs)
-        is_last_column = any(_is_in(at, back) for back in self.column_backs)
+        is_last_row = any(is_in(at, back) for back in self.row_backs)
+        is_last_column = any(is_in(at, back) for back in self.column_backs)
         rest_m, rest_n = self.m % plan.mr, self.n % plan.nr
         is_apart = self.is_deep or self.is_blocked
         nests = [self.init, self.update] if self.init and not is_apart else [self.update]
@@ -489,7 +475,7 @@ class _Tiles:
                 in_lanes(s, copy, self.lanes)
         for nest in (self.finish, self.init if self.is_deep else None):
             for copy in () if nest is None else nest.column.copies:
-                is_last = any(_is_in(copy, back) for back in self.column_backs)
+                is_last = any(is_in(copy, back) for back in self.column_backs)
                 columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
                 in_lanes(s, copy, vector_span(columns, self.lanes))
         vectorize_panels(s, self.cut_copies, self.lanes)
@@ -510,8 +496,3 @@ class _Tiles:
         vectors = -(-self.plan.nr // self.lanes)
         for loop in self.whole_sums:
             write_out_sum(s, loop, self.plan.mr, vectors, self.core)
-
-
-def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
-    """Whether a loop is another, or stands inside of it."""
-    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))

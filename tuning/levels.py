@@ -6,6 +6,7 @@ from typing import Literal
 
 from ..frozen import frozen
 from ..transforms.step_support.handles import LoopHandle
+from .session import Session
 
 
 @frozen
@@ -26,3 +27,17 @@ class Nest:
     levels: tuple[LoopHandle, ...]
     row: LoopHandle
     column: LoopHandle
+
+
+def is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
+    """Whether a loop is another, or stands inside of it."""
+    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))
+
+
+def last_of(s: Session, loop: LoopHandle) -> LoopHandle:
+    """A loop over the last iteration of one alone: itself where it has no others."""
+    if loop.trips == 1:
+        return loop
+    back = s.peel(loop, back=1).back
+    assert back is not None
+    return back

@@ -1,0 +1,34 @@
+"""Hints that stand in register tiles: what later tiles use is asked for while one is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from .session import Session
+
+
+def ask_for_panels(
+    s: Session, panels: BufferHandle, around: Iterable[LoopHandle], summed: LoopHandle
+) -> tuple[LoopHandle, ...]:
+    """
+    Ask for the panel that the next iteration of each loop `around` uses: to L2, a part of it in each step of the sums of the tiles
+    that use the one before. The loops of the hints.
+    """
+    made: list[LoopHandle] = []
+    for at in around:
+        first, *_ = summed.copies_in(at)
+        made += s.prefetch(panels, at, locality=2, inside=first).loops
+    return tuple(made)
+
+
+def ask_for_results(
+    s: Session, results: Iterable[BufferHandle], loops: Iterable[LoopHandle]
+) -> tuple[LoopHandle, ...]:
+    """Ask for the part of each result that the next iteration of each loop stores, or finishes with. The loops of the hints."""
+    made: list[LoopHandle] = []
+    for result, loop in product(results, loops):
+        if loop.trips is None or loop.trips > 1:
+            made += s.prefetch(result, loop, 1, locality=3).loops
+    return tuple(made)
