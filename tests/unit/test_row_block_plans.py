@@ -162,7 +162,7 @@ def test_threads_are_part_of_the_plan(batch: int, axis: int) -> None:
     """The batch where each thread has as many entries; else the blocks of rows."""
     plan = first(facts(loops(1024, 1024, batch=batch)), Target.parse("zen4:cores=4"))
     assert plan.threads == ((plan.chain[0], axis),)
-    assert not first(facts(loops())).threads
+    assert not first(facts(loops(16, 16))).threads
 
 
 def test_operands_are_computed_where_they_are_packed() -> None:
@@ -179,7 +179,7 @@ def test_other_kernels_have_none(function) -> None:
 def test_every_plan_computes_the_same(number: int) -> None:
     """Of the alternatives too: what is left over of rows and columns, and operands packed or not."""
     from stepwell.analysis.facts import facts_of_loops as read
-    from stepwell.tuning.families import RowBlocks
+    from stepwell.tuning.families import Choice, RowBlocks
     from stepwell.tuning.session import Session
 
     rng = np.random.default_rng(0)
@@ -193,7 +193,8 @@ def test_every_plan_computes_the_same(number: int) -> None:
     target = Target.host()
     plans = propose(read(function).facts, target, 12)
     plan = plans[min(2 * number, len(plans) - 1)]
-    RowBlocks().schedule(Session(module, function), plan, read(function), target)
+    choice = Choice(RowBlocks(), plan, None)
+    choice.family.schedule(Session(module, function), choice, read(function), target)
     result = schedule.lowered().compile(threads=1)(*arrays)
     assert np.allclose(result, sw.jit(attention)(*arrays), atol=1e-5)
 
