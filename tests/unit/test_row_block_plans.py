@@ -162,7 +162,7 @@ def test_threads_are_part_of_the_plan(batch: int, axis: int) -> None:
     """The batch where each thread has as many entries; else the blocks of rows."""
     plan = first(facts(loops(1024, 1024, batch=batch)), Target.parse("zen4:cores=4"))
     assert plan.threads == ((plan.chain[0], axis),)
-    assert not first(facts(loops(64, 64))).threads
+    assert not first(facts(loops(128, 128, 16))).threads
 
 
 def test_operands_are_computed_where_they_are_packed() -> None:
