@@ -64,7 +64,8 @@ class _Tiles:
         self, s: Session, plan: ContractionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
-        self.core, self.lanes = target.core, target.core.lanes(c.result_bytes)
+        self.core, self.is_x86 = target.core, target.triple.startswith("x86_64")
+        self.lanes = target.core.lanes(c.result_bytes)
         self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
         self.k = c.extent(c.k)
         self.is_deep = plan.kc < self.k and not plan.k_outside
@@ -434,7 +435,8 @@ class _Tiles:
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
-        self.prefetches += ask_for_results(self.s, results, loops.copies, self.summed)
+        summed = self.summed if self.is_x86 else None  # LLVM's accumulators would move on AArch64
+        self.prefetches += ask_for_results(self.s, results, loops.copies, summed)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

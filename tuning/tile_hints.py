@@ -24,16 +24,19 @@ def ask_for_panels(
 
 
 def ask_for_results(
-    s: Session, results: Iterable[BufferHandle], loops: Iterable[LoopHandle], summed: LoopHandle
+    s: Session,
+    results: Iterable[BufferHandle],
+    loops: Iterable[LoopHandle],
+    summed: LoopHandle | None,
 ) -> tuple[LoopHandle, ...]:
     """
     Ask for the part of each result that the next iteration of each loop stores, or finishes with: a part of it in each step of the
-    tile's sums, where there is one loop over these. The loops of the hints.
+    tile's sums, `summed`, where there is one loop over these. The loops of the hints.
     """
     made: list[LoopHandle] = []
     for result, loop in product(results, loops):
         if loop.trips is None or loop.trips > 1:
-            sums = summed.copies_in(loop)
+            sums = summed.copies_in(loop) if summed else ()
             inside = sums[0] if len(sums) == 1 and sums[0].trips else ""
             made += s.prefetch(result, loop, 1, locality=3, inside=inside).loops
     return tuple(made)
