@@ -78,9 +78,8 @@ class Store:
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES):
         self.folder = folder
         self.most_bytes = most_bytes
-        self._written: int | None = (
-            None  # bytes since the entries were counted last, once that is known
-        )
+        self._written: int | None = None
+        """bytes since the entries were counted last, once that is known"""
 
     def read(self, kind: str, key: str) -> bytes | None:
         """What was written; None where there is no whole entry."""

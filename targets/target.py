@@ -233,9 +233,23 @@ class Target:
             return "+avx512vbmi" in self.features.split(",")
         return self.cpu in _WITH_VBMI
 
+    @property
+    def broadcast_registers(self) -> int:
+        """Registers that LLVM's code for a register tile keeps for elements of A: on AArch64 it loads the next pair while it uses one."""
+        return 1 if self._is_x86 else 4
+
+    @property
+    def takes_hints_in_sums(self) -> bool:
+        """Whether LLVM leaves a register tile's accumulators where they are if its sums ask for data too: on AArch64 it moves them."""
+        return self._is_x86
+
+    @property
+    def _is_x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
     def _has_beside_base(self, feature: str) -> bool:
         """Whether x86 has a feature that AArch64 has in its base set."""
-        if not self.triple.startswith("x86_64"):
+        if not self._is_x86:
             return True
         if self.features:
             return f"+{feature}" in self.features.split(",")

@@ -64,7 +64,7 @@ class _Tiles:
         self, s: Session, plan: ContractionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
-        self.core, self.is_x86 = target.core, target.triple.startswith("x86_64")
+        self.core, self.takes_hints_in_sums = target.core, target.takes_hints_in_sums
         self.lanes = target.core.lanes(c.result_bytes)
         self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
         self.k = c.extent(c.k)
@@ -435,7 +435,7 @@ class _Tiles:
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
-        summed = self.summed if self.is_x86 else None  # LLVM's accumulators would move on AArch64
+        summed = self.summed if self.takes_hints_in_sums else None
         self.prefetches += ask_for_results(self.s, results, loops.copies, summed)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:

@@ -122,8 +122,7 @@ class _Domains:
         width = self.model.lanes
         while width > 1 and width // 2 >= problem.n:
             width //= 2
-        # LLVM loads A's elements by pairs on AArch64, the next pair while the last is in use.
-        broadcast = 4 if self.model.target.triple.startswith("aarch64") else 1
+        broadcast = self.model.target.broadcast_registers
         for vectors in range(1, MOST_VECTORS + 1):
             if vectors > 1 and (vectors - 1) * width >= problem.n:
                 return

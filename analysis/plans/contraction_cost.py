@@ -66,15 +66,8 @@ class Model(ContractionRates):
         peels, packs = (plan.peel_m, plan.peel_n), (plan.pack_left, plan.pack_right)
         deep = plan.kc < self.problem.k and not plan.k_outside
         blocks = -(-self.problem.k // plan.kc) if deep else 1
-        same = (
-            plan.mr,
-            plan.nr,
-            peels,
-            packs,
-            plan.mirrored,
-            fetched,
-            blocks,
-        )  # as of many other plans
+        # Many other plans have the same.
+        same = (plan.mr, plan.nr, peels, packs, plan.mirrored, fetched, blocks)
         seconds = self._arithmetic.get(same)
         if seconds is None:
             extending = (
@@ -179,9 +172,7 @@ class Model(ContractionRates):
         rate = self.rate_of(size) if again > 1 else self.beyond_l2
         if plan.innermost == "n":
             fetched *= computed_part(plan, problem.n)
-        if (
-            plan.prefetch
-        ):  # all tiles that use a panel ask for the next one, which comes to L2 meanwhile
+        if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
             return share * self.stall(elements * fetched, bytes_, rate, min(plan.mc, problem.m))
         return share * self.streamed(elements * fetched, bytes_, uses, run, rate)
 
