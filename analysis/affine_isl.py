@@ -35,6 +35,28 @@ def parameter(space: isl.Space, position: int) -> isl.PwAff:
     return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.param, position))
 
 
+def linear_function(
+    local: isl.LocalSpace, parameters: int, coefficients: Sequence[int], number: int
+) -> isl.Aff:
+    """
+    The function with these coefficients of the parameters and then of the set's dimensions, plus a number.
+
+    It takes a fraction of the time that sums and products of functions do.
+    """
+    result = isl.Aff.zero_on_domain(local)
+    if number:
+        result = result.set_constant_val(isl.Val(number))
+    for position, factor in enumerate(coefficients):
+        if not factor:
+            continue
+        if position < parameters:
+            result = result.set_coefficient_val(isl.dim_type.param, position, isl.Val(factor))
+        else:
+            position -= parameters
+            result = result.set_coefficient_val(isl.dim_type.in_, position, isl.Val(factor))
+    return result
+
+
 def applied(op: affine.ApplyOp) -> AffineExpr:
     """The expression of an `affine.apply` with its symbols as dimensions after the others."""
     map_ = op.map.data

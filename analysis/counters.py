@@ -114,12 +114,15 @@ def linear(expr: AffineExpr, around: Around) -> Linear | None:
 
 
 def _over(known: Counters, expr: AffineExpr) -> Linear | None:
-    count = len(known.ranges)
-    form = linear_form(expr, count)
-    if form is None:
-        return None
-    total, number = [0] * count, form[1]
-    for factor, (coefficients, constant) in zip(form[0], known.variables, strict=True):
+    form = linear_form(expr, len(known.ranges))
+    return None if form is None else combined(form, known.variables)
+
+
+def combined(form: tuple[Sequence[int], int], values: Sequence[Linear]) -> Linear:
+    """A linear function of values that are linear functions of others themselves, as one of these."""
+    number = form[1]
+    total = [0] * (len(values[0][0]) if values else 0)
+    for factor, (coefficients, constant) in zip(form[0], values, strict=True):
         if factor:
             number += factor * constant
             for n, coefficient in enumerate(coefficients):
@@ -129,6 +132,10 @@ def _over(known: Counters, expr: AffineExpr) -> Linear | None:
 
 def minus(a: Linear, b: Linear) -> Linear:
     return tuple(x - y for x, y in zip(a[0], b[0], strict=True)), a[1] - b[1]
+
+
+def scaled(form: Linear, factor: int) -> Linear:
+    return tuple(factor * c for c in form[0]), factor * form[1]
 
 
 def extent(form: Linear, ranges: Sequence[Range]) -> Range:

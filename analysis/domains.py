@@ -23,7 +23,15 @@ from xdsl.ir.affine import (
 
 from ..dialects.affine_bounds import linear_form
 from ..frozen import frozen
-from .affine_isl import as_map, constant, constraint_set, parameter, pw_aff, variable
+from .affine_isl import (
+    as_map,
+    constant,
+    constraint_set,
+    linear_function,
+    parameter,
+    pw_aff,
+    variable,
+)
 
 REMEMBERED = 2048
 """How many answers of each kind are kept: those about a few dozen kernels."""
@@ -98,7 +106,14 @@ class Around:
 
     def values(self, exprs: Sequence[AffineExpr]) -> list[isl.PwAff]:
         """The expressions as functions of the loops' variables."""
-        return [pw_aff(expr, self.variables, self.space) for expr in exprs]
+        return [self._value(expr) for expr in exprs]
+
+    def _value(self, expr: AffineExpr) -> isl.PwAff:
+        form = linear_form(expr, self.parameters + self.depth)
+        if form is None:
+            return pw_aff(expr, self.variables, self.space)
+        local = _local_space(self.parameters, self.depth)
+        return isl.PwAff.from_aff(linear_function(local, self.parameters, *form))
 
 
 @lru_cache(REMEMBERED)
@@ -107,6 +122,11 @@ def _space(parameters: int, depth: int) -> isl.Space:
     for n in range(parameters):
         space = space.set_dim_name(isl.dim_type.param, n, f"p{n}")
     return space
+
+
+@lru_cache(REMEMBERED)
+def _local_space(parameters: int, depth: int) -> isl.LocalSpace:
+    return isl.LocalSpace.from_space(_space(parameters, depth))
 
 
 @lru_cache(REMEMBERED)
@@ -148,7 +168,9 @@ def _domain(around: Around) -> isl.Set:
         inner = outer.domain.add_dims(isl.dim_type.set, 1)
         linear = _linear_range(around, part)
         if linear is not None:
-            return inner.intersect(linear)
+            for constraint in linear:
+                inner = inner.add_constraint(constraint)
+            return inner
         lower, upper = around.values(part.lower), around.values(part.upper)
         here = around.variables[-1]
         return inner.intersect(loop_range(here, lower, upper, part.step, part.multiple))
@@ -162,15 +184,15 @@ def _domain(around: Around) -> isl.Set:
     return outer.domain.intersect(holds)
 
 
-def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
+def _linear_range(around: Around, loop: LoopPart) -> list[isl.Constraint] | None:
     """What a loop runs through, where its bounds are linear: as `loop_range`, in less time."""
     if loop.step != 1 or loop.multiple != 1:
         return None
-    count = around.parameters + around.depth
-    local = isl.LocalSpace.from_space(around.space)
-    points = isl.BasicSet.universe(around.space)
+    parameters, depth = around.parameters, around.depth
+    local, count = _local_space(parameters, depth), parameters + depth
+    found: list[isl.Constraint] = []
     for number, expr in enumerate((*loop.lower, *loop.upper)):
-        times, dividend = _dividend(expr)
+        times, dividend = quotient(expr)
         form = linear_form(dividend, count)
         if form is None or (times != 1 and number < len(loop.lower)):
             return None
@@ -178,21 +200,12 @@ def _linear_range(around: Around, loop: LoopPart) -> isl.Set | None:
         sign = -1 if number < len(loop.lower) else 1
         coefficients = [sign * c for c in form[0]]
         coefficients[-1] -= sign * times
-        constraint = isl.Constraint.alloc_inequality(local)
-        constraint = constraint.set_constant_val(isl.Val(sign * form[1] - (sign == 1)))
-        for position, coefficient in enumerate(coefficients):
-            if coefficient:
-                is_parameter = position < around.parameters
-                constraint = constraint.set_coefficient_val(
-                    isl.dim_type.param if is_parameter else isl.dim_type.set,
-                    position if is_parameter else position - around.parameters,
-                    isl.Val(coefficient),
-                )
-        points = points.add_constraint(constraint)
-    return points.to_set()
+        function = linear_function(local, parameters, coefficients, sign * form[1] - (sign == 1))
+        found.append(isl.Constraint.inequality_from_aff(function))
+    return found
 
 
-def _dividend(expr: AffineExpr) -> tuple[int, AffineExpr]:
+def quotient(expr: AffineExpr) -> tuple[int, AffineExpr]:
     """`n` and `e` of `e ceildiv n`; 1 and the expression of any other."""
     if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.CeilDiv:
         by = expr.rhs

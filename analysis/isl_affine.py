@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
@@ -48,19 +50,27 @@ def _inequalities(basic: isl.BasicSet, position: int) -> list[tuple[AffineExpr, 
 
 def _rest(constraint: isl.Constraint, position: int, sign: int = 1) -> AffineExpr:
     """The constraint's expression without the dimension at `position`, times `sign`."""
+    factors = [
+        constraint.get_coefficient_val(kind, n).to_python() * sign
+        for kind in (isl.dim_type.set, isl.dim_type.param)
+        for n in range(constraint.dim(kind))
+        if kind is not isl.dim_type.set or n != position
+    ]
+    return _sum(factors, constraint.get_constant_val().to_python() * sign)
+
+
+def _sum(factors: Sequence[int], value: int) -> AffineExpr:
     expr: AffineExpr | None = None
-    number = 0
-    for kind in (isl.dim_type.set, isl.dim_type.param):
-        for n in range(constraint.dim(kind)):
-            if kind is isl.dim_type.set and n == position:
-                continue
-            factor = constraint.get_coefficient_val(kind, n).to_python() * sign
-            if factor:
-                term = AffineExpr.dimension(number) * factor
-                expr = term if expr is None else expr + term
-            number += 1
-    value = constraint.get_constant_val().to_python() * sign
+    for number, factor in enumerate(factors):
+        if factor:
+            term = AffineExpr.dimension(number) * factor
+            expr = term if expr is None else expr + term
     return AffineExpr.constant(value) if expr is None else expr + value
+
+
+def linear_lower_bound(factors: Sequence[int], value: int) -> AffineExpr:
+    """A linear function as `lower_bounds` writes one that bounds a dimension."""
+    return _sum([-factor for factor in factors], -value) * -1
 
 
 def _ceil(expr: AffineExpr, divisor: int) -> AffineExpr:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -16,10 +16,11 @@ from ..dialects.affine_substitution import substituted
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .affine_isl import constant, parameter, pw_aff, variable
+from .boxes import TouchedBox, touched_box
 from .domains import REMEMBERED, Around, LoopPart, Place
 from .domains import touched as touched_elements
 from .extremes import value_bounds
-from .isl_affine import lower_bounds
+from .isl_affine import linear_lower_bound, lower_bounds
 from .scop import Access, Scop, around_of
 
 
@@ -34,6 +35,68 @@ class Box:
 
     lower: tuple[AffineExpr, ...]
     extents: tuple[int, ...]
+
+
+class TouchedRegion:
+    """
+    The elements that accesses of one buffer, all exact, touch for given values of the `depth` outermost loops: a box where
+    that is seen, and an integer set when it is asked for.
+    """
+
+    def __init__(self, accesses: Sequence[Access], depth: int):
+        """There is an access at least."""
+        self._accesses, self._depth = accesses, depth
+        self._rank = memref_type(accesses[0].buffer).get_num_dims()
+
+    @cached_property
+    def seen(self) -> TouchedBox | None:
+        """The box, where it is seen in plain numbers."""
+        shape = memref_type(self._accesses[0].buffer).get_shape()
+        largest: TouchedBox | None = None
+        for access in self._accesses:
+            box = touched_box(access.around, access.place, self._depth, shape)
+            if box is None:
+                return None
+            if largest is None or box.holds(largest):
+                largest = box
+            elif not largest.holds(box):
+                return None
+        return largest
+
+    @cached_property
+    def elements(self) -> isl.Set:
+        """A set over those loops' variables followed by the buffer's indices, all of them inside of its shape."""
+        found = touched(self._accesses, self._depth)
+        assert found is not None, "asked of accesses that are exact"
+        return found
+
+    def is_empty(self) -> bool:
+        """Whether nothing is touched in any iteration."""
+        return self.seen is None and self.elements.is_empty()
+
+    def bounding_box(self) -> Box | None:
+        """As `bounding_box`."""
+        if self.seen is None:
+            return bounding_box(self.elements, self._depth, self._rank)
+        lower = tuple(linear_lower_bound(*form) for form in self.seen.lower)
+        return Box(lower, self.seen.extents)
+
+    def is_all_of(self, other: TouchedRegion) -> bool:
+        """Whether it holds all of another region, in each iteration of the same loops."""
+        if self.seen is not None and other.seen is not None and self.seen.holds(other.seen):
+            return True
+        return other.elements.is_subset(self.elements)
+
+    def fills(self, whole: TouchedRegion, box: Callable[[], isl.Set]) -> bool:
+        """Whether it is all of the `box` around a region that it is a part of."""
+        if self.seen is not None and whole.seen is not None and self.seen.holds(whole.seen):
+            return True
+        return box().is_equal(self.elements)
+
+
+def region_of(accesses: Sequence[Access], depth: int) -> TouchedRegion | None:
+    """The elements that accesses of one buffer touch; None without accesses, or when one of them is not exact."""
+    return TouchedRegion(accesses, depth) if accesses and all(a.exact for a in accesses) else None
 
 
 def touched(accesses: Sequence[Access], depth: int) -> isl.Set | None:
@@ -122,14 +185,17 @@ class BoxSpace:
         self.sizes = type_.get_shape()
         self._around = around_of(scop, loops)
         self._parameters = self._around.parameters
-        self._domain = self._around.domain.add_dims(isl.dim_type.set, len(self.sizes))
-        space = self._domain.get_space()
-        self._dims = [variable(space, n) for n in range(self.depth)]
-        self._dims += [parameter(space, n) for n in range(self._parameters)]
-        self._space = space
+
+    @cached_property
+    def _domain(self) -> isl.Set:
+        """The iterations of the loops, with any indices."""
+        return self._around.domain.add_dims(isl.dim_type.set, len(self.sizes))
 
     def _value(self, expr: AffineExpr) -> isl.PwAff:
-        return pw_aff(expr, self._dims, self._space)
+        space = self._domain.get_space()
+        dims = [variable(space, n) for n in range(self.depth)]
+        dims += [parameter(space, n) for n in range(self._parameters)]
+        return pw_aff(expr, dims, space)
 
     def _bounds(self, expr: AffineExpr) -> Range:
         """The least and the greatest value of an expression in all iterations; no end known where there are none."""
@@ -162,7 +228,7 @@ class BoxSpace:
 
     def elements(self, box: Box) -> isl.Set:
         """The elements of the box that exist, for each iteration."""
-        space, result = self._space, self._domain
+        space, result = self._domain.get_space(), self._domain
         for axis, (low, extent) in enumerate(zip(box.lower, box.extents, strict=True)):
             index = variable(space, self.depth + axis)
             start = self._value(low)

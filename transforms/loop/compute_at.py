@@ -362,7 +362,9 @@ class _Planner:
                 continue
             elements = self.narrowing.into(access).reverse().apply_range(access.element)
             elements = elements.set_tuple_name(isl.dim_type.in_, "")
-            new.append(Touch(access.buffer, access.is_write, self.narrowing.outer, elements))
+            new.append(
+                Touch.exactly(access.buffer, access.is_write, self.narrowing.outer, elements)
+            )
         loops = self.narrowing.outer[self.common.depth :]
         gone = self.inner_reads if has_own_buffer else ()
         return weaken(self.step, self.nest, loops, new, gone)

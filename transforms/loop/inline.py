@@ -172,7 +172,8 @@ def _touch(step: Inline, nest: Nest, read: Access, source: isl.Map, operand: Acc
     to_time = at_operand.apply_range(read.time)
     check_unchanged(step, nest, operand, to_time, "inline before the operand is overwritten")
     elements = at_operand.reverse().apply_range(operand.element)
-    return Touch(operand.buffer, False, read.loops, elements.set_tuple_name(isl.dim_type.in_, ""))
+    elements = elements.set_tuple_name(isl.dim_type.in_, "")
+    return Touch.exactly(operand.buffer, False, read.loops, elements)
 
 
 def _check_reachable(step: Inline, read: Access, operand: Access, at_operand: isl.Map) -> None:

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.regions import Box, bounding_box, touched
+from ...analysis.regions import Box, region_of
 from ...dialects import loop
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
@@ -174,13 +174,13 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     for access in inside:
         check_affine(step, access)
     depth = len(loops_around(at)) + 1
-    region = touched(inside, depth)
+    region = region_of(inside, depth)
     assert region is not None
     rank = memref_type(root).get_num_dims()
     if region.is_empty():  # it never runs, so any element will do
         box = Box((AffineExpr.constant(0),) * rank, (1,) * rank)
     else:
-        box = bounding_box(region, depth, rank)
+        box = region.bounding_box()
     if box is None:
         raise refuse(
             step,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -13,7 +14,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.alias import is_allocation
-from ...analysis.regions import Box, BoxSpace, bounding_box, touched
+from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.dtypes import is_float
@@ -260,7 +261,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     _check_uses(step, nest, at, root, inside)
     loops = (*loops_around(at), at) if isinstance(at, loop.ForOp) else ()
     depth = len(loops)
-    region = touched(inside, depth)
+    region = region_of(inside, depth)
     assert region is not None
     if region.is_empty():
         raise refuse(step, f"no iteration of {_words(at)} uses '%{name}'")
@@ -268,7 +269,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     if not type_.has_static_shape():
         # The box may reach beyond what is used, and nothing tells where such a buffer ends.
         raise refuse(step, f"'%{name}' is {type_}, whose sizes are not all known numbers")
-    box = bounding_box(region, depth, type_.get_num_dims())
+    box = region.bounding_box()
     if box is None:
         raise refuse(
             step,
@@ -282,9 +283,9 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     check_room(step, into, made, scope)
     space = BoxSpace(scop, loops, type_)
     writes = [access for access in inside if access.is_write]
-    written, whole = touched(writes, depth), space.elements(box)
+    written, whole = region_of(writes, depth), cache(lambda: space.elements(box))
     is_sure = all(access.certain for access in writes)
-    writes_all = is_sure and written is not None and whole.is_equal(written)
+    writes_all = is_sure and written is not None and written.fills(region, whole)
     copies_in = not writes_all or _reads_older_values(nest, inside, depth)
     if copies_in and isinstance(conversion, Summed) and conversion.starts:
         raise refuse(step, f"only a part of the sums of '%{name}' begins with a number there")
@@ -293,7 +294,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     copies = [touch_region(root, False, loops, whole, private, bounds)] if copies_in else []
     copies_out = bool(writes) and _is_read_later(nest, root, inside, at, depth)
     if len(inside) < len(every):
-        _check_left_out(step, nest, at, (inside, every), whole if copies_out else None, depth)
+        _check_left_out(step, nest, at, (inside, every), whole() if copies_out else None, depth)
     if copies_out:
         copies.append(touch_region(root, True, loops, whole, private, bounds))
     return StagePlan(
@@ -456,15 +457,15 @@ def _is_made_before(read: Access, inside: Sequence[Access], depth: int) -> bool:
 
     Most copies begin so; it takes less time to see than the dependences.
     """
-    elements = touched([read], depth)
+    elements = region_of([read], depth)
     for write in inside:
         if write is read:
             break  # what comes after does not write what it reads
         common = sum(a is b for a, b in zip(write.loops, read.loops, strict=False))
         if not write.is_write or not write.certain or common > depth:
             continue
-        written = touched([write], depth)
-        if elements is not None and written is not None and elements.is_subset(written):
+        written = region_of([write], depth)
+        if elements is not None and written is not None and written.is_all_of(elements):
             return True
     return False
 

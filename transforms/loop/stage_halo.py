@@ -229,7 +229,7 @@ def plan_stage_halo(step: StageHalo, nests: Nests) -> StageHaloPlan:
     into = nest.fresh_buffer_name(step.into or f"{name}.halo")
     check_room(step, into, made, scope)
     private = accesses[0].private
-    copied = touch_region(root, False, loops, space.elements(box), private)
+    copied = touch_region(root, False, loops, lambda: space.elements(box), private)
     return StageHaloPlan(
         nest,
         root,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 import islpy as isl
@@ -27,7 +27,8 @@ class Touch:
     buffer: SSAValue
     is_write: bool
     loops: tuple[loop.ForOp, ...]
-    _region: isl.Map | None
+    _pairs: Callable[[], isl.Map] | None
+    """the same as `elements`, where it is not what `around` and `place` say"""
     around: Around | None = None
     """The loops, and those over the elements that an iteration touches."""
     place: Place | None = None
@@ -39,11 +40,17 @@ class Touch:
             access.buffer, access.is_write, access.loops, None, access.around, access.place
         )
 
+    @staticmethod
+    def exactly(
+        buffer: SSAValue, is_write: bool, loops: tuple[loop.ForOp, ...], elements: isl.Map
+    ) -> Touch:
+        return Touch(buffer, is_write, loops, lambda: elements)
+
     @cached_property
     def elements(self) -> isl.Map:
         """The iterations to elements, preceded by the variables of loops the buffer is made in."""
-        if self._region is not None:
-            return self._region
+        if self._pairs is not None:
+            return self._pairs()
         assert self.around is not None and self.place is not None
         return touched(self.around, self.place)
 
@@ -59,24 +66,28 @@ def touch_region(
     buffer: SSAValue,
     is_write: bool,
     loops: Sequence[loop.ForOp],
-    region: isl.Set,
+    region: Callable[[], isl.Set],
     private: int,
     bounds: tuple[Around, Place] | None = None,
 ) -> Touch:
     """
-    The touch of a set over the loops' variables and the buffer's indices.
+    The touch of a set over the loops' variables and the buffer's indices, which is asked for where `bounds` do not suffice.
 
     `private` is how many of the loops have a buffer of their own in each iteration. `bounds` are loops and a place
     that touch all of the set, if not only that.
     """
-    depth = len(loops)
-    rank = region.dim(isl.dim_type.set) - depth
-    pairs = isl.Map.from_domain(region).move_dims(
-        isl.dim_type.out, 0, isl.dim_type.in_, depth, rank
-    )
-    pairs = pairs.insert_dims(isl.dim_type.out, 0, private)
-    for n in range(private):
-        pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+
+    def pairs() -> isl.Map:
+        elements, depth = region(), len(loops)
+        rank = elements.dim(isl.dim_type.set) - depth
+        found = isl.Map.from_domain(elements).move_dims(
+            isl.dim_type.out, 0, isl.dim_type.in_, depth, rank
+        )
+        found = found.insert_dims(isl.dim_type.out, 0, private)
+        for n in range(private):
+            found = found.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+        return found
+
     around, place = (None, None) if bounds is None else bounds
     return Touch(buffer, is_write, tuple(loops), pairs, around, place)
 
