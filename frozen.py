@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
 from typing import Any, TypeVar, dataclass_transform
@@ -108,25 +109,36 @@ def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
         body.append(f"set_(self, {f.name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
+    arguments += by_name if len(by_name) > 1 else []
+    text = f"def __init__({', '.join(arguments)}): {'; '.join(body[1:]) or 'pass'}"
+    exec(compile(text, f"<methods of {cls.__qualname__}>", "exec"), scope)
     compared = [f.name for f in every if f.compare]
     hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
-    arguments += by_name if len(by_name) > 1 else []
-    text = f"""
-def __init__({", ".join(arguments)}):
-    {"; ".join(body[1:]) or "pass"}
-def __eq__(self, other):
-    if other.__class__ is self.__class__:
-        return {_tuple("self", compared)} == {_tuple("other", compared)}
-    return NotImplemented
-def __hash__(self):
-    return hash({_tuple("self", hashed)})
-"""
-    exec(compile(text, f"<methods of {cls.__qualname__}>", "exec"), scope)
+    scope["__eq__"], scope["__hash__"] = _eq(_values_of(compared)), _hash(_values_of(hashed))
     return scope
 
 
-def _tuple(of: str, names: Sequence[str]) -> str:
-    return "(" + "".join(f"{of}.{name}, " for name in names) + ")"
+def _values_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """The function that gives these attributes of an object."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda instance: tuple(getattr(instance, name) for name in names)
+
+
+def _eq(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], Any]:
+    def __eq__(self: Any, other: Any) -> Any:
+        if other.__class__ is self.__class__:
+            return values(self) == values(other)
+        return NotImplemented
+
+    return __eq__
+
+
+def _hash(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    return __hash__
 
 
 @recursive_repr()

@@ -8,12 +8,13 @@ the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import islice
 from math import inf
+from operator import itemgetter
 
 from ...targets.target import Target
 from ..facts import Contraction
@@ -28,6 +29,9 @@ MOST_VECTORS = 4
 
 LEAST_TERMS = 64
 """Of a block of K: with fewer, tiles spend much of their time on reading and writing C."""
+
+ROUNDED = 1 + 1e-9
+"""By so much sums of the same numbers may differ."""
 
 TILES_TRIED = 5
 """Register tiles, the best ones by arithmetic alone, for which blocks and orders are worked out."""
@@ -62,20 +66,35 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
 
 
 class _Cheapest:
-    """The plans of least time of those that were offered, at most `n`; of equal ones those that pack less, and in larger blocks."""
+    """
+    The plans of least time of those that were offered, at most `n`; of equal ones those that pack less, in larger blocks, and
+    have a smaller number.
+    """
 
     def __init__(self, n: int):
         self.n = n
         self.plans: list[ContractionPlan] = []
-        self._keys: list[tuple[float, int, int]] = []
+        self.offered = 0
+        self._keys: list[tuple[float, int, int, int]] = []
         self._most = inf
 
-    def offer(self, plan: ContractionPlan, model: Model) -> None:
-        """Keep a plan if it is one of the cheapest. Of one that is not, only as much is worked out as shows this."""
-        seconds = model.seconds(plan, self._most)
-        if seconds is None or plan in self.plans:
-            return
-        key = seconds, plan.pack_left + plan.pack_right, -plan.mc
+    def offer(self, plans: Iterable[ContractionPlan], model: Model) -> None:
+        """
+        Keep those of the plans that are among the cheapest, by branch and bound: those that take least as far as is found at once
+        come first, and of the others only as much is worked out as shows that they are not.
+        """
+        bounds = [(model.least(plan), number, plan) for number, plan in enumerate(plans)]
+        bounds.sort(key=itemgetter(0))
+        for least, number, plan in bounds:
+            if least > self._most * ROUNDED:
+                break
+            seconds = model.seconds(plan, self._most)
+            if seconds is not None and plan not in self.plans:
+                self._keep(plan, seconds, self.offered + number)
+        self.offered += len(bounds)
+
+    def _keep(self, plan: ContractionPlan, seconds: float, number: int) -> None:
+        key = seconds, plan.pack_left + plan.pack_right, -plan.mc, number
         place = bisect_right(self._keys, key)
         self._keys.insert(place, key)
         self.plans.insert(place, plan)
@@ -94,10 +113,13 @@ def _offer_plans(
 ) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
-    for mr, nr in domains.best_tiles():
-        for sums_in in ("f32", "") if problem.exact_terms else ("",):
-            for plan in domains.completed(mr, nr, turned, sums_in):
-                found.offer(plan, model)
+    plans = (
+        plan
+        for mr, nr in domains.best_tiles()
+        for sums_in in (("f32", "") if problem.exact_terms else ("",))
+        for plan in domains.completed(mr, nr, turned, sums_in)
+    )
+    found.offer(dict.fromkeys(plans), model)
 
 
 Blocks = tuple[int, int, int, Innermost, bool]

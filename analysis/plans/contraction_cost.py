@@ -9,6 +9,8 @@ in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from operator import attrgetter
+from typing import Literal
 
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, makes_rows, packing
@@ -27,6 +29,8 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
+_BLOCKS = attrgetter("mr", "nr", "mc", "nc", "kc", "innermost", "k_outside", "turned", "mirrored")
+
 
 class Model(ContractionRates):
     """What each plan of one problem takes on one target."""
@@ -35,6 +39,8 @@ class Model(ContractionRates):
         super().__init__(problem, target)
         self._arithmetic: dict[Hashable, float] = {}
         """seconds of tiles, by what these depend on"""
+        self._of_blocks: dict[Hashable, float] = {}
+        """seconds of what plans with the same blocks have in common"""
 
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
@@ -115,6 +121,29 @@ class Model(ContractionRates):
         """The seconds of a plan by term; see the module's docstring for the model."""
         return cost_of(self._terms(plan))
 
+    def least(self, plan: ContractionPlan) -> float:
+        """Seconds that a plan takes at least: those that it does not wait for operands."""
+        problem = self.problem
+        seconds = self.arithmetic(plan) + self._packing(plan, "left") + self._writing(plan)
+        shared = 1 if problem.right.is_everybodys else problem.batch
+        return problem.batch * seconds + shared * self._packing(plan, "right")
+
+    def _packing(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
+        key = (which, _BLOCKS(plan), plan.pack_left if which == "left" else plan.pack_right)
+        key = (*key, plan.left_by_rows, plan.left_in_rows)
+        seconds = self._of_blocks.get(key)
+        if seconds is None:
+            seconds = self._of_blocks[key] = packing(self, plan, which)
+        return seconds
+
+    def _writing(self, plan: ContractionPlan) -> float:
+        key = _BLOCKS(plan)
+        seconds = self._of_blocks.get(key)
+        if seconds is None:
+            seconds = writing(self, plan) + writing_columns(self, plan)
+            self._of_blocks[key] = seconds
+        return seconds
+
     def seconds(self, plan: ContractionPlan, most: float) -> float | None:
         """The seconds of a plan; None as soon as the first terms are more than `most`."""
         seconds = 0.0
@@ -130,11 +159,11 @@ class Model(ContractionRates):
         yield "arithmetic", batch * self.arithmetic(plan)
         yield "streaming A", batch * self._streaming_left(plan)
         yield "streaming B", batch * self._streaming_right(plan)
-        yield "packing A", batch * packing(self, plan, "left")
-        yield "packing B", shared * packing(self, plan, "right")
+        yield "packing A", batch * self._packing(plan, "left")
+        yield "packing B", shared * self._packing(plan, "right")
         yield "computing A", batch * computing_ahead(self, plan, "left")
         yield "computing B", shared * computing_ahead(self, plan, "right")
-        yield "writing C", batch * (writing(self, plan) + writing_columns(self, plan))
+        yield "writing C", batch * self._writing(plan)
         yield "mirroring C", batch * mirroring(self, plan)
 
     def _streaming_right(self, plan: ContractionPlan) -> float:

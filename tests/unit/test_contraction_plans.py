@@ -245,3 +245,19 @@ def test_panels_of_long_sums_are_asked_for_ahead(rows: int):
     panels = plan.kc * (min(plan.mc, rows) + 2 * plan.nr) * 4
     assert panels <= 3 << 18, str(plan)
     assert not plan.pack_left and plan.mr == 8 and plan.peel_m is (rows % 8 > 0), str(plan)
+
+
+@pytest.mark.parametrize(
+    "shape", [(256, 256, 256), (1000, 1000, 1000), (55, 2, 1399), (472, 834, 439)]
+)
+@pytest.mark.parametrize("core", CORES)
+def test_plans_that_are_not_looked_at_are_not_the_cheapest(
+    core: str, shape: tuple[int, int, int]
+) -> None:
+    """When all plans are asked for, each is worked out whole."""
+    contraction, target = product(*shape), Target.parse(core)
+    every = plans.propose(contraction, target, 1 << 20)
+    times = [plans.cost(plan, contraction, target).seconds for plan in every]
+    assert times == sorted(times)
+    for count in (1, 3):
+        assert plans.propose(contraction, target, count) == every[:count]
