@@ -48,6 +48,7 @@ _STEPS = (
     "peel",
     "index_set_split",
     "partition",
+    "skip_padding",
     "mirror",
     "fission",
     "fuse_loops",

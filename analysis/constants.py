@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..dialects import loop
+from ..dialects.finite import is_constant_finite
 from ..dialects.resources import GLOBAL_VALUE, ElementsAttr
 
 
@@ -41,12 +42,17 @@ def constant_global(
 
 def is_constant_argument(buffer: SSAValue) -> bool:
     """Whether it is an argument of a function that is marked as constant: every caller gives a constant for it."""
+    return loop.CONSTANT in _marks(buffer)
+
+
+def _marks(buffer: SSAValue) -> Mapping[str, Attribute]:
+    """The attributes of an argument of a function; none of another value."""
     block = buffer.owner
     function = block.parent_op() if isinstance(block, Block) else None
     if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
-        return False
+        return {}
     assert isinstance(buffer, BlockArgument)
-    return loop.CONSTANT in function.arg_attrs.data[buffer.index].data
+    return function.arg_attrs.data[buffer.index].data
 
 
 def contents_of(op: memref.GlobalOp) -> ElementsAttr | None:
@@ -54,3 +60,14 @@ def contents_of(op: memref.GlobalOp) -> ElementsAttr | None:
     value: Attribute = op.attributes.get(GLOBAL_VALUE, op.initial_value)
     is_known = isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
     return cast(ElementsAttr, value) if is_known else None
+
+
+def is_finite_argument(buffer: SSAValue) -> bool:
+    """Whether it is an argument of which no element is infinite or no number."""
+    return loop.FINITE in _marks(buffer)
+
+
+def is_global_finite(op: memref.GlobalOp) -> bool:
+    """Whether all that a constant holds is known, and finite."""
+    value = contents_of(op)
+    return value is not None and is_constant_finite(value) is True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 from threading import Event
@@ -89,6 +89,8 @@ class _BlobText(str):
     """whose bytes they are; None for those that are kept"""
     parts: tuple[str, ...]
     """what they are joined from, where they are: the names of other resources, and how"""
+    found: dict[str, bool]
+    """what has been found of the elements"""
     _checksum: int | None
     _raw: np.ndarray
     _copied: Event | None
@@ -105,7 +107,7 @@ class _BlobText(str):
     ) -> _BlobText:
         blob = super().__new__(cls, "0x")
         blob._raw, blob._checksum, blob._copied = raw, checksum, copied
-        blob.loan, blob.parts = loan, parts
+        blob.loan, blob.parts, blob.found = loan, parts, {}
         return blob
 
     @property
@@ -387,6 +389,18 @@ def is_lent(attr: ElementsAttr) -> bool:
     if not isinstance(attr, DenseResourceAttr):
         return False
     return _loan_of(storage().lookup(attr.resource_handle.data)) is not None
+
+
+def found_once(attr: DenseResourceAttr, what: str, find: Callable[[], bool]) -> bool | None:
+    """What `find` says of the elements of a resource, asked once for all that have it; None where it has no bytes."""
+    blob = storage().lookup(attr.resource_handle.data)
+    if not blob:
+        return None
+    if not isinstance(blob, _BlobText):
+        return find()
+    if what not in blob.found:
+        blob.found[what] = find()
+    return blob.found[what]
 
 
 def _resource_array(name: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -32,7 +32,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.buffer_checks import check_kernel_buffers
-from ..analysis.constants import constant_global, globals_of, is_constant_argument
+from ..analysis.constants import (
+    constant_global,
+    globals_of,
+    is_constant_argument,
+    is_finite_argument,
+    is_global_finite,
+)
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
@@ -155,10 +161,15 @@ class _Module:
             return DictionaryAttr(marks)
         if isinstance(passed.type, IndexType) and loop.NEEDED in op.attributes:
             return DictionaryAttr({loop.STEP: loop.MARK})
-        is_constant = constant_global(passed, self._globals) is not None or is_constant_argument(
-            passed
+        known = constant_global(passed, self._globals)
+        names = (
+            [loop.CONSTANT] if known is not None or is_constant_argument(passed) else list[str]()
         )
-        return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
+        if te.reads_padding(op.body.block) and (
+            is_finite_argument(passed) if known is None else is_global_finite(known)
+        ):
+            names.append(loop.FINITE)
+        return DictionaryAttr(dict.fromkeys(names, loop.MARK))
 
 
 @dataclass

@@ -54,6 +54,7 @@ def schedule_convolution(
     """Carry out a plan. Raises the Refusal of a step that is not legal."""
     tiles = _Tiles(s, plan, kernel, found, target)
     tiles.cut()
+    tiles.skip_padding()
     tiles.pad_image()
     tiles.pack()
     tiles.fetch_weights_ahead()
@@ -85,6 +86,8 @@ class _Tiles:
         self.panels: list[StagedBuffer] = []
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.prefetches: tuple[LoopHandle, ...] = ()
+        self.written_out: list[LoopHandle] = []
+        """loops over an axis of the window of which each iteration has another tile"""
 
     # The loops.
 
@@ -150,6 +153,12 @@ class _Tiles:
             around.append(tile)
         self.s.order(*around, *summed, *(rests[axis] for axis in inside))
         return Nest(tuple(around), rests)
+
+    def skip_padding(self) -> None:
+        """Leave out terms outside of the image: of the loop over the window, or of a tile for each element of that."""
+        for axis, row in self.plan.skips:
+            is_written = self.plan.is_skip_written_out(row)
+            self.s.skip_padding(self.update.inside[row] if is_written else self.summed[axis])
 
     # The operands.
 
@@ -240,17 +249,27 @@ class _Tiles:
             self.prefetches += s.prefetch(weights, summed, terms, locality=3).loops
 
     def peel(self) -> None:
-        """Give the last tiles along each axis, where they are smaller, loops of their own."""
+        """
+        Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last one where
+        terms are left out there.
+        """
+        short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
+        edges: list[LoopHandle] = []
         for axis in self.order:
-            if axis not in self.axes or not self.c.extent((axis,)) % self.plan.size(axis):
+            if axis not in self.axes:
                 continue
-            if self.c.extent((axis,)) < self.plan.size(axis):
-                continue
-            loop = self.around[self.order.index(axis)]
-            for copy in loop.copies:
-                back = self.s.peel(copy, back=1).back
-                assert back is not None
-                self.backs.setdefault(axis, []).append(back)
+            whole, rest = divmod(self.c.extent((axis,)), self.plan.size(axis))
+            is_short = axis in short
+            if whole and (rest or (is_short and whole > 1)):
+                front = int(is_short and whole + bool(rest) > 2)
+                for copy in self.around[self.order.index(axis)].copies:
+                    peeled = self.s.peel(copy, front=front, back=1)
+                    assert peeled.back is not None
+                    self.backs.setdefault(axis, []).extend([peeled.back] if rest else [])
+                    edges += [peeled.back, peeled.front or peeled.loop] if is_short else []
+        for window in (self.summed[axis] for axis in short.values()):
+            loops = [copy for edge in edges for copy in window.copies_in(edge)]
+            self.written_out += loops or window.copies
 
     # The tiles.
 
@@ -340,20 +359,31 @@ class _Tiles:
             for nest in (self.halo.copy_in, *self.halo.borders):
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
+        self._write_out_windows()
         s.tidy()
         for axis in self.plan.summed if self.plan.written_out else ():
             for copy in self.summed[axis].copies:
                 write_out(s, copy)
-        for tile, kept in self.tiles:
+        for _, kept in self.tiles:
             copies = (kept.copy_along(n) for n in self.places.values() if n != lane)
             outs = (kept.out_along(n) for n in self.places.values() if n != lane)
-            for loop in (*tile.rows, *copies, *outs):
+            for loop in (*copies, *outs):
                 write_out(s, loop)
+        for loop in {
+            copy: None for tile, _ in self.tiles for row in tile.rows for copy in row.copies
+        }:
+            write_out(s, loop)
         for loop in self.prefetches:
             for copy in loop.copies:
                 write_out(s, copy)
         self._write_out_finish()
         self._write_out_terms()
+
+    def _write_out_windows(self) -> None:
+        """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
+        for loop in self.written_out:
+            if not loop.is_gone:
+                self.s.unroll(loop)
 
     def _write_out_finish(self) -> None:
         """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""

@@ -16,7 +16,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
-from ...dialects.dtypes import bit_width, significand_bits
+from ...dialects.dtypes import bit_width, is_float, significand_bits
 from ...frozen import frozen
 from .inlining import can_inline, read_through
 from .kernel import Access, Home, KernelFacts, Statement, Subscript
@@ -175,6 +175,22 @@ class Contraction:
             and all(access.moves_along(n) for n, a in enumerate(each.axes) if a.extent != 1)
         ]
         return tuple(dict.fromkeys(found))
+
+    @property
+    def may_skip_padding(self) -> bool:
+        """
+        Whether terms whose element of the left operand is outside of it add nothing: zero, in products with what is finite.
+        """
+        names = {arith.MulfOp.name, arith.MuliOp.name, arith.ExtFOp.name}
+        right = self.facts.buffers[self.right.buffer]
+        return (
+            self.left.is_guarded
+            and self.left.is_zero_outside
+            and self.statement.combiner == "add"
+            and self.statement.reassociates
+            and {name for name, _ in self.statement.operations} <= names
+            and (right.is_finite or not is_float(self._element(self.result)))
+        )
 
     def turned(self) -> Contraction:
         """The same with left and right exchanged: `Cᵀ = Bᵀ Aᵀ`."""

@@ -6,7 +6,13 @@ from collections import Counter
 from functools import lru_cache
 
 from xdsl.dialects import affine, arith, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import IsTerminator, is_side_effect_free
@@ -156,7 +162,8 @@ class _Reader:
         parent = op.parent_op()
         is_guarded = not isinstance(parent, loop.ForOp | func.FuncOp)
         extension = Extension.of(op.result) if isinstance(op, loop.LoadOp) else None
-        return Access(self._number(op.buffer), subscripts, is_guarded, extension)
+        is_zero = isinstance(parent, loop.IfOp) and _is_zero_else(parent)
+        return Access(self._number(op.buffer), subscripts, is_guarded, extension, is_zero)
 
     def _subscript(
         self, expr: AffineExpr, operands: tuple[SSAValue, ...], around: tuple[loop.ForOp, ...]
@@ -218,6 +225,7 @@ class _Reader:
             _depth(value) if home is Home.SCRATCH else 0,
             loop.NEEDED in self._marks(value).data,
             home is Home.ARGUMENT and self._is_callers(value),
+            loop.FINITE in self._marks(value).data,
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
@@ -301,6 +309,16 @@ def _extent(for_op: loop.ForOp) -> Extent:
     if isinstance(argument, BlockArgument) and isinstance(argument.owner.parent_op(), func.FuncOp):
         return Symbol(argument.index)
     return None
+
+
+def _is_zero_else(op: loop.IfOp) -> bool:
+    """Whether the only value of a condition is zero where it does not hold."""
+    if len(op.outputs) != 1 or not op.else_region.blocks:
+        return False
+    last = op.else_region.block.last_op
+    constant = None if last is None else last.operands[0].owner
+    number = constant.value if isinstance(constant, arith.ConstantOp) else None
+    return isinstance(number, FloatAttr | IntegerAttr) and number.value.data == 0
 
 
 def _loop_of(value: SSAValue) -> loop.ForOp | None:

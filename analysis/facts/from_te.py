@@ -15,7 +15,9 @@ from ...dialects import loop, te
 from ...dialects.affine_bounds import bounds, box, linear_form
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
+from ...dialects.finite import is_constant_finite
 from ...dialects.shaped import is_tensor, tensor_type
+from ..constants import is_finite_argument
 from ..signature import is_argument_of_program
 from .kernel import (
     Access,
@@ -53,15 +55,18 @@ class _Reader:
         self.buffers: list[BufferFacts] = []
         self.statements: list[Statement] = []
         self.is_complete = True
+        self.reads_padding = te.reads_padding(kernel.body.block)
 
     def read(self) -> KernelFacts:
         for inner, outer in zip(self.kernel.body.block.args, self.kernel.inputs, strict=True):
             if is_tensor(inner):
                 is_constant = isinstance(outer.owner, arith.ConstantOp) or _is_marked(outer)
                 home = Home.CONSTANT if is_constant else Home.ARGUMENT
-                self._add(inner, home, is_callers=not is_constant and is_argument_of_program(outer))
+                is_callers = not is_constant and is_argument_of_program(outer)
+                self._add(inner, home, is_callers=is_callers, is_finite=self._is_finite(outer))
         for constant in te.tensor_constants(self.kernel.body.block):
-            self._add(constant.result, Home.CONSTANT)
+            is_finite = self._is_finite(constant.result)
+            self._add(constant.result, Home.CONSTANT, is_finite=is_finite)
         for value, result in zip(self.kernel.yielded, self.kernel.results, strict=True):
             if value not in self.numbers:
                 uses = [use.operation for use in result.uses]
@@ -75,7 +80,13 @@ class _Reader:
         return KernelFacts(tuple(self.buffers), tuple(self.statements), self.is_complete)
 
     def _add(
-        self, value: SSAValue, home: Home, is_passed_on: bool = False, *, is_callers: bool = False
+        self,
+        value: SSAValue,
+        home: Home,
+        is_passed_on: bool = False,
+        *,
+        is_callers: bool = False,
+        is_finite: bool = False,
     ) -> int:
         type_ = tensor_type(value)
         sizes = type_.get_shape()
@@ -88,9 +99,19 @@ class _Reader:
         element = type_.get_element_type()
         in_part = home is Home.RESULT and loop.NEEDED in self.kernel.attributes
         self.buffers.append(
-            BufferFacts(shape, strides, element, home, is_passed_on, 0, in_part, is_callers)
+            BufferFacts(
+                shape, strides, element, home, is_passed_on, 0, in_part, is_callers, is_finite
+            )
         )
         return self.numbers[value]
+
+    def _is_finite(self, value: SSAValue) -> bool:
+        """Whether a constant's elements are known to be finite; a stand-in that has no bytes is one for such."""
+        if not self.reads_padding:
+            return False
+        if isinstance(value.owner, arith.ConstantOp):
+            return is_constant_finite(value.owner.value) is not False
+        return is_finite_argument(value)
 
     def _number(self, value: SSAValue) -> int:
         if value not in self.numbers:
@@ -150,7 +171,8 @@ class _Reader:
         subscripts = tuple(_subscript(read.map, n, axes) for n in range(len(read.map.results)))
         is_guarded = read.pad is not None and _leaves(op, read, read.map)
         extension = None if is_guarded else Extension.of(arg)
-        return Access(number, subscripts, is_guarded, extension)
+        is_zero = is_guarded and read.pad is not None and read.pad.value.data == 0
+        return Access(number, subscripts, is_guarded, extension, is_zero)
 
 
 def _behind(values: Sequence[SSAValue]) -> dict[SSAValue, None]:

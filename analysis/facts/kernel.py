@@ -75,7 +75,8 @@ class BufferFacts:
     An argument `is_callers` when arrays of who calls the program are given for it, which may begin anywhere; other buffers
     begin with a cache line. A result `is_passed_on` when the program keeps it for its other kernels only, and `is_needed_in_part` when what is
     needed of it differs between the steps of a loop. A scratch buffer at a `depth` is allocated inside of so many loops:
-    each of their iterations has its own.
+    each of their iterations has its own. An operand `is_finite` when all of its elements are known to be, in a kernel that
+    reads something through a guard.
     """
 
     shape: tuple[Extent, ...]
@@ -86,6 +87,7 @@ class BufferFacts:
     depth: int = 0
     is_needed_in_part: bool = False
     is_callers: bool = False
+    is_finite: bool = False
 
     @cached_property
     def element_bytes(self) -> int:
@@ -128,6 +130,8 @@ class Access:
     is_guarded: bool = False
     extension: Extension | None = None
     """how the elements that are read are extended to a wider type, if they are"""
+    is_zero_outside: bool = False
+    """whether a guarded read gives zero where its condition does not hold"""
 
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""

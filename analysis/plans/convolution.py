@@ -30,6 +30,9 @@ MOST_VECTORS = 4
 SizedAxes: TypeAlias = tuple[tuple[int, int], ...]
 """The axes of a tile, with how many elements it has of each."""
 
+Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
+
 ROUNDED = 1 + 1e-9
 """What a bound may be more than what it bounds, as its terms are added up in another order."""
 
@@ -51,19 +54,21 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     best take, these are known. Of the others, a closer bound leaves out most before all terms are predicted.
     """
     model, halo = Model(c, target), _halo_order(c)
-    summed = _summed_order(c, halo)
+    orders = [(halo, _summed_order(c, halo))]
+    if halo and model.padding.inside:
+        orders.append(((), _summed_order(c, ())))  # the image as it is, without what is outside
     tiles = [
         some
         for axis in c.parallel
         if model.extents[axis] > 1
-        for some in _tiles_with_lanes(c, model, axis, (halo, summed))
+        for some in _tiles_with_lanes(c, model, axis, orders)
     ]
     found: list[tuple[float, ConvolutionPlan]] = []
     most = inf
     for tile in _by_least(tiles):
         if tile.least > most:
             break
-        for plan in _plans(c, model, tile, summed, halo):
+        for plan in _plans(c, model, tile, orders):
             if model.least(plan, most) <= most:
                 found.append((model.cost(plan).seconds, plan))
                 if len(found) >= n:
@@ -120,7 +125,7 @@ def _by_least(tiles: Sequence[_Tiles]) -> Iterator[_Tile]:
 
 
 def _tiles_with_lanes(
-    c: Contraction, model: Model, axis: int, order: tuple[tuple[int, ...], tuple[int, ...]]
+    c: Contraction, model: Model, axis: int, orders: Sequence[Order]
 ) -> Iterator[_Tiles]:
     """
     Tiles whose accumulators fit the registers beside what is loaded of the operand in lanes and one element of the other, or all of
@@ -141,12 +146,12 @@ def _tiles_with_lanes(
         if packs and shares and extent % (vectors * width):
             continue  # panels would begin inside of a group
         lanes = (axis, vectors * width)
-        bound = Bound(model, lanes, others, packs, order)
+        bounds = [Bound(model, lanes, others, packs, order) for order in orders]
         most = registers // vectors
         if model.is_window_alone:
             most //= 2  # the other half is for elements that several terms share
         sizes = _size_table(tuple(min(size, most) for size in extents), most)
-        found = bound.counted(sizes)
+        found = bounds[0].counted(sizes)
         in_lanes, other = (
             (found.right, found.left) if model.right[axis] else (found.left, found.right)
         )
@@ -154,26 +159,28 @@ def _tiles_with_lanes(
         fits = used <= registers
         sizes, found = sizes[fits], Counted(*(numbers[fits] for numbers in found))
         left_first = found.left <= found.right
-        yield _Tiles(bound.seconds(sizes, found), lanes, others, sizes, packs, left_first)
+        least = np.min([bound.seconds(sizes, found) for bound in bounds], axis=0)
+        yield _Tiles(least, lanes, others, sizes, packs, left_first)
 
 
 def _plans(
-    c: Contraction, model: Model, tile: _Tile, summed: tuple[int, ...], halo: tuple[int, ...]
+    c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
 ) -> Iterator[ConvolutionPlan]:
-    """The plans that have a tile."""
-    plan = ConvolutionPlan(
-        tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c),
-        summed,
-        halo,
-        tile.packs,
-        model.is_window_alone,
-        model.result_is_far,
-    )
-    for outside in _orders(c, model, plan):
-        ordered = replace(plan, outside=outside)
-        asks = tile.packs and model.asks_for_weights(ordered)
-        ordered = replace(ordered, prefetch_weights=asks)
-        yield replace(ordered, prefetch_block=model.asks_for_blocks(ordered))
+    """The plans that have a tile: with a copy of the image in its border, and without where no term outside is left."""
+    sizes = tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c)
+    is_alone = model.is_window_alone
+    skips = () if is_alone else model.padding.skipped(dict(sizes), tile.lanes[0])
+    for halo, summed in orders:
+        if not halo and len(orders) > 1 and (is_alone or model.padding.leaves(skips)):
+            continue
+        plan = ConvolutionPlan(
+            sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
+        )
+        for outside in _orders(c, model, plan):
+            ordered = replace(plan, outside=outside)
+            asks = tile.packs and model.asks_for_weights(ordered)
+            ordered = replace(ordered, prefetch_weights=asks)
+            yield replace(ordered, prefetch_block=model.asks_for_blocks(ordered))
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:

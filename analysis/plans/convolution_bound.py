@@ -93,7 +93,7 @@ class Bound:
         leaving = 0.0 if model.is_along[self.lanes[0]] else log2(max(model.lanes, 2))
         ending = ending_cycles(core, rows, self.part * self.vectors)
         ending = ending + rows * self.vectors * leaving
-        return model.terms * step + ending
+        return model.padding.least * model.terms * step + ending
 
     def _read_from_l2(self, sizes: Numbers) -> Numbers:
         """Bytes that tiles read from L2: as of plans (`Model`), in whichever order they go through tiles."""

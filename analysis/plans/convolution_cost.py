@@ -16,6 +16,7 @@ from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
+from .convolution_padding import Padding
 from .convolution_plan import ConvolutionPlan, Loads
 from .convolution_traffic import Traffic
 from .cost import (
@@ -73,7 +74,7 @@ class Model:
         self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_places: dict[tuple[object, ...], int] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
-        self.traffic = Traffic(c, target)
+        self.traffic, self.padding = Traffic(c, target), Padding(c)
         self._image_bytes, self._weight_bytes = self.traffic.image, self.traffic.weights
         self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
@@ -88,6 +89,11 @@ class Model:
     def part(self, wide: int) -> float:
         """What an instruction on so many lanes takes of the time of one on a full vector; of several, each is full."""
         return self.half if 2 * wide <= self.lanes else 1.0
+
+    def summed(self, plan: ConvolutionPlan) -> float:
+        """The terms of an element that are not left out, on average."""
+        inside = self.padding.inside
+        return self.terms * prod([inside[axis] for axis, _ in plan.skips])
 
     def vectors(self, plan: ConvolutionPlan) -> int:
         """Along the axis in lanes."""
@@ -218,7 +224,7 @@ class Model:
             step = max(step, core.fma_latency + 1)
         ending = ending_cycles(core, rows, instruction * vectors)
         if self.is_along[plan.lanes]:
-            return self.terms * step + ending
+            return self.summed(plan) * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.
         elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
         shuffles = log2(max(self.lanes, 2))
@@ -227,7 +233,7 @@ class Model:
         # Each piece of memory that is less than whole vectors takes as many instructions as these.
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += rows * sizes[lanes] / elements * wasted * leaving
-        return self.terms * step + ending
+        return self.summed(plan) * step + ending
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
         """The part of a tile's loads of the image that are left where terms written out share them."""

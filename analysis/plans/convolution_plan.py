@@ -44,6 +44,12 @@ class ConvolutionPlan:
     axes of m, from the outermost on, that are outside of n: of the images of a batch, each of which stays near while all
     weights go by, or all of them, where all blocks of weights stay in L2 and go by while a tile of the image stays near
     """
+    skips: tuple[tuple[int, int], ...] = ()
+    """
+    axes of the window along which terms outside of the image are left out, each with the axis of rows that shares its
+    subscript: where a tile has one row of these, the loop over the window is shorter; where it has several, the tile is, for
+    each element of the window, in the first and the last one along that axis
+    """
     prefetch_block: bool = False
     """all tiles that use a block of weights ask for the next one, which comes from beyond L2, each for a part of it"""
 
@@ -61,10 +67,16 @@ class ConvolutionPlan:
         """How many elements of an axis a tile has."""
         return self.sizes.get(axis, 1)
 
+    def is_skip_written_out(self, row: int) -> bool:
+        """Whether terms are left out by shorter tiles along an axis of rows."""
+        return self.size(row) > 1
+
     def __str__(self) -> str:
         sizes = "x".join(str(size) for _, size in self.tile)
         words = [f"direct, tile {sizes} of axes {', '.join(str(axis) for axis, _ in self.tile)}"]
         words += ["copies the image with its border"] if self.halo else []
+        along = ", ".join(str(axis) for axis, _ in self.skips)
+        words += [f"leaves out terms outside of it along axes {along}"] if along else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
         outside = ", ".join(str(axis) for axis in self.outside)

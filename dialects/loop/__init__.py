@@ -19,6 +19,7 @@ from .access import Index, access, at_least_zero
 from .attributes import (
     ARENA,
     CONSTANT,
+    FINITE,
     LOAD,
     MARK,
     NAME,
@@ -48,6 +49,7 @@ __all__ = [
     "ARENA",
     "BUFFER_NAME",
     "CONSTANT",
+    "FINITE",
     "LOAD",
     "MARK",
     "NAME",

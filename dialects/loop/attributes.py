@@ -61,6 +61,12 @@ ARENA = "stepwell.arena"
 CONSTANT = "stepwell.constant"
 """Argument attribute of a kernel: its callers pass constants, whose contents are known when the program is loaded."""
 
+FINITE = "stepwell.finite"
+"""
+Argument attribute: no element of what callers pass is infinite or no number, so that a product with zero is zero. Kernels
+have it that read something through a guard.
+"""
+
 LOAD = "stepwell.load"
 """
 Attribute of a function that takes nothing and is to be run once before any other of the module, and of the globals that

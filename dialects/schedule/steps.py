@@ -1,9 +1,9 @@
 """
 The schedule steps: what each is called and which parameters it takes.
 
-A step is a frozen dataclass. From it come an operation of the `schedule` dialect (`ops.py`), a pass with
-its fields as options (`transforms/step_support/planning.py`) and a method of the Python `Schedule`. What it
-does to loops stands in the file of its name in `transforms/loop/`.
+A step is a frozen dataclass. From it come an operation of the `schedule` dialect (`ops.py`), a pass with its fields as
+options (`transforms/step_support/planning.py`) and a method of the Python `Schedule`. What it does to loops stands in
+the file of its name in `transforms/loop/`.
 
 Fields hold strings, integers, booleans, and tuples of strings or integers; optional fields come last.
 Loops are named `"function/loop"`, buffers `"function/buffer"`.
@@ -15,8 +15,8 @@ from .step import Step, step
 
 TAILS = ("guard", "peel", "pad", "perfect")
 """
-What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of
-its own (`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
+What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of its own
+(`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
 """
 
 
@@ -67,8 +67,7 @@ class Fuse(Step):
     """
     Fuse two perfectly nested loops into one (collapse).
 
-    Before: `for i in 0..N: for j in 0..M: S(i, j)`. After:
-    `for i.j in 0..N*M: S(i.j floordiv M, i.j mod M)`.
+    Before: `for i in 0..N: for j in 0..M: S(i, j)`. After: `for i.j in 0..N*M: S(i.j floordiv M, i.j mod M)`.
     """
 
     loop: str
@@ -96,8 +95,7 @@ class UnrollAndJam(Step):
     """
     Unroll an outer loop and join the copies of the loops inside of it.
 
-    Before: `for i: for j: S(i, j)`. After, with factor 2:
-    `for i step 2: for j: S(i, j); S(i + 1, j)`.
+    Before: `for i: for j: S(i, j)`. After, with factor 2: `for i step 2: for j: S(i, j); S(i + 1, j)`.
     """
 
     loop: str
@@ -158,11 +156,22 @@ class IndexSetSplit(Step):
 @step
 class Partition(Step):
     """
-    Run the iterations that meet all conditions inside of a loop by themselves, without these: those before and behind
-    them, as at a border, are loops of their own.
+    Run the iterations that meet all conditions inside of a loop by themselves: those beside, as at a border, in other loops.
 
     Before: `for i in 0..10: if i - 1 >= 0: S(i)`. After `partition("f/i")`: `for i.front in 0..1: if i - 1 >= 0: S(i)`
     then `for i in 1..10: S(i)`. Conditions on loops inside hold for all of their iterations then.
+    """
+
+    loop: str
+
+
+@step
+class SkipPadding(Step):
+    """
+    Leave out the iterations of a loop in which a reduction joins nothing but what its reads have outside of their buffers.
+
+    Before: `for i: for k in 0..3: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0; C[i] += x * w[k]`. After
+    `skip_padding("f/k")`: `for i: for k in max(0, 1 - i)..min(3, N + 1 - i)`, with the same body.
     """
 
     loop: str
@@ -286,14 +295,13 @@ class Stage(Step):
     Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
     Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
-    `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
-    at the end when the region is written. Without `at` each call of the function gets a copy. `order`
-    permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
-    rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
-    the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
-    two operands that are one buffer. `element` is the element type of the copy, where it is to be another, which must
-    hold all numbers exactly: what extends the elements that are read is then done while they are copied, and products
-    of narrow integers are added up as floats.
+    `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the
+    region is written. Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel`
+    packs its last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and `pads` each
+    axis's. `along` names a loop: then only the accesses with its variable in a subscript use the copy, and the others the
+    buffer, such as one of two operands that are one buffer. `element` is the element type of the copy, where it is to be
+    another, which must hold all numbers exactly: what extends the elements that are read is then done while they are copied,
+    and products of narrow integers are added up as floats.
     """
 
     buffer: str
@@ -315,11 +323,11 @@ class StageHalo(Step):
     value that reads have outside of it. They need no conditions then.
 
     Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
-    `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
-    Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds
-    each one's size up to a multiple: what is added has the value of outside, too. `align` begins the copy's last axis
-    further in front and makes it as long that elements of the buffer at multiples of it are at multiples of it in the
-    copy: its rows are then written in whole vectors, each in one cache line.
+    `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each
+    call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a
+    multiple: what is added has the value of outside, too. `align` begins the copy's last axis further in front and makes it as
+    long that elements of the buffer at multiples of it are at multiples of it in the copy: its rows are then written in whole
+    vectors, each in one cache line.
     """
 
     buffer: str
@@ -365,8 +373,7 @@ class DoubleBuffer(Step):
     """
     Use two copies of a staged buffer in turn, filling the next while the present one is used.
 
-    Before: `for i: copy A → T; use T`. After: `copy → T[0]; for i: copy next → T[(i + 1) mod 2];
-    use T[i mod 2]`.
+    Before: `for i: copy A → T; use T`. After: `copy → T[0]; for i: copy next → T[(i + 1) mod 2]; use T[i mod 2]`.
     """
 
     buffer: str
@@ -378,9 +385,9 @@ class Prefetch(Step):
     """
     Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
-    Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0,
-    used once, to 3, used often: to which cache they come. With `inside`, a loop in the body, each of its iterations
-    asks for a part: `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
+    Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
+    often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
+    `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
     """
 
     buffer: str
@@ -418,8 +425,7 @@ class StorageAlign(Step):
     """
     Pad an axis of a scratch buffer so that the next outer stride is `offset` modulo `factor` elements.
 
-    Before: `alloc : memref<8x64xf32>`. After `storage_align("f/T", axis=1, factor=16, offset=1)`:
-    `alloc : memref<8x65xf32>`.
+    Before: `alloc : memref<8x64xf32>`. After `storage_align("f/T", axis=1, factor=16, offset=1)`: `alloc : memref<8x65xf32>`.
     """
 
     buffer: str
@@ -447,8 +453,7 @@ class Tensorize(Step):
     """
     Replace a nest by a call of a function of the module that computes the same (a micro-kernel).
 
-    Before: `for i in 0..4: for j in 0..4: …`. After `tensorize("f/i", kernel="mm4x4")`:
-    `func.call @mm4x4(subviews)`.
+    Before: `for i in 0..4: for j in 0..4: …`. After `tensorize("f/i", kernel="mm4x4")`: `func.call @mm4x4(subviews)`.
     """
 
     loop: str
@@ -471,8 +476,7 @@ class Pragma(Step):
 @step
 class Simplify(Step):
     """
-    Clean up what other steps leave: bounds without redundant terms, no dead conditions, no loops of one
-    iteration. What the iterations of the other loops are numbered stays.
+    Clean up: no redundant terms in bounds, no dead conditions, no loops of one iteration. Other loops' numbers stay.
 
     Before: `for i in max(0, 4)..min(8, 16): if (i >= 0): S(i)`. After: `for i in 4..8: S(i)`.
     """

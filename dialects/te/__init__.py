@@ -16,7 +16,7 @@ from ..combiner import Combiner
 from .builder import Access, TeBuilder
 from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
 from .control_flow import IfOp, ScanOp, WhileOp
-from .kernel import KernelOp, tensor_constants
+from .kernel import KernelOp, reads_padding, tensor_constants
 from .loop_builder import LoopBuilder
 from .loops import LoopsOp
 from .terms import YieldOp
@@ -43,5 +43,6 @@ __all__ = [
     "WhileOp",
     "YieldOp",
     "compute_block",
+    "reads_padding",
     "tensor_constants",
 ]

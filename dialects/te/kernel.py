@@ -29,6 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..shaped import is_tensor, memref_type
+from .compute import ComputeOp
 from .terms import YieldOp
 from .text import types_text
 
@@ -222,3 +223,9 @@ def _print_binding(printer: Printer, arg: SSAValue, value: SSAValue) -> None:
 def tensor_constants(block: Block) -> list[arith.ConstantOp]:
     """The constant tensors that a kernel's body makes, in order: te-bufferize makes them inputs, after the others."""
     return [op for op in block.ops if isinstance(op, arith.ConstantOp) and is_tensor(op.result)]
+
+
+def reads_padding(block: Block) -> bool:
+    """Whether a compute of a kernel's body says what it reads where a map leaves the tensor."""
+    computes = (op for op in block.ops if isinstance(op, ComputeOp))
+    return any(read.pad is not None for op in computes for read in op.reads)

@@ -33,6 +33,8 @@ class Convolution:
     after: Sizes
     outside: float = 0.0
     biased: bool = True
+    finite: bool = False
+    """whether the weights are said to be finite, so that terms outside of the image may be left out"""
 
     @property
     def result(self) -> Sizes:
@@ -83,7 +85,7 @@ class Convolution:
         is_padded = any((*self.before, *self.after))
         outside = f" else {self.outside}" if is_padded else ""
         return f"""
-            func.func @conv(%x: {x}, %w: {w}, %b: {b}) -> {y} {{
+            func.func @conv(%x: {x}, %w: {w}{" {stepwell.finite}" if self.finite else ""}, %b: {b}) -> {y} {{
               %y = te.compute [{over}] add [{summed}] (%a = %x[%n, %g, %c, {place}]{outside + " : f32" if outside else ""}, %v = %w[%g, %f, %c, {window}]) : ({x}, {w}) -> {y} {{
                 %p = arith.mulf %a, %v : f32
                 te.yield %p : f32
@@ -158,6 +160,7 @@ def convolutions(draw: st.DrawFn) -> Convolution:
         before,
         after,
         draw(st.sampled_from((0.0, 0.0, -1.5))),
+        draw(st.booleans()),
         draw(st.booleans()),
     )
     while made.work > MOST_WORK:

@@ -270,6 +270,7 @@ _DRAW: dict[str, Callable[[Draw], Step]] = {
     "peel": _peel,
     "index_set_split": _index_set_split,
     "partition": _partition,
+    "skip_padding": lambda draw: s.SkipPadding(_partition(draw).target),
     "mirror": lambda draw: s.Mirror(draw.path(draw.loop())),
     "fission": _fission,
     "fuse_loops": _fuse_loops,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -21,7 +22,9 @@ from ...analysis.repeats import (
 )
 from ...dialects import loop
 from ...dialects.copies import copy_of
+from ...dialects.finite import is_constant_finite
 from ...dialects.graph import ConstantOp
+from ...dialects.graph.convolution import SlidingWindowOp
 from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -100,11 +103,23 @@ def _function_of(repeat: Repeat, name: str) -> func.FuncOp:
     block.add_op(func.ReturnOp(*results))
     types = [value.type for value in part.values], [result.type for result in results]
     function = func.FuncOp(name, types, Region(block), visibility=StringAttr("private"))
-    function.arg_attrs = ArrayAttr(_mark(value) for value in part.values)
+    values = zip(*(each.values for each in repeat.parts), strict=True)
+    function.arg_attrs = ArrayAttr(map(_mark, values, map(_is_for_window, part.values)))
     function.attributes[REPEATED] = UnitAttr()
     return function
 
 
-def _mark(value: SSAValue) -> DictionaryAttr:
-    is_constant = isinstance(value.owner, ConstantOp)
-    return DictionaryAttr({loop.CONSTANT: loop.MARK} if is_constant else {})
+def _mark(values: Sequence[SSAValue], is_for_window: bool) -> DictionaryAttr:
+    """The attributes of an argument for which the parts pass these: of windows it is asked whether weights are finite."""
+    constants = [value.owner for value in values if isinstance(value.owner, ConstantOp)]
+    if len(constants) < len(values):
+        return DictionaryAttr({})
+    is_finite = is_for_window and all(is_constant_finite(op.value) is True for op in constants)
+    return DictionaryAttr(dict.fromkeys((loop.CONSTANT, loop.FINITE)[: 1 + is_finite], loop.MARK))
+
+
+def _is_for_window(value: SSAValue) -> bool:
+    """Whether something moves over an image with a border as a window."""
+    users = (use.operation for use in value.uses)
+    windows = (user for user in users if isinstance(user, SlidingWindowOp))
+    return any(any((*one.numbers["before"], *one.numbers["after"])) for one in windows)

@@ -72,8 +72,7 @@ class StepMethods:
         """
         Fuse two perfectly nested loops into one (collapse).
 
-        Before: `for i in 0..N: for j in 0..M: S(i, j)`. After:
-        `for i.j in 0..N*M: S(i.j floordiv M, i.j mod M)`.
+        Before: `for i in 0..N: for j in 0..M: S(i, j)`. After: `for i.j in 0..N*M: S(i.j floordiv M, i.j mod M)`.
         """
 
     def unroll(
@@ -99,8 +98,7 @@ class StepMethods:
         """
         Unroll an outer loop and join the copies of the loops inside of it.
 
-        Before: `for i: for j: S(i, j)`. After, with factor 2:
-        `for i step 2: for j: S(i, j); S(i + 1, j)`.
+        Before: `for i: for j: S(i, j)`. After, with factor 2: `for i step 2: for j: S(i, j); S(i + 1, j)`.
         """
 
     def vectorize(
@@ -139,11 +137,18 @@ class StepMethods:
 
     def partition(self, loop: str | Named) -> PeeledLoops:
         """
-        Run the iterations that meet all conditions inside of a loop by themselves, without these: those before and behind
-        them, as at a border, are loops of their own.
+        Run the iterations that meet all conditions inside of a loop by themselves: those beside, as at a border, in other loops.
 
         Before: `for i in 0..10: if i - 1 >= 0: S(i)`. After `partition("f/i")`: `for i.front in 0..1: if i - 1 >= 0: S(i)`
         then `for i in 1..10: S(i)`. Conditions on loops inside hold for all of their iterations then.
+        """
+
+    def skip_padding(self, loop: str | Named) -> OneLoop:
+        """
+        Leave out the iterations of a loop in which a reduction joins nothing but what its reads have outside of their buffers.
+
+        Before: `for i: for k in 0..3: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0; C[i] += x * w[k]`. After
+        `skip_padding("f/k")`: `for i: for k in max(0, 1 - i)..min(3, N + 1 - i)`, with the same body.
         """
 
     def mirror(self, loop: str | Named) -> SomeLoops:
@@ -237,14 +242,13 @@ class StepMethods:
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
         Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
-        `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back
-        at the end when the region is written. Without `at` each call of the function gets a copy. `order`
-        permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many elements, `pad`
-        rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only
-        the accesses with its variable in a subscript use the copy, and the others the buffer, such as one of
-        two operands that are one buffer. `element` is the element type of the copy, where it is to be another, which must
-        hold all numbers exactly: what extends the elements that are read is then done while they are copied, and products
-        of narrow integers are added up as floats.
+        `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the
+        region is written. Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel`
+        packs its last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and `pads` each
+        axis's. `along` names a loop: then only the accesses with its variable in a subscript use the copy, and the others the
+        buffer, such as one of two operands that are one buffer. `element` is the element type of the copy, where it is to be
+        another, which must hold all numbers exactly: what extends the elements that are read is then done while they are copied,
+        and products of narrow integers are added up as floats.
         """
 
     def stage_halo(
@@ -262,11 +266,11 @@ class StepMethods:
         value that reads have outside of it. They need no conditions then.
 
         Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
-        `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`.
-        Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds
-        each one's size up to a multiple: what is added has the value of outside, too. `align` begins the copy's last axis
-        further in front and makes it as long that elements of the buffer at multiples of it are at multiples of it in the
-        copy: its rows are then written in whole vectors, each in one cache line.
+        `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each
+        call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a
+        multiple: what is added has the value of outside, too. `align` begins the copy's last axis further in front and makes it as
+        long that elements of the buffer at multiples of it are at multiples of it in the copy: its rows are then written in whole
+        vectors, each in one cache line.
         """
 
     def rfactor(
@@ -296,8 +300,7 @@ class StepMethods:
         """
         Use two copies of a staged buffer in turn, filling the next while the present one is used.
 
-        Before: `for i: copy A → T; use T`. After: `copy → T[0]; for i: copy next → T[(i + 1) mod 2];
-        use T[i mod 2]`.
+        Before: `for i: copy A → T; use T`. After: `copy → T[0]; for i: copy next → T[(i + 1) mod 2]; use T[i mod 2]`.
         """
 
     def prefetch(
@@ -311,9 +314,9 @@ class StepMethods:
         """
         Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
-        Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0,
-        used once, to 3, used often: to which cache they come. With `inside`, a loop in the body, each of its iterations
-        asks for a part: `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
+        Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
+        often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
+        `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
         """
 
     def nontemporal(self, buffer: str | Named) -> OneBuffer:
@@ -340,8 +343,7 @@ class StepMethods:
         """
         Pad an axis of a scratch buffer so that the next outer stride is `offset` modulo `factor` elements.
 
-        Before: `alloc : memref<8x64xf32>`. After `storage_align("f/T", axis=1, factor=16, offset=1)`:
-        `alloc : memref<8x65xf32>`.
+        Before: `alloc : memref<8x64xf32>`. After `storage_align("f/T", axis=1, factor=16, offset=1)`: `alloc : memref<8x65xf32>`.
         """
 
     def fold_storage(self, buffer: str | Named, axis: int, factor: int) -> OneBuffer:
@@ -356,8 +358,7 @@ class StepMethods:
         """
         Replace a nest by a call of a function of the module that computes the same (a micro-kernel).
 
-        Before: `for i in 0..4: for j in 0..4: …`. After `tensorize("f/i", kernel="mm4x4")`:
-        `func.call @mm4x4(subviews)`.
+        Before: `for i in 0..4: for j in 0..4: …`. After `tensorize("f/i", kernel="mm4x4")`: `func.call @mm4x4(subviews)`.
         """
 
     def pragma(self, loop: str | Named, key: str, value: str = "") -> OneLoop:
@@ -369,8 +370,7 @@ class StepMethods:
 
     def simplify(self, function: str) -> Nothing:
         """
-        Clean up what other steps leave: bounds without redundant terms, no dead conditions, no loops of one
-        iteration. What the iterations of the other loops are numbered stays.
+        Clean up: no redundant terms in bounds, no dead conditions, no loops of one iteration. Other loops' numbers stay.
 
         Before: `for i in max(0, 4)..min(8, 16): if (i >= 0): S(i)`. After: `for i in 4..8: S(i)`.
         """

@@ -32,13 +32,19 @@ def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
     `max(0, 4)` becomes `4`, and `min(%i.outer + 4, 16)` becomes `%i.outer + 4` when `%i.outer` counts by
     4 up to 16.
     """
-    lower, upper = lower_bound(for_op), upper_bound(for_op)
+    return tightened(outside, lower_bound(for_op), upper_bound(for_op), for_op.step.value.data)
+
+
+def tightened(
+    outside: Frame, lower: BoundExprs, upper: BoundExprs, step: int
+) -> tuple[BoundExprs, BoundExprs]:
+    """The same of bounds that a loop may get."""
     low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
     if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
     lows, highs = tuple(low_terms), tuple(high_terms)
     kept_lows, kept_highs = _needed_bounds(
-        outside.around.within(LoopPart(lows, highs, for_op.step.value.data)),
+        outside.around.within(LoopPart(lows, highs, step)),
         tuple(lower[0]),
         tuple(upper[0]),
     )

@@ -1,9 +1,13 @@
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4}' | filecheck %s
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4 opt=quick}' | filecheck %s --check-prefix OFF
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4},convert-graph-to-te,te-fuse,te-bufferize' | filecheck %s --check-prefix PLACED
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=icelake-server}' | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=icelake-server}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=icelake-server opt=quick}' | filecheck %s --check-prefix OFF
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=icelake-server},convert-graph-to-te,te-fuse,te-bufferize' | filecheck %s --check-prefix PLACED
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4}' | filecheck %s --check-prefix LEFT-OUT
 
 // OFF-NOT: graph.pad
+
+// Where tiles leave out what is outside of the image, no border is read.
+// LEFT-OUT-NOT: graph.pad
 
 // What computes the image writes it inside of the border, which kernels of their own write.
 // REMARK: graph-pad-images: what computes the image writes it inside of its border

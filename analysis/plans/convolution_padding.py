@@ -1,0 +1,111 @@
+"""
+The terms of a convolution whose element of the image is outside of it, which add nothing: how many these are, and which of
+them a register tile's loops can leave out.
+
+Of an image of 7 x 7 pixels and a window of 3 x 3 these are 80 of 441 terms. (oneDNN's kernels leave them out, too:
+Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, pad instead.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from ..facts import Contraction, Subscript
+
+Skips = tuple[tuple[int, int], ...]
+"""Axes of the window, each with the axis of M that shares its subscript."""
+
+
+class Padding:
+    """Which axes of a convolution's window leave its image, and how much of their terms is inside."""
+
+    def __init__(self, c: Contraction):
+        self.c = c
+        self._rows: dict[int, int] = {}
+        """of axes of the window whose terms may be left out the axis of M that shares their subscript"""
+        self.inside: dict[int, float] = {}
+        """of these the part of the terms that is inside of the image"""
+        for axis in c.window if c.may_skip_padding else ():
+            row = self._row(axis)
+            if row is not None and (part := self._part(axis, row)) < 1:
+                self._rows[axis], self.inside[axis] = row, part
+        self.least = prod(self.inside.values())
+        """the part of all terms that is left where none is outside"""
+        self._leaving = {
+            n for n, s in enumerate(c.left.subscripts) if c.left.is_guarded and self._leaves(n, s)
+        }
+
+    def skipped(self, sizes: Mapping[int, int], lanes: int) -> Skips:
+        """
+        The axes along which tiles of these sizes can leave terms out: where a tile has one row along the axis beside, by a
+        shorter loop over the window; and for one axis by a shorter tile, for each element of the window written out.
+        """
+        rows = {axis: row for axis, row in self._rows.items() if row != lanes}
+        short = [(axis, row) for axis, row in rows.items() if sizes.get(row, 1) == 1]
+        written = [pair for pair in rows.items() if self.is_written_out(pair, sizes)]
+        return (*short, *written[-1:])
+
+    def is_written_out(self, pair: tuple[int, int], sizes: Mapping[int, int]) -> bool:
+        """Whether tiles have several rows, and all but the first and the last one of them are inside of the image."""
+        axis, row = pair
+        size, extent = sizes.get(row, 1), self.c.extent((row,))
+        if size == 1:
+            return False
+        tiles = -(-extent // size)
+        ends = (size, min((tiles - 1) * size, extent) - 1)
+        return tiles <= 2 or all(
+            self._is_inside(axis, place, tap)
+            for place in (self._place(row, ends[0]), self._place(row, ends[1]))
+            for tap in (0, self.c.extent((axis,)) - 1)
+        )
+
+    def leaves(self, skips: Skips) -> bool:
+        """Whether a tile reads outside of the image though it leaves such terms out."""
+        left = {self.c.left.dimension_of(axis) for axis, _ in skips}
+        return bool(self._leaving - left)
+
+    def _row(self, axis: int) -> int | None:
+        """The axis of M that shares the image's subscript with an axis of the window, where there are no others."""
+        subscript = self._subscript(axis)
+        if subscript is None:
+            return None
+        moving = [n for n, by in enumerate(subscript.coefficients) if by and n != axis]
+        several = [n for n in moving if self.c.extent((n,)) > 1]
+        found = several or [n for n in moving if n in self.c.m]
+        return found[0] if len(found) == 1 and found[0] in self.c.m else None
+
+    def _subscript(self, axis: int) -> Subscript | None:
+        dimension = self.c.left.dimension_of(axis)
+        return None if dimension is None else self.c.left.subscripts[dimension]
+
+    def _part(self, axis: int, row: int) -> float:
+        """The part of the pairs of a row and an element of the window that is inside."""
+        taps, rows = self.c.extent((axis,)), self.c.extent((row,))
+        inside = (
+            self._is_inside(axis, self._place(row, n, axis), tap)
+            for n in range(rows)
+            for tap in range(taps)
+        )
+        return sum(inside) / (taps * rows)
+
+    def _place(self, row: int, number: int, axis: int | None = None) -> int:
+        """Where the window begins of a row."""
+        subscript = self._subscript(row if axis is None else axis)
+        assert subscript is not None
+        return subscript.constant + number * subscript.coefficients[row]
+
+    def _is_inside(self, axis: int, place: int, tap: int) -> bool:
+        dimension, subscript = self.c.left.dimension_of(axis), self._subscript(axis)
+        assert dimension is not None and subscript is not None
+        size = self.c.facts.buffers[self.c.left.buffer].shape[dimension]
+        return isinstance(size, int) and 0 <= place + tap * subscript.coefficients[axis] < size
+
+    def _leaves(self, dimension: int, subscript: Subscript | None) -> bool:
+        """Whether a subscript goes beyond the image, or may do so."""
+        size = self.c.facts.buffers[self.c.left.buffer].shape[dimension]
+        if subscript is None or not isinstance(size, int):
+            return True
+        steps = [by * (self.c.extent((a,)) - 1) for a, by in enumerate(subscript.coefficients)]
+        least = subscript.constant + sum(min(step, 0) for step in steps)
+        return least < 0 or subscript.constant + sum(max(step, 0) for step in steps) >= size

@@ -1,0 +1,39 @@
+// RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=zen4}' | filecheck %s
+
+// Terms outside of the image are left out: rows of the window above and below it by the bounds of a loop; columns, in the
+// first and the last tile of a row, by shorter tiles, for each place in the window. No read asks whether it is inside, and
+// the image is read where it is.
+// CHECK-LABEL: @rows.y(
+// CHECK-NOT:     "image
+// CHECK-NOT:     loop.if
+// CHECK:         loop.for reduction "kh.front" %{{.*}} = max(0, -%[[OH:.*]] + 1) to min(3, -%[[OH]] + 57) {
+// CHECK-NEXT:      loop.for reduction "c.front" {{.*}} to 64
+// CHECK:           loop.for parallel unroll "ow.each.front" {{.*}} = 0 to 13 {
+// CHECK:         loop.for reduction "c.front.u1" {{.*}} to 64
+// CHECK:           loop.for parallel unroll "ow.each.front.u1" {{.*}} = 0 to 14 {
+// CHECK:         loop.for reduction "kh" %{{.*}} = max(0, -%{{.*}} + 1) to min(3, -%{{.*}} + 57) {
+// CHECK-NEXT:      loop.for reduction "kw" {{.*}} = 0 to 3 {
+// CHECK:             loop.for parallel unroll "ow.each" {{.*}} = 0 to 14 {
+// CHECK:         loop.for reduction "c.back.u2" {{.*}} to 64
+// CHECK:           loop.for parallel unroll "ow.each.back.u2" {{.*}} = 0 to 13 {
+func.func @rows(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = arith.constant dense<0.5> : tensor<64x64x3x3xf32>
+  %y = te.compute [%n = 1, %f = 64, %oh = 56, %ow = 56] add [%c = 64, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<1x64x56x56xf32>
+}
+
+// Zero times infinity is no number.
+// CHECK-LABEL: @infinite.y(
+// CHECK-NOT:     max(0
+// CHECK:       func.func @infinite(
+func.func @infinite(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = arith.constant dense<0x7F800000> : tensor<64x64x3x3xf32>
+  %y = te.compute [%n = 1, %f = 64, %oh = 56, %ow = 56] add [%c = 64, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<1x64x56x56xf32>
+}

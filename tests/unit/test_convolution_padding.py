@@ -1,0 +1,122 @@
+"""Terms of a convolution whose pixel is outside of the image: which plans leave them out, and when they may."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.facts import facts_of_loops, find_convolutions
+from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_padding import Padding
+from stepwell.targets.target import Target
+from stepwell.tuning.rules import kernels
+
+Pads = tuple[tuple[int, int], tuple[int, int]]
+
+
+def convolved(x, weights, fp="contract", target="host", **window):
+    return sw.jit(lambda x: sw.conv(x, weights, **window), fp=fp, target=target).lower(x)
+
+
+def found_in(low):
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    return found
+
+
+def image(channels: int, height: int, width: int):
+    return np.random.default_rng(4).standard_normal((1, channels, height, width), np.float32)
+
+
+def weights(outputs: int, channels: int, *window: int):
+    return np.random.default_rng(5).standard_normal((outputs, channels, *window), np.float32)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 17, 31, 33, 100])
+@pytest.mark.parametrize(
+    ("window", "stride", "dilation", "pads"),
+    [
+        ((3, 3), 1, 1, ((1, 1), (1, 1))),
+        ((5, 3), 2, 1, ((2, 2), (0, 1))),
+        ((3, 3), 1, 2, ((2, 2), (2, 2))),
+        ((3, 5), 3, 2, ((3, 1), (4, 6))),
+    ],
+)
+def test_the_part_of_terms_inside_of_the_image(size, window, stride, dilation, pads: Pads):
+    if any(
+        size + sum(both) <= dilation * (taps - 1) for both, taps in zip(pads, window, strict=True)
+    ):
+        return
+    low = convolved(
+        image(3, size, size),
+        weights(8, 3, *window),
+        stride=stride,
+        padding=pads,
+        dilation=dilation,
+    )
+    every = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    if not every:
+        return  # too small an image to be one
+    (found,) = every
+    padding = Padding(found)
+    for taps, (before, after), axis in zip(window, pads, found.k[-2:], strict=True):
+        count = (size + before + after - dilation * (taps - 1) - 1) // stride + 1
+        every = [n * stride + t * dilation - before for n, t in product(range(count), range(taps))]
+        part = sum(0 <= place < size for place in every) / len(every)
+        assert padding.inside.get(axis, 1.0) == pytest.approx(part)
+
+
+def test_a_row_of_pixels_leaves_out_what_is_outside():
+    """Rows by a shorter loop over the window; columns by a tile that is all of a row, with no copy or one without a border."""
+    low = convolved(image(512, 7, 7), weights(64, 512, 3, 3), padding=1, target="zen4")
+    (plan,) = convolution.propose(found_in(low), Target.of("zen4"), 1)
+    assert [axis for axis, _ in plan.skips] == list(found_in(low).window)
+    text = low.as_text("loop")
+    assert "x9xf32" not in text and "loop.if" not in text
+    assert "max(0, -%oh + 1) to min(3, -%oh + 8)" in text
+
+
+def test_only_tiles_at_the_edges_are_short():
+    """Of tiles within a row those between the first and the last one have all of their terms, in a loop."""
+    low = convolved(image(64, 56, 56), weights(64, 64, 3, 3), padding=1, target="zen4")
+    text = low.as_text("loop")
+    assert '"kw" ' in text and '"c.front.u2"' in text and '"c.back.u2"' in text
+    assert "loop.if" not in text and "loop.alloc arena : memref<1x58" not in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 17, 31, 33])
+@pytest.mark.parametrize("target", ["x86-64-v3", "host"])
+@pytest.mark.parametrize(
+    ("stride", "dilation", "padding"),
+    [(1, 1, 1), (2, 1, ((1, 1), (0, 2))), (1, 2, ((2, 2), (2, 3)))],
+)
+def test_the_result_is_that_of_an_image_with_zeros(size, target, stride, dilation, padding):
+    x, w = image(16, size, size + 2), weights(33, 16, 3, 3)
+    low = convolved(x, w, target=target, stride=stride, dilation=dilation, padding=padding)
+    both = ((1, 1), (1, 1)) if padding == 1 else padding
+    padded = np.pad(x, ((0, 0), (0, 0), *both))
+    plain = convolved(padded, w, target=target, stride=stride, dilation=dilation)
+    np.testing.assert_allclose(
+        low.compile(threads=1)(x), plain.compile(threads=1)(padded), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_zero_times_infinity_is_no_number(bad):
+    """A weight that is infinite makes what is outside of the image count."""
+    x, w = image(4, 7, 7), weights(16, 4, 3, 3)
+    w[3, 2, 0, 1] = bad
+    low = convolved(x, w, padding=1)
+    assert not found_in(low).may_skip_padding
+    result = low.compile(threads=1)(x)
+    assert np.isnan(result[0, 3, 0]).all() and not np.isnan(result[0, 2]).any()
+
+
+def test_weights_that_are_arguments_may_be_anything():
+    x, w = image(4, 7, 7), weights(16, 4, 3, 3)
+    low = sw.jit(lambda x, w: sw.conv(x, w, padding=1)).lower(x, w)
+    assert not found_in(low).may_skip_padding
+
+
+def test_strict_sums_have_all_terms():
+    low = convolved(image(4, 7, 7), weights(16, 4, 3, 3), fp="strict", padding=1)
+    assert "stepwell.finite" in low.as_text("loop") and "max(0" not in low.as_text("loop")
